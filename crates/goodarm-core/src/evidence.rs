@@ -1,0 +1,164 @@
+//! What a pair's scores prove, whoever chose to ask for them.
+//!
+//! For each (arm, attribute) the evidence is a non-negative process that starts at one and cannot
+//! be expected to grow while the mean is at most ξ. By Ville's inequality it reaches 1/α with
+//! probability at most α, at any time, under any sampling rule. Nothing here knows of policies.
+
+pub(crate) mod binary;
+pub(crate) mod bounded;
+pub(crate) mod grid;
+pub(crate) mod half_normal;
+pub(crate) mod paper;
+pub(crate) mod sub_gaussian;
+pub(crate) mod weights;
+
+use crate::evidence::binary::Binary;
+use crate::evidence::bounded::{Bounded, Wealths};
+use crate::evidence::grid::BETS_AGAINST;
+use crate::evidence::paper::PaperRadius;
+use crate::evidence::sub_gaussian::SubGaussian;
+use crate::evidence::weights::{Weights, WeightsId};
+use crate::num::{Sum, real};
+use crate::problem::{Guarantee, Problem, ScoreModel};
+use crate::units::AttributeId;
+
+/// -ln 6.
+pub(crate) const UNIFORM_AGAINST: [f64; BETS_AGAINST] = [-1.791_759_469_228_055; BETS_AGAINST];
+
+/// How an attribute's scores become evidence.
+#[derive(Clone, Debug)]
+pub(crate) enum Process {
+    Paper(PaperRadius),
+    SubGaussian(SubGaussian),
+    Bounded(Bounded),
+    Binary(Binary),
+    Exact,
+}
+
+impl Process {
+    pub(crate) fn new(problem: &Problem, attribute: AttributeId) -> Self {
+        let declared = problem.attribute(attribute);
+        let threshold = declared.threshold();
+        let paper = problem.guarantee() == Guarantee::Paper;
+        match declared.scores() {
+            ScoreModel::Exact => Self::Exact,
+            ScoreModel::SubGaussian { sigma, .. } if paper => Self::Paper(PaperRadius::new(
+                threshold,
+                sigma,
+                problem.pair_count(),
+                problem.delta().ln_inverse(),
+            )),
+            ScoreModel::Bounded | ScoreModel::Binary if paper => Self::Paper(PaperRadius::new(
+                threshold,
+                1.0,
+                problem.pair_count(),
+                problem.delta().ln_inverse(),
+            )),
+            ScoreModel::SubGaussian { sigma, .. } => {
+                Self::SubGaussian(SubGaussian::new(threshold, sigma))
+            }
+            ScoreModel::Bounded => Self::Bounded(Bounded::new(threshold)),
+            ScoreModel::Binary => Self::Binary(Binary::new(threshold)),
+        }
+    }
+
+    /// Whether weights are worth learning for it.
+    pub(crate) const fn learns(&self) -> bool {
+        matches!(self, Self::SubGaussian(_) | Self::Binary(_) | Self::Bounded(_))
+    }
+}
+
+/// The evidence of one pair, from its scores in dispatch order without gaps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Evidence {
+    /// How many scores went in.
+    pub(crate) count: u64,
+    /// Σx for binary scores and the paper, Σ(x - ξ) for sub-Gaussian ones.
+    sum: Sum,
+    /// The paper's L, or ln E: its running maximum, or for false discovery its present value.
+    pub(crate) held: f64,
+    /// ln of the strongest evidence seen against a mean of at least ξ.
+    pub(crate) against: f64,
+    pub(crate) weights: WeightsId,
+}
+
+/// What an attribute brings to the evidence of each of its pairs.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) weights: &'a Weights,
+    pub(crate) threshold: f64,
+    /// Whether the running maximum counts; it does not for false discovery.
+    pub(crate) keeps_maximum: bool,
+}
+
+impl Evidence {
+    /// L = 0 in the paper, E = 1 elsewhere, whose log is 0 too; nothing of an exact attribute.
+    pub(crate) fn start(process: &Process) -> Self {
+        let held = if matches!(process, Process::Exact) { f64::NEG_INFINITY } else { 0.0 };
+        Self { count: 0, sum: Sum::ZERO, held, against: 0.0, weights: WeightsId::UNSET }
+    }
+
+    /// Σ(x - ξ) over the scores that went in.
+    pub(crate) fn excess(&self, process: &Process, threshold: f64) -> f64 {
+        match process {
+            Process::SubGaussian(_) => self.sum.get(),
+            _ => self.sum.get() - threshold * real(self.count),
+        }
+    }
+
+    /// Σx over the scores that went in.
+    pub(crate) fn total(&self, process: &Process, threshold: f64) -> f64 {
+        match process {
+            Process::SubGaussian(_) => self.sum.get() + threshold * real(self.count),
+            _ => self.sum.get(),
+        }
+    }
+
+    /// Takes the next score of the pair's stream.
+    pub(crate) fn absorb(&mut self, rule: Rule<'_>, wealths: Option<&mut Wealths>, score: f64) {
+        self.count += 1;
+        let present = match rule.process {
+            Process::Exact => {
+                self.sum.add(score);
+                let passes = score >= rule.threshold;
+                self.against = if passes { f64::NEG_INFINITY } else { f64::INFINITY };
+                self.held = if passes { f64::INFINITY } else { f64::NEG_INFINITY };
+                return;
+            }
+            Process::Paper(paper) => {
+                self.sum.add(score);
+                let mean = self.sum.get() / real(self.count);
+                self.against = self.against.max(paper.shortfall(self.count, mean));
+                paper.lower(self.count, mean)
+            }
+            Process::SubGaussian(process) => {
+                self.sum.add(score - rule.threshold);
+                let excess = self.sum.get();
+                if excess < 0.0 {
+                    self.against = self.against.max(process.log_e_against(self.count, excess));
+                }
+                process.log_e(rule.weights.row(self.weights), self.count, excess)
+            }
+            Process::Binary(process) => {
+                self.sum.add(score);
+                let successes = self.sum.get();
+                if successes < rule.threshold * real(self.count) {
+                    self.against = self.against.max(process.log_e_against(self.count, successes));
+                }
+                process.log_e(rule.weights.row(self.weights), self.count, successes)
+            }
+            Process::Bounded(process) => {
+                let wealths = wealths.expect("a bounded attribute has gamblers");
+                self.sum.add(score);
+                process.absorb(wealths, score);
+                if self.sum.get() < rule.threshold * real(self.count) {
+                    self.against = self.against.max(process.log_e_against(wealths, self.count));
+                }
+                process.log_e(rule.weights.row(self.weights), wealths, self.count)
+            }
+        };
+        assert!(!present.is_nan(), "evidence is a number");
+        self.held = if rule.keeps_maximum { self.held.max(present) } else { present };
+    }
+}

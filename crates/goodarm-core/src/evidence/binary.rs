@@ -1,0 +1,37 @@
+//! Evidence from scores that are 0 or 1: E = Σ w (g/ξ)^s ((1-g)/(1-ξ))^f over likelihoods g > ξ.
+//!
+//! Each term is 1 + λ(x - ξ) with λ = (g - ξ)/(ξ(1 - ξ)): a supermartingale when E[x] ≤ ξ.
+
+use crate::evidence::grid::{BETS, BETS_AGAINST, Grid, LogWeights};
+use crate::num::real;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Binary {
+    threshold: f64,
+    above: Grid<BETS>,
+    below: Grid<BETS_AGAINST>,
+}
+
+impl Binary {
+    pub(crate) fn new(threshold: f64) -> Self {
+        Self {
+            threshold,
+            above: Grid::binary(threshold),
+            below: Grid::binary(1.0 - threshold),
+        }
+    }
+
+    /// ln of the evidence for a mean above ξ, from exact counts.
+    pub(crate) fn log_e(&self, log_weights: &LogWeights, count: u64, successes: f64) -> f64 {
+        let failures = real(count) - successes;
+        let excess = successes - self.threshold * real(count);
+        self.above.log_e(log_weights, (successes, failures), count, excess)
+    }
+
+    /// ln of the evidence for a mean below ξ.
+    pub(crate) fn log_e_against(&self, count: u64, successes: f64) -> f64 {
+        let failures = real(count) - successes;
+        let excess = successes - self.threshold * real(count);
+        self.below.log_e(&super::UNIFORM_AGAINST, (failures, successes), count, -excess)
+    }
+}

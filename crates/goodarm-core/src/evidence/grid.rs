@@ -1,0 +1,103 @@
+//! A mixture of twelve fixed bets, from small gaps to the largest there can be, and a continuous
+//! part: what the sub-Gaussian and the binary certificate have in common.
+
+use crate::evidence::half_normal::HalfNormal;
+use crate::num::{EPSILON, geometric, log_sum_exp, real};
+
+/// Bets for a certificate.
+pub(crate) const BETS: usize = 12;
+/// Bets for a rejection, which only reports and allocation read.
+pub(crate) const BETS_AGAINST: usize = 6;
+
+/// ln of the weights of the bets; the weights sum to at most one.
+pub(crate) type LogWeights = [f64; BETS];
+
+/// The gaps that the bets are made for: 0.03 to just below the largest possible one, `room`.
+pub(crate) fn gaps<const COUNT: usize>(room: f64) -> [f64; COUNT] {
+    geometric(GAP_MIN.min(0.3 * room), 0.99 * room)
+}
+
+/// Bets whose log-wealth is linear in two statistics: a_k · first + b_k · second.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid<const COUNT: usize> {
+    per_first: [f64; COUNT],
+    per_second: [f64; COUNT],
+    continuous: HalfNormal,
+    log_continuous_share: f64,
+    log_grid_share: f64,
+}
+
+impl<const COUNT: usize> Grid<COUNT> {
+    /// Gaussian likelihood ratios from (Σ(x - ξ), n): d S/σ² - d² n/(2σ²).
+    pub(crate) fn gaussian(room: f64, sigma: f64) -> Self {
+        let gaps: [f64; COUNT] = gaps(room);
+        let variance = sigma * sigma;
+        Self {
+            per_first: gaps.map(|gap| gap / variance),
+            per_second: gaps.map(|gap| -0.5 * gap * gap / variance),
+            continuous: HalfNormal::new(0.5 * room, sigma),
+            log_continuous_share: libm::log(GAUSSIAN_CONTINUOUS_SHARE),
+            log_grid_share: libm::log1p(-GAUSSIAN_CONTINUOUS_SHARE),
+        }
+    }
+
+    /// Binary likelihood ratios from (successes, failures), g = ξ + d:
+    /// s ln(g/ξ) + f ln((1-g)/(1-ξ)).
+    pub(crate) fn binary(threshold: f64) -> Self {
+        let room = 1.0 - threshold;
+        let gaps: [f64; COUNT] = gaps(room);
+        Self {
+            per_first: gaps.map(|gap| libm::log1p(gap / threshold)),
+            per_second: gaps.map(|gap| libm::log1p(-gap / room)),
+            // A score in [0, 1] is ½-sub-Gaussian.
+            continuous: HalfNormal::new(0.5 * room, 0.5),
+            log_continuous_share: libm::log(BINARY_CONTINUOUS_SHARE),
+            log_grid_share: libm::log1p(-BINARY_CONTINUOUS_SHARE),
+        }
+    }
+
+    /// ln of the mixture's wealth after `count` scores with Σ(x - ξ) = `excess`.
+    pub(crate) fn log_e(
+        &self,
+        log_weights: &[f64; COUNT],
+        (first, second): (f64, f64),
+        count: u64,
+        excess: f64,
+    ) -> f64 {
+        // Every bet is on a mean above ξ, so none gains when the scores lie below it on the whole.
+        if excess <= 0.0 {
+            return 0.0;
+        }
+        let mut terms = [0.0; COUNT];
+        let mut largest = f64::NEG_INFINITY;
+        for bet in 0..COUNT {
+            terms[bet] = log_weights[bet]
+                + self.log_grid_share
+                + self.per_first[bet] * first
+                + self.per_second[bet] * second;
+            largest = largest.max(terms[bet]);
+        }
+        let grid = log_sum_exp(&terms);
+        let continuous_max = self.log_continuous_share + self.continuous.log_e_max(count, excess);
+        let log_e = if continuous_max < largest - CONTINUOUS_NEGLIGIBLE_LOG {
+            grid
+        } else {
+            let continuous =
+                self.log_continuous_share + self.continuous.log_e(count, excess);
+            log_sum_exp(&[grid, continuous])
+        };
+        let steepest = libm::fabs(self.per_first[COUNT - 1] * first)
+            + libm::fabs(self.per_second[COUNT - 1] * second);
+        log_e - ROUNDINGS * EPSILON * (1.0 + steepest + real(count).min(1.0))
+    }
+}
+
+/// No gap below this gets a bet of its own.
+const GAP_MIN: f64 = 0.03;
+/// Costs 0.105 nat, and keeps the loss between two bets from adding up.
+const GAUSSIAN_CONTINUOUS_SHARE: f64 = 0.1;
+/// Costs 0.02 nat, and finds gaps too small for the grid.
+const BINARY_CONTINUOUS_SHARE: f64 = 0.02;
+const CONTINUOUS_NEGLIGIBLE_LOG: f64 = 40.0;
+/// An upper bound on the roundings in one evaluation, each relative to the largest term.
+const ROUNDINGS: f64 = 16.0;

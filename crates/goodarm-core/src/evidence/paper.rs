@@ -1,0 +1,69 @@
+//! The paper's lower certificate, to the letter.
+
+use crate::num::{real, real_size};
+
+/// [P Eq. track-certificate]
+#[derive(Clone, Debug)]
+pub(crate) struct PaperRadius {
+    threshold: f64,
+    sigma: f64,
+    pairs: f64,
+    log_delta: f64,
+}
+
+impl PaperRadius {
+    pub(crate) fn new(threshold: f64, sigma: f64, pair_count: usize, log_inverse_delta: f64) -> Self {
+        Self { threshold, sigma, pairs: real_size(pair_count), log_delta: -log_inverse_delta }
+    }
+
+    // [P Eq. track-certificate]  r(n, δ) = √((2/n) log(4 D n²/δ)), times σ, which is 1 there
+    pub(crate) fn radius(&self, count: u64) -> f64 {
+        self.sigma * libm::sqrt(2.0 / real(count) * self.log_term(real(count)))
+    }
+
+    // log(4 D n²/δ)
+    fn log_term(&self, count: f64) -> f64 {
+        libm::log(4.0 * self.pairs * count * count) - self.log_delta
+    }
+
+    /// μ̂ - r(n, δ).
+    pub(crate) fn lower(&self, count: u64, mean: f64) -> f64 {
+        mean - self.radius(count)
+    }
+
+    /// ξ - (μ̂ + r(n, δ)): above 0 when the mirror image of the certificate says "not good".
+    pub(crate) fn shortfall(&self, count: u64, mean: f64) -> f64 {
+        self.threshold - (mean + self.radius(count))
+    }
+
+    /// How many more scores, each `gap` above ξ, bring the certificate to ξ: the smallest N with
+    /// Σ(x - ξ) + (N - n) gap ≥ N r(N, δ), for a log term that is iterated to its fixed point.
+    pub(crate) fn remaining(&self, count: u64, excess: f64, gap: f64) -> f64 {
+        let head_start = excess - real(count) * gap;
+        let mut total = real(count).max(1.0);
+        for _ in 0..FIXED_POINT_STEPS {
+            let height = 2.0 * self.sigma * self.sigma * self.log_term(total);
+            let root = (libm::sqrt(height)
+                + libm::sqrt((height - 4.0 * gap * head_start).max(0.0)))
+                / (2.0 * gap);
+            total = (root * root).max(1.0);
+        }
+        total - real(count)
+    }
+}
+
+const FIXED_POINT_STEPS: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remaining_is_where_the_certificate_reaches_the_threshold() {
+        let paper = PaperRadius::new(0.5, 1.0, 48, (1.0_f64 / 0.02).ln());
+        let total = paper.remaining(0, 0.0, 0.3);
+        let rounded = |n: f64| n as u64;
+        assert!(paper.lower(rounded(total * 1.01), 0.8) > 0.5);
+        assert!(paper.lower(rounded(total * 0.99), 0.8) < 0.5);
+    }
+}

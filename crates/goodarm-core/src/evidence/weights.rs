@@ -1,0 +1,90 @@
+//! Weights of the bets, learned from other pairs and frozen at a pair's first dispatch.
+//!
+//! Any weights that sum to at most one are valid if they were fixed before the pair's first score
+//! was asked for; weights chosen after looking at it would be a lie. So weights are a table that
+//! only grows, and a pair keeps the row that was the newest when its first call went out.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::evidence::Process;
+use crate::evidence::bounded::Bounded;
+use crate::evidence::grid::{BETS, LogWeights, gaps};
+use crate::num::real_size;
+use crate::prior::Prior;
+
+/// The row of an attribute's weights that a pair was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WeightsId(pub(crate) u32);
+
+impl WeightsId {
+    pub(crate) const UNSET: Self = Self(u32::MAX);
+}
+
+/// The weights of one attribute: one row for every prior that pairs were begun under.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    rows: Vec<LogWeights>,
+    learned_from: Prior,
+}
+
+impl Weights {
+    pub(crate) fn new(process: &Process, prior: Prior) -> Self {
+        Self { rows: vec![default_weights(process)], learned_from: prior }
+    }
+
+    pub(crate) fn row(&self, id: WeightsId) -> &LogWeights {
+        &self.rows[id.0 as usize]
+    }
+
+    /// The row for a pair that is about to be dispatched for the first time.
+    pub(crate) fn freeze(&mut self, process: &Process, threshold: f64, prior: Prior) -> WeightsId {
+        if process.learns() && prior.differs_from(&self.learned_from) {
+            self.learned_from = prior;
+            self.rows.push(learned(process, threshold, prior));
+        }
+        WeightsId(u32::try_from(self.rows.len() - 1).expect("fewer rows than pairs"))
+    }
+}
+
+fn default_weights(process: &Process) -> LogWeights {
+    match process {
+        Process::Bounded(_) => Bounded::log_weights(),
+        _ => [-libm::log(real_size(BETS)); BETS],
+    }
+}
+
+// w = 0.2 default + 0.8 norm(d exp(-(d - m)²/(2s²))), (m, s) the attribute's prior on gaps
+fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
+    let gaps: [f64; BETS] = gaps(1.0 - threshold);
+    let mut density = gaps.map(|gap| {
+        let distance = (gap - prior.gap_mean) / prior.gap_sd;
+        gap * libm::exp(-0.5 * distance * distance)
+    });
+    let total: f64 = density.iter().sum();
+    let default = default_weights(process);
+    if total < DENSITY_MIN {
+        return default;
+    }
+    if let Process::Bounded(bounded) = process {
+        // A gap asks for a stake that also depends on the noise.
+        let mut by_stake = [0.0; BETS];
+        for (share, gap) in density.iter().zip(&gaps) {
+            let stake = crate::outlook::best_stake(threshold, *gap, prior.noise_variance);
+            by_stake[bounded.nearest(stake)] += share;
+        }
+        density = by_stake;
+    }
+    let mut weights = [0.0; BETS];
+    for bet in 0..BETS {
+        let share = DEFAULT_SHARE * libm::exp(default[bet])
+            + (1.0 - DEFAULT_SHARE) * density[bet] / total;
+        weights[bet] = libm::log(share) - SUM_ROUNDING;
+    }
+    weights
+}
+
+const DEFAULT_SHARE: f64 = 0.2;
+const DENSITY_MIN: f64 = 1e-200;
+/// Keeps the sum of the weights from exceeding one by rounding.
+const SUM_ROUNDING: f64 = 1e-14;

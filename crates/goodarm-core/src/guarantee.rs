@@ -1,0 +1,82 @@
+//! From the evidence of pairs to certified arms: how the error probability is shared out.
+//!
+//! An arm needs every attribute, so its evidence is the smallest of theirs: a bad arm has at least
+//! one attribute whose process is honest, and the smallest cannot exceed it. Nothing here knows of
+//! policies.
+
+pub(crate) mod false_discovery;
+pub(crate) mod family_wise;
+
+use alloc::vec::Vec;
+
+use crate::guarantee::false_discovery::FalseDiscovery;
+use crate::guarantee::family_wise::FamilyWise;
+use crate::num::real_size;
+use crate::problem::{Guarantee, Problem};
+use crate::units::ArmId;
+
+/// Decides which arms are certified.
+#[derive(Clone, Debug)]
+pub(crate) enum Certifier {
+    /// Every L ≥ ξ; the correction is inside the radius.
+    Paper,
+    FamilyWise(FamilyWise),
+    FalseDiscovery(FalseDiscovery),
+}
+
+impl Certifier {
+    pub(crate) fn new(problem: &Problem) -> Self {
+        match problem.guarantee() {
+            Guarantee::Paper => Self::Paper,
+            Guarantee::Union => Self::FamilyWise(FamilyWise::new(problem, false)),
+            Guarantee::Holm => Self::FamilyWise(FamilyWise::new(problem, true)),
+            Guarantee::FalseDiscovery => Self::FalseDiscovery(FalseDiscovery::new(problem)),
+        }
+    }
+
+    /// Takes an arm's new evidence (ln of the smallest e-value of its attributes; for the paper,
+    /// the smallest L - ξ) and gives the arms that are certified by it, in order.
+    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<ArmId> {
+        match self {
+            Self::Paper if evidence >= 0.0 => alloc::vec![arm],
+            Self::Paper => Vec::new(),
+            Self::FamilyWise(family) => family.update(arm, evidence),
+            Self::FalseDiscovery(discovery) => discovery.update(arm, evidence),
+        }
+    }
+
+    /// An exact attribute has shown that the arm is bad: it was never one that could be certified
+    /// wrongly, so the others need not share δ with it. Gives the arms certified by that.
+    pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<ArmId> {
+        match self {
+            Self::FamilyWise(family) => family.exclude_exactly_bad(arm),
+            Self::Paper | Self::FalseDiscovery(_) => Vec::new(),
+        }
+    }
+
+    /// An arm looks bad, or is: allocation need not wait for it. No certificate depends on this.
+    pub(crate) fn set_aside(&mut self) {
+        if let Self::FalseDiscovery(discovery) = self {
+            discovery.set_aside();
+        }
+    }
+
+    /// What ln E of every attribute of the arm must reach next; for the paper 0, above ξ.
+    pub(crate) fn level(&self, arm: ArmId) -> f64 {
+        match self {
+            Self::Paper => 0.0,
+            Self::FamilyWise(family) => family.level(arm),
+            Self::FalseDiscovery(discovery) => discovery.level(),
+        }
+    }
+}
+
+/// What ln of the evidence against one attribute must reach for an arm to be called rejected: with
+/// probability 1 - δ no good arm is, over all arms and attributes.
+pub(crate) fn rejection_level(problem: &Problem) -> f64 {
+    match problem.guarantee() {
+        // The paper's radius has its correction inside.
+        Guarantee::Paper => 0.0,
+        _ => libm::log(real_size(problem.pair_count())) + problem.delta().ln_inverse(),
+    }
+}

@@ -1,0 +1,131 @@
+//! The budget: reserve before a call, settle after it. Integers only.
+//!
+//! A call is let out only if settled + reserved + its ceiling fits the budget. A bill above the
+//! ceiling is a fact: it is recorded in full, reported as an overrun, and shrinks what is left.
+
+use crate::cost::Cost;
+
+/// Where the money is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ledger {
+    budget: Cost,
+    settled: Cost,
+    reserved: Cost,
+    overrun_count: u64,
+    overrun: Cost,
+}
+
+impl Ledger {
+    pub(crate) const fn new(budget: Cost) -> Self {
+        Self {
+            budget,
+            settled: Cost::ZERO,
+            reserved: Cost::ZERO,
+            overrun_count: 0,
+            overrun: Cost::ZERO,
+        }
+    }
+
+    /// The hard limit; B in the paper.
+    pub const fn budget(&self) -> Cost {
+        self.budget
+    }
+
+    /// What finished calls have cost.
+    pub const fn settled(&self) -> Cost {
+        self.settled
+    }
+
+    /// The ceilings of the calls that are out.
+    pub const fn reserved(&self) -> Cost {
+        self.reserved
+    }
+
+    /// What is neither settled nor reserved.
+    pub const fn left(&self) -> Cost {
+        self.budget.saturating_sub(self.settled).saturating_sub(self.reserved)
+    }
+
+    /// How many bills were above their ceiling.
+    pub const fn overrun_count(&self) -> u64 {
+        self.overrun_count
+    }
+
+    /// By how much, in total.
+    pub const fn overrun(&self) -> Cost {
+        self.overrun
+    }
+
+    /// Whether one more call with this ceiling fits.
+    pub fn fits(&self, ceiling: Cost) -> bool {
+        self.settled.saturating_add(self.reserved).saturating_add(ceiling) <= self.budget
+    }
+
+    pub(crate) fn reserve(&mut self, ceiling: Cost) {
+        assert!(self.fits(ceiling), "a call is let out only if its ceiling fits the budget");
+        self.reserved = self.reserved + ceiling;
+    }
+
+    pub(crate) fn release(&mut self, ceiling: Cost) {
+        self.reserved = self.reserved - ceiling;
+    }
+
+    pub(crate) fn settle(&mut self, ceiling: Cost, bill: Cost) {
+        self.release(ceiling);
+        self.settled = self.settled.saturating_add(bill);
+        if bill > ceiling {
+            self.overrun_count += 1;
+            self.overrun = self.overrun.saturating_add(bill - ceiling);
+        }
+    }
+
+    pub(crate) fn raise_budget(&mut self, budget: Cost) {
+        assert!(budget >= self.budget, "a budget may be raised, never lowered");
+        self.budget = budget;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dime() -> Cost {
+        Cost::of_price(0.1).unwrap()
+    }
+
+    #[test]
+    fn ten_dimes_fit_one_and_eleven_do_not() {
+        let mut ledger = Ledger::new(Cost::from_units(1));
+        for _ in 0..10 {
+            assert!(ledger.fits(dime()));
+            ledger.reserve(dime());
+        }
+        assert!(!ledger.fits(dime()));
+        assert_eq!(ledger.left(), Cost::ZERO);
+    }
+
+    #[test]
+    fn an_overrun_is_recorded_in_full_and_shrinks_what_is_left() {
+        let mut ledger = Ledger::new(Cost::from_units(1));
+        ledger.reserve(dime());
+        ledger.settle(dime(), Cost::of_price(0.95).unwrap());
+        assert_eq!(ledger.settled(), Cost::of_price(0.95).unwrap());
+        assert_eq!((ledger.overrun_count(), ledger.overrun()), (1, Cost::of_price(0.85).unwrap()));
+        assert!(!ledger.fits(dime()));
+    }
+
+    #[test]
+    fn a_cheaper_bill_gives_the_rest_back() {
+        let mut ledger = Ledger::new(Cost::from_units(1));
+        ledger.reserve(Cost::from_units(1));
+        assert!(!ledger.fits(dime()));
+        ledger.settle(Cost::from_units(1), dime());
+        assert_eq!(ledger.left(), Cost::of_price(0.9).unwrap());
+    }
+
+    #[test]
+    #[should_panic(expected = "fits the budget")]
+    fn reserving_what_does_not_fit_is_our_bug() {
+        Ledger::new(dime()).reserve(Cost::from_units(1));
+    }
+}

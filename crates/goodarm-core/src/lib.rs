@@ -1,0 +1,75 @@
+//! goodarm's core: which answer to check with which verifier next, what the scores prove, and what
+//! money is left. It does no I/O, has no clock and no threads; the caller makes the calls.
+//!
+//! There are **arms** (candidate answers) and **attributes** (verifiers, each with a price ceiling
+//! and a threshold). A call of a verifier gives a noisy score. An arm is **certified** once the
+//! evidence shows that its mean score reaches the threshold of *every* attribute: with probability
+//! 1 - δ no certificate is wrong, and the budget is never exceeded, whatever the policy does,
+//! in whatever order answers come back, however many calls fail.
+//!
+//! ```
+//! use goodarm_core::{Ask, AttributeSpec, Cost, Guarantee, Problem, ProblemSpec, ScoreModel, Session};
+//! use goodarm_core::policy::rcb::Rcb;
+//!
+//! let judge = AttributeSpec {
+//!     name: "judge".into(),
+//!     price: 0.02,
+//!     threshold: 0.5,
+//!     scores: ScoreModel::Binary,
+//! };
+//! let problem = Problem::new(ProblemSpec {
+//!     arms: 3,
+//!     attributes: vec![judge],
+//!     budget: 5.0,
+//!     delta: 0.05,
+//!     guarantee: Guarantee::Holm,
+//!     prior_weights: None,
+//! })?;
+//! let verify = |arm: u32| if arm == 1 { 0.0 } else { 1.0 }; // your verifier goes here
+//!
+//! let mut session = Session::new(problem, Rcb::new());
+//! let reason = loop {
+//!     match session.ask()? {
+//!         Ask::Pull(pull) => session.tell(pull.ticket, verify(pull.arm.0), Cost::of_price(0.02)?)?,
+//!         Ask::Wait => unreachable!("no call is out"),
+//!         Ask::Done(reason) => break reason,
+//!     }
+//! };
+//! let certified: Vec<u32> = session.certified().iter().map(|arm| arm.0).collect();
+//! assert_eq!(certified, [0, 2], "stopped because {reason:?}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With many calls at once, keep asking until [`Ask::Wait`], and answer tickets in any order by
+//! [`Session::tell`] or [`Session::fail`].
+//!
+//! Data flows one way: [`problem`] → [`policy`] → [`pull`] → [`tally`] and evidence → guarantee →
+//! [`books`], which [`session`] drives. Evidence, guarantees and [`ledger`] know nothing of policies.
+
+#![no_std]
+
+extern crate alloc;
+
+pub mod books;
+pub mod cost;
+mod evidence;
+mod guarantee;
+pub mod ledger;
+mod min_tree;
+mod num;
+mod outlook;
+pub mod policy;
+pub mod prior;
+pub mod problem;
+pub mod pull;
+pub mod session;
+pub mod tally;
+pub mod units;
+
+pub use crate::books::{ArmStatus, Books, Change, TellError};
+pub use crate::cost::Cost;
+pub use crate::policy::{Choice, Policy};
+pub use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
+pub use crate::pull::{CountedFailure, Failure, Pull, Ticket, VoidFailure};
+pub use crate::session::{Ask, AskError, Event, Options, Session, StopReason};
+pub use crate::units::{ArmId, AttributeId};

@@ -1,0 +1,149 @@
+//! The smallest of many keys, of which one changes at a time: O(log n) to change a key, O(log n) to
+//! find the leftmost minimum or the leftmost key below a limit.
+//!
+//! Fan-out eight: the children of a node lie side by side in one or two cache lines, and a million
+//! keys make seven levels.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::cost::Cost;
+
+/// A key with a largest value, which stands for "absent".
+pub(crate) trait Key: Copy + PartialOrd {
+    const ABSENT: Self;
+}
+
+impl Key for f64 {
+    const ABSENT: Self = Self::INFINITY;
+}
+
+impl Key for u64 {
+    const ABSENT: Self = Self::MAX;
+}
+
+impl Key for Cost {
+    const ABSENT: Self = Self::from_picos(u128::MAX);
+}
+
+const FAN_OUT: usize = 8;
+
+/// A tree of minima over a fixed number of keys.
+#[derive(Clone, Debug)]
+pub(crate) struct MinTree<K> {
+    /// The keys first, then the minima of each eight of them, and so on up to one.
+    levels: Vec<Vec<K>>,
+}
+
+impl<K: Key> MinTree<K> {
+    pub(crate) fn new(count: usize, key: K) -> Self {
+        let mut levels = vec![vec![key; count]];
+        let mut width = count;
+        while width > 1 {
+            width = width.div_ceil(FAN_OUT);
+            levels.push(vec![key; width]);
+        }
+        Self { levels }
+    }
+
+    pub(crate) fn key(&self, index: usize) -> K {
+        self.levels[0][index]
+    }
+
+    pub(crate) fn set(&mut self, index: usize, key: K) {
+        let mut position = index;
+        let mut smallest = key;
+        for level in 0..self.levels.len() {
+            if self.levels[level][position] == smallest {
+                return;
+            }
+            self.levels[level][position] = smallest;
+            let first = position - position % FAN_OUT;
+            let siblings = &self.levels[level];
+            let last = (first + FAN_OUT).min(siblings.len());
+            smallest = siblings[first..last].iter().copied().fold(K::ABSENT, min);
+            position /= FAN_OUT;
+        }
+    }
+
+    /// Sets every key at once: O(n), cheaper than n times [`MinTree::set`].
+    pub(crate) fn fill_with(&mut self, mut key_at: impl FnMut(usize) -> K) {
+        for (index, key) in self.levels[0].iter_mut().enumerate() {
+            *key = key_at(index);
+        }
+        for level in 1..self.levels.len() {
+            let (below, above) = self.levels.split_at_mut(level);
+            let children = &below[level - 1];
+            for (node, eight) in above[0].iter_mut().zip(children.chunks(FAN_OUT)) {
+                *node = eight.iter().copied().fold(K::ABSENT, min);
+            }
+        }
+    }
+
+    pub(crate) fn min(&self) -> K {
+        self.levels[self.levels.len() - 1][0]
+    }
+
+    /// The leftmost index with the smallest key; none if every key is absent.
+    pub(crate) fn argmin(&self) -> Option<usize> {
+        let min = self.min();
+        if min == K::ABSENT { None } else { self.first_at_most(min) }
+    }
+
+    /// The leftmost index whose key is at most `limit`, which is below "absent".
+    pub(crate) fn first_at_most(&self, limit: K) -> Option<usize> {
+        if self.min() > limit {
+            return None;
+        }
+        let mut position = 0;
+        for level in (0..self.levels.len() - 1).rev() {
+            let first = position * FAN_OUT;
+            let children = &self.levels[level];
+            let last = (first + FAN_OUT).min(children.len());
+            position = first
+                + children[first..last]
+                    .iter()
+                    .position(|&key| key <= limit)
+                    .expect("a node is the minimum of its children");
+        }
+        Some(position)
+    }
+}
+
+fn min<K: Key>(one: K, other: K) -> K {
+    if other < one { other } else { one }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_a_linear_scan() {
+        let mut state = 1_u64;
+        let mut next = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+            (state >> 33) % bound
+        };
+        for count in [1_usize, 2, 7, 8, 9, 12, 63, 64, 65, 600] {
+            let mut keys = vec![3_u64; count];
+            let mut tree = MinTree::new(count, 3_u64);
+            for _ in 0..2000 {
+                let index = usize::try_from(next(count as u64)).unwrap();
+                let key = match next(10) {
+                    0 => u64::ABSENT,
+                    _ => next(6),
+                };
+                keys[index] = key;
+                tree.set(index, key);
+                let smallest = *keys.iter().min().unwrap();
+                let leftmost = keys.iter().position(|&key| key == smallest);
+                assert_eq!(tree.argmin(), leftmost.filter(|_| smallest != u64::ABSENT));
+                assert_eq!(tree.first_at_most(4), keys.iter().position(|&key| key <= 4));
+            }
+            let mut filled = MinTree::new(count, 0);
+            filled.fill_with(|index| keys[index]);
+            assert_eq!(filled.levels, tree.levels);
+        }
+    }
+}

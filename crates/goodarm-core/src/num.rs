@@ -1,0 +1,126 @@
+//! Numbers that err on the side that claims less: log space, and no more of it than is needed.
+
+/// One unit in the last place, relative.
+pub(crate) const EPSILON: f64 = f64::EPSILON;
+
+/// A count as a real number; exact below 2⁵³ (ten million times 10⁹).
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub(crate) const fn real(count: u64) -> f64 {
+    count as f64
+}
+
+/// A size as a real number.
+#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
+pub(crate) const fn real_size(size: usize) -> f64 {
+    size as f64
+}
+
+/// ln Σ exp(terms), which is exact to rounding: no term can overflow.
+pub(crate) fn log_sum_exp(terms: &[f64]) -> f64 {
+    let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if largest == f64::NEG_INFINITY {
+        return largest;
+    }
+    let mut sum = 0.0;
+    for &term in terms {
+        // Terms this far down are below rounding, and leaving them out claims less.
+        if term - largest > NEGLIGIBLE_LOG {
+            sum += libm::exp(term - largest);
+        }
+    }
+    largest + libm::log(sum)
+}
+
+/// Φ(x), the standard normal distribution function.
+pub(crate) fn normal_cdf(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// x²/2 + ln Φ(x), without the cancellation that the two terms would suffer for negative x.
+pub(crate) fn log_scaled_normal_cdf(x: f64) -> f64 {
+    if x > MILLS_BELOW {
+        return 0.5 * x * x + libm::log(normal_cdf(x));
+    }
+    // Φ(x) = φ(x) R(-x) with Mills' ratio R(y) = 1/(y + 1/(y + 2/(y + 3/(y + ...)))).
+    let y = -x;
+    let mut tail = y;
+    for level in (1..=MILLS_LEVELS).rev() {
+        tail = y + f64::from(level) / tail;
+    }
+    -LN_SQRT_TWO_PI - libm::log(tail)
+}
+
+/// `count` numbers from `first` to `last`, each the same factor above the one before.
+pub(crate) fn geometric<const COUNT: usize>(first: f64, last: f64) -> [f64; COUNT] {
+    let ratio = libm::pow(last / first, 1.0 / (real_size(COUNT) - 1.0));
+    let mut values = [first; COUNT];
+    for index in 1..COUNT {
+        values[index] = values[index - 1] * ratio;
+    }
+    values
+}
+
+/// A sum that forgets nothing: Neumaier's compensated summation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sum {
+    total: f64,
+    lost: f64,
+}
+
+impl Sum {
+    pub(crate) const ZERO: Self = Self { total: 0.0, lost: 0.0 };
+
+    pub(crate) fn add(&mut self, term: f64) {
+        let next = self.total + term;
+        self.lost += if libm::fabs(self.total) >= libm::fabs(term) {
+            (self.total - next) + term
+        } else {
+            (term - next) + self.total
+        };
+        self.total = next;
+    }
+
+    pub(crate) const fn get(self) -> f64 {
+        self.total + self.lost
+    }
+}
+
+const NEGLIGIBLE_LOG: f64 = -45.0;
+const LN_SQRT_TWO_PI: f64 = 0.918_938_533_204_672_7;
+/// Below this the continued fraction has converged to rounding after [`MILLS_LEVELS`] levels.
+const MILLS_BELOW: f64 = -5.0;
+const MILLS_LEVELS: u32 = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scaled_normal_cdf_has_no_seam_and_no_cancellation() {
+        let below = log_scaled_normal_cdf(MILLS_BELOW);
+        let above = log_scaled_normal_cdf(MILLS_BELOW + 1e-12);
+        assert!((below - above).abs() < 1e-11, "{below} {above}");
+        // x = -100: ln Φ = -5005.524..., so x²/2 + ln Φ = -5.5242086794 (Mills ratio by series).
+        let y = 100.0_f64;
+        let series = -LN_SQRT_TWO_PI - y.ln() + (1.0 - 1.0 / (y * y) + 3.0 / y.powi(4)).ln();
+        assert!((log_scaled_normal_cdf(-y) - series).abs() < 1e-11);
+        assert!(log_scaled_normal_cdf(-1e12).is_finite());
+    }
+
+    #[test]
+    fn log_sum_exp_neither_overflows_nor_invents() {
+        assert!((log_sum_exp(&[1e6, 1e6]) - (1e6 + core::f64::consts::LN_2)).abs() < 1e-9);
+        assert_eq!(log_sum_exp(&[f64::NEG_INFINITY; 3]), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn a_compensated_sum_keeps_small_terms() {
+        let mut sum = Sum::default();
+        sum.add(1e16);
+        for _ in 0..1000 {
+            sum.add(0.1);
+        }
+        sum.add(-1e16);
+        assert!((sum.get() - 100.0).abs() < 1e-9, "{}", sum.get());
+    }
+}

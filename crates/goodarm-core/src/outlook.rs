@@ -1,0 +1,162 @@
+//! What a pair's scores so far suggest about the calls still to pay for: a guess, never evidence.
+//!
+//! Normal beliefs about the gap μ - ξ from the attribute's prior and the pair's tally, and how fast
+//! evidence would grow if the gap were at the upper end of what is believable.
+
+use crate::books::{ArmStatus, Books};
+use crate::evidence::Process;
+use crate::num::{normal_cdf, real};
+use crate::problem::ScoreModel;
+use crate::units::{ArmId, AttributeId};
+
+/// A belief about one pair, and its consequences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outlook {
+    /// The probability that the mean is above ξ.
+    pub(crate) pass_probability: f64,
+    /// Calls still to pay for if it is, by an optimist's count.
+    pub(crate) remaining: f64,
+    /// Calls after which we may have changed our mind.
+    pub(crate) revision: f64,
+}
+
+/// What a pair would need: evidence, and how optimistic the guess is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ambition {
+    /// How much evidence beyond the level, for the random walk that has to cross it.
+    pub(crate) margin: f64,
+    /// How many standard deviations above the believed gap to hope for.
+    pub(crate) optimism: f64,
+}
+
+impl Outlook {
+    pub(crate) fn of(
+        books: &Books,
+        arm: ArmId,
+        attribute: AttributeId,
+        ambition: Ambition,
+    ) -> Self {
+        let declared = books.problem().attribute(attribute);
+        let prior = books.prior(attribute);
+        let pair = books.pair(arm, attribute);
+        if declared.is_exact() {
+            return Self { pass_probability: prior.pass_rate, remaining: 1.0, revision: 1.0 };
+        }
+        let threshold = declared.threshold();
+        let count = real(pair.tally.returned_count);
+        let variance = prior.variance_of(declared, &pair.tally);
+        let prior_count = variance / (prior.gap_sd * prior.gap_sd);
+        let excess = pair.tally.sum - threshold * count;
+        let gap = (prior.gap_mean * prior_count + excess) / (prior_count + count);
+        let sd = libm::sqrt(variance / (prior_count + count));
+        let room = 1.0 - threshold;
+        let hope = (gap + ambition.optimism * sd).min(0.98 * room).max(HOPE_MIN.min(0.5 * room));
+        let need = books.level(arm, attribute) + ambition.margin;
+        let remaining = remaining(books, arm, attribute, Hope { gap: hope, variance, need });
+        Self {
+            pass_probability: normal_cdf(gap / sd).max(PASS_PROBABILITY_MIN),
+            remaining,
+            revision: remaining.min(REVISION_FACTOR * (prior_count + count)),
+        }
+    }
+}
+
+/// A gap that is hoped for.
+#[derive(Clone, Copy)]
+struct Hope {
+    gap: f64,
+    variance: f64,
+    need: f64,
+}
+
+/// Calls until the evidence reaches what is needed, if the gap is as hoped.
+fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, hope: Hope) -> f64 {
+    let declared = books.problem().attribute(attribute);
+    let threshold = declared.threshold();
+    let process = books.process(attribute);
+    let evidence = &books.pair(arm, attribute).evidence;
+    let gap = hope.gap;
+    let (growth, so_far) = match (process, declared.scores()) {
+        (Process::Paper(paper), _) => {
+            let excess = evidence.excess(process, threshold);
+            return paper.remaining(evidence.count, excess, gap).max(1.0);
+        }
+        (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
+            let excess = evidence.excess(process, threshold);
+            let variance = sigma * sigma;
+            let growth = gap * gap / (2.0 * variance);
+            (growth, gap * excess / variance - growth * real(evidence.count))
+        }
+        (Process::Binary(_), _) => {
+            let successes = evidence.total(process, threshold);
+            let failures = real(evidence.count) - successes;
+            let gain = libm::log1p(gap / threshold);
+            let loss = libm::log1p(-gap / (1.0 - threshold));
+            let growth = (threshold + gap) * gain + (1.0 - threshold - gap) * loss;
+            (growth, successes * gain + failures * loss)
+        }
+        (Process::Bounded(bounded), _) => {
+            let stake = best_stake(threshold, gap, hope.variance);
+            let share = stake / (1.0 + stake * gap);
+            let growth = -libm::log1p(-share * gap) - 0.5 * share * share * hope.variance;
+            let wealths = books.wealths(arm, attribute).expect("a bounded attribute has gamblers");
+            (growth.max(GROWTH_MIN), bounded.wealth_near(wealths, stake))
+        }
+        _ => return 1.0,
+    };
+    ((hope.need - so_far) / growth).max(1.0)
+}
+
+/// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-
+/// order expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
+pub(crate) fn best_stake(threshold: f64, gap: f64, variance: f64) -> f64 {
+    let boldest = BOLDEST / threshold;
+    let share_max = boldest / (1.0 + boldest * gap);
+    let discriminant = 1.0 - 4.0 * gap * gap / variance;
+    let share = if discriminant > 0.0 {
+        ((1.0 - libm::sqrt(discriminant)) / (2.0 * gap)).min(share_max)
+    } else {
+        share_max
+    };
+    share / (1.0 - share * gap)
+}
+
+/// The least that certifying one more arm would cost, if its means were at the upper end of what is
+/// believable; infinite if no arm can be certified at all.
+pub(crate) fn certification_cost_min(books: &Books) -> f64 {
+    let problem = books.problem();
+    let cost_of = |arm: ArmId| -> f64 {
+        problem
+            .attributes()
+            .filter(|&attribute| !books.is_resolved(arm, attribute))
+            .map(|attribute| {
+                let pending = books.tally(arm, attribute).pending_count() > 0;
+                if !books.is_open(arm, attribute) && !pending {
+                    return f64::INFINITY;
+                }
+                let outlook = Outlook::of(books, arm, attribute, BEST_CASE);
+                outlook.remaining * mean_cost(books, attribute)
+            })
+            .sum()
+    };
+    problem
+        .arms()
+        .filter(|&arm| books.is_active(arm) && books.status(arm) != ArmStatus::Rejected)
+        .map(cost_of)
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// What a call costs on the average: its ceiling, until bills say otherwise.
+pub(crate) fn mean_cost(books: &Books, attribute: AttributeId) -> f64 {
+    let totals = books.totals(attribute);
+    let ceiling = books.problem().attribute(attribute).price();
+    ceiling.saturating_add(totals.spent).units() / (real(totals.billed_count) + 1.0)
+}
+
+/// Three standard deviations of luck.
+const BEST_CASE: Ambition = Ambition { margin: 0.0, optimism: 3.0 };
+const HOPE_MIN: f64 = 0.02;
+const PASS_PROBABILITY_MIN: f64 = 1e-6;
+const REVISION_FACTOR: f64 = 4.0;
+const GROWTH_MIN: f64 = 1e-5;
+const BOLDEST: f64 = 0.98;

@@ -1,0 +1,139 @@
+//! Which call next: heuristics, all of them. A policy reads the [`Books`] and names a pair; it can
+//! waste money, but it can neither overspend nor make a certificate wrong.
+
+pub mod apt_g;
+pub mod bma_gai;
+pub mod hdoc;
+pub mod lucb_g;
+pub mod oracle;
+pub mod rcb;
+pub mod round_robin;
+pub mod uniform;
+
+mod least;
+mod ranking;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use thiserror::Error;
+
+use crate::books::{Books, Change};
+use crate::problem::{Attribute, ScoreModel};
+use crate::units::{ArmId, AttributeId};
+
+/// What a policy wants to be called next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Which answer to check.
+    pub arm: ArmId,
+    /// With which verifier.
+    pub attribute: AttributeId,
+    /// Which rule of the policy chose it; shown in traces.
+    pub branch: &'static str,
+}
+
+/// An allocation rule.
+///
+/// `choose` may be called any number of times without a call being let out (the session may have to
+/// wait), so whatever a policy counts it counts in `on_change`.
+pub trait Policy {
+    /// What it is called in files and reports.
+    fn name(&self) -> &'static str;
+
+    /// Called once, before anything else.
+    fn begin(&mut self, books: &Books) {
+        let _ = books;
+    }
+
+    /// Names an open, affordable pair; or none, to wait for calls that are out, or to stop if there
+    /// are none.
+    fn choose(&mut self, books: &Books) -> Option<Choice>;
+
+    /// Told of everything that happens, in order, after it has happened.
+    fn on_change(&mut self, books: &Books, change: Change) {
+        let _ = (books, change);
+    }
+}
+
+impl<P: Policy + ?Sized> Policy for Box<P> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn begin(&mut self, books: &Books) {
+        (**self).begin(books);
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        (**self).choose(books)
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        (**self).on_change(books, change);
+    }
+}
+
+/// The names that [`by_name`] knows, the default first.
+pub const NAMES: [&str; 9] =
+    ["rcb", "bma-gai", "cb-gai", "uniform", "round-robin", "hdoc", "lucb-g", "apt-g", "oracle"];
+
+/// What some of the named policies can be given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// The constant 8 of the paper's allocation intervals; `bma-gai` and `cb-gai` only.
+    pub allocation_constant: Option<f64>,
+    /// Explore only attributes that are not resolved; `bma-gai`, `cb-gai`, `uniform` and
+    /// `round-robin`. The paper explores all.
+    pub unresolved_only: bool,
+    /// The true means, arm by arm; `oracle` only, which needs them.
+    pub means: Option<Vec<Vec<f64>>>,
+}
+
+/// Why there is no such policy.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// Not one of [`NAMES`].
+    #[error("there is no policy of that name")]
+    Unknown,
+    /// The allocation constant must be positive and finite.
+    #[error("the allocation constant {0} is not a positive number")]
+    AllocationConstant(f64),
+    /// The oracle was not told the means.
+    #[error("the oracle needs the true means")]
+    MeansMissing,
+}
+
+/// Makes one of the built-in policies.
+pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + Send>, PolicyError> {
+    let constant = parameters.allocation_constant.unwrap_or(bma_gai::ALLOCATION_CONSTANT);
+    if !(constant > 0.0 && constant.is_finite()) {
+        return Err(PolicyError::AllocationConstant(constant));
+    }
+    let unresolved_only = parameters.unresolved_only;
+    let settings = bma_gai::Settings { allocation_constant: constant, unresolved_only };
+    Ok(match name {
+        "rcb" => Box::new(rcb::Rcb::new()),
+        "bma-gai" => Box::new(bma_gai::BmaGai::new(settings)),
+        "cb-gai" => Box::new(bma_gai::BmaGai::cost_blind(settings)),
+        "uniform" => Box::new(uniform::Uniform::new(unresolved_only)),
+        "round-robin" => Box::new(round_robin::RoundRobin::new(unresolved_only)),
+        "hdoc" => Box::new(hdoc::Hdoc),
+        "lucb-g" => Box::new(lucb_g::LucbG::new()),
+        "apt-g" => Box::new(apt_g::AptG::new()),
+        "oracle" => {
+            let means = parameters.means.clone().ok_or(PolicyError::MeansMissing)?;
+            Box::new(oracle::Oracle::new(means))
+        }
+        _ => return Err(PolicyError::Unknown),
+    })
+}
+
+/// σ of an attribute's scores; ½ is enough for anything in [0, 1].
+fn noise(attribute: &Attribute) -> f64 {
+    match attribute.scores() {
+        ScoreModel::SubGaussian { sigma, .. } => sigma,
+        ScoreModel::Bounded | ScoreModel::Binary | ScoreModel::Exact => 0.5,
+    }
+}

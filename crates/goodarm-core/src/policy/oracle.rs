@@ -1,0 +1,98 @@
+//! `oracle`: told the true means, it certifies the good arms, the cheapest first. No real policy can
+//! do it; it is the yardstick for what discovering the means costs.
+
+use alloc::vec::Vec;
+
+use crate::books::{Books, Change};
+use crate::policy::ranking::{Ranking, Rating, Rule};
+use crate::policy::{Choice, Policy, noise};
+use crate::problem::ScoreModel;
+use crate::units::{ArmId, AttributeId};
+
+/// Knows the means.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    ranking: Ranking<KnownCost>,
+}
+
+#[derive(Clone, Debug)]
+struct KnownCost {
+    means: Vec<Vec<f64>>,
+}
+
+impl Oracle {
+    /// `means[arm][attribute]`; a mean that is missing counts as bad.
+    pub fn new(means: Vec<Vec<f64>>) -> Self {
+        Self { ranking: Ranking::new(KnownCost { means }) }
+    }
+}
+
+impl KnownCost {
+    fn gap(&self, books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
+        let mean = self.means.get(arm.index()).and_then(|row| row.get(attribute.index()));
+        mean.map_or(f64::NEG_INFINITY, |mean| {
+            mean - books.problem().attribute(attribute).threshold()
+        })
+    }
+}
+
+impl Rule for KnownCost {
+    // Σ c/growth(gap): with the paper's noise, 2 h_q with c scaled
+    fn rate(&self, books: &Books, arm: ArmId) -> Option<Rating> {
+        let mut cost = 0.0;
+        let mut next = None;
+        for attribute in books.problem().attributes() {
+            let gap = self.gap(books, arm, attribute);
+            let declared = books.problem().attribute(attribute);
+            let exact = declared.is_exact();
+            if gap < 0.0 || (gap <= 0.0 && !exact) {
+                return None;
+            }
+            let growth = if exact { 1.0 } else { growth(declared, gap) };
+            cost += declared.price().units() / growth;
+            if books.is_resolved(arm, attribute) {
+                continue;
+            }
+            if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
+                return None;
+            }
+            next = next.or(Some(attribute));
+        }
+        next.map(|attribute| Rating { key: cost, attribute, in_flight_max: u32::MAX })
+    }
+}
+
+/// Evidence for each score, on the average.
+fn growth(declared: &crate::problem::Attribute, gap: f64) -> f64 {
+    match declared.scores() {
+        ScoreModel::Binary => {
+            let (threshold, mean) = (declared.threshold(), declared.threshold() + gap);
+            let rest = if mean < 1.0 {
+                (1.0 - mean) * libm::log((1.0 - mean) / (1.0 - threshold))
+            } else {
+                0.0
+            };
+            mean * libm::log(mean / threshold) + rest
+        }
+        _ => gap * gap / (2.0 * noise(declared) * noise(declared)),
+    }
+}
+
+impl Policy for Oracle {
+    fn name(&self) -> &'static str {
+        "oracle"
+    }
+
+    fn begin(&mut self, books: &Books) {
+        self.ranking.begin(books);
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let (arm, attribute) = self.ranking.best(books)?;
+        Some(Choice { arm, attribute, branch: "cheapest-good" })
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        self.ranking.on_change(books, change);
+    }
+}

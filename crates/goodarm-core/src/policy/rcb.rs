@@ -1,0 +1,131 @@
+//! `rcb`: the staged remaining-cost index, our default.
+//!
+//! For each arm: what will it cost to certify it, given that testing stops at the first attribute
+//! that fails, divided by the probability that it comes to a certificate at all? The unresolved
+//! attributes are tested in an order, cheapest rejection first; a test's cost is lost at the first
+//! failure, the rest is paid only if all pass. The arm with the smallest such price is pulled on its
+//! first attribute. It is a Gittins rate with abandonment between stages; beliefs come from the
+//! attribute's prior, learned over all arms, and from the arm's own scores.
+
+use crate::books::{ArmStatus, Books, Change};
+use crate::num::real;
+use crate::outlook::{Ambition, Outlook, mean_cost};
+use crate::policy::ranking::{Ranking, Rating, Rule};
+use crate::policy::{Choice, Policy};
+use crate::units::{ArmId, AttributeId};
+
+/// The staged remaining-cost index.
+#[derive(Clone, Debug)]
+pub struct Rcb {
+    ranking: Ranking<RemainingCost>,
+}
+
+#[derive(Clone, Debug)]
+struct RemainingCost;
+
+impl Rcb {
+    /// It has nothing to set.
+    pub fn new() -> Self {
+        Self { ranking: Ranking::new(RemainingCost) }
+    }
+}
+
+impl Default for Rcb {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One unresolved attribute of an arm.
+#[derive(Clone, Copy)]
+struct Stage {
+    attribute: AttributeId,
+    cost: f64,
+    outlook: Outlook,
+    /// The price of a rejection here, √(cost of changing our mind)/P(fail).
+    order: f64,
+    pending: u64,
+}
+
+impl Rule for RemainingCost {
+    fn rate(&self, books: &Books, arm: ArmId) -> Option<Rating> {
+        if books.status(arm) == ArmStatus::Rejected {
+            return None;
+        }
+        let mut stages = [None; STAGES_MAX];
+        let mut count = 0;
+        for attribute in books.problem().attributes() {
+            if books.is_resolved(arm, attribute) {
+                continue;
+            }
+            // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
+            if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
+                return None;
+            }
+            // Beyond the limit, attributes wait until earlier ones are resolved.
+            if count < STAGES_MAX {
+                stages[count] = Some(stage(books, arm, attribute));
+                count += 1;
+            }
+        }
+        stages[..count].sort_unstable_by(|one, other| {
+            let order = |stage: &Option<Stage>| stage.map_or(f64::INFINITY, |stage| stage.order);
+            order(one).total_cmp(&order(other))
+        });
+        rate_stages(stages[..count].iter().flatten())
+    }
+}
+
+fn stage(books: &Books, arm: ArmId, attribute: AttributeId) -> Stage {
+    let outlook = Outlook::of(books, arm, attribute, AMBITION);
+    let cost = mean_cost(books, attribute);
+    let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
+    let order = libm::sqrt(cost * outlook.revision) / failure;
+    Stage { attribute, cost, outlook, order, pending: books.tally(arm, attribute).pending_count() }
+}
+
+// I = Σ_j c_j (r_j - t_j + t_j/P_j), P_j the probability that attribute j and all after it pass
+fn rate_stages<'a>(
+    stages: impl DoubleEndedIterator<Item = &'a Stage> + Clone,
+) -> Option<Rating> {
+    let mut price = 0.0;
+    let mut probability = 1.0;
+    for Stage { cost, outlook, .. } in stages.clone().rev() {
+        probability *= outlook.pass_probability;
+        let wasted = outlook.revision / f64::max(probability, PROBABILITY_MIN);
+        price += cost * (outlook.remaining - outlook.revision + wasted);
+    }
+    // Where all the calls that are needed are out, the next attribute's turn has come.
+    let unfinished = |stage: &&Stage| real(stage.pending) < stage.outlook.remaining;
+    let next = stages.clone().find(unfinished)?;
+    let room = next.outlook.revision.min(f64::from(IN_FLIGHT_MAX));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to IN_FLIGHT_MAX")]
+    let in_flight_max = (room as u32).max(1);
+    Some(Rating { key: price, attribute: next.attribute, in_flight_max })
+}
+
+impl Policy for Rcb {
+    fn name(&self) -> &'static str {
+        "rcb"
+    }
+
+    fn begin(&mut self, books: &Books) {
+        self.ranking.begin(books);
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let (arm, attribute) = self.ranking.best(books)?;
+        Some(Choice { arm, attribute, branch: "index" })
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        self.ranking.on_change(books, change);
+    }
+}
+
+const AMBITION: Ambition = Ambition { margin: 1.3, optimism: 2.0 };
+const FAILURE_MIN: f64 = 1e-5;
+const PROBABILITY_MIN: f64 = 1e-6;
+/// Unresolved attributes that are weighed against each other at once.
+const STAGES_MAX: usize = 16;
+const IN_FLIGHT_MAX: u32 = 1 << 16;

@@ -1,0 +1,38 @@
+//! `round-robin`: the same number of pulls for every pair.
+
+use crate::books::{Books, Change};
+use crate::policy::least::Least;
+use crate::policy::{Choice, Policy};
+
+/// Pulls the active, affordable pair with the fewest pulls, calls that are out included.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    least: Least<u64>,
+}
+
+impl RoundRobin {
+    /// With `unresolved_only`, pairs whose evidence is enough get no more.
+    pub fn new(unresolved_only: bool) -> Self {
+        let pulls = |books: &Books, arm, attribute| books.tally(arm, attribute).dispatched_count;
+        Self { least: Least::new(pulls, unresolved_only) }
+    }
+}
+
+impl Policy for RoundRobin {
+    fn name(&self) -> &'static str {
+        "round-robin"
+    }
+
+    fn begin(&mut self, books: &Books) {
+        self.least.begin(books);
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let (_, arm, attribute) = self.least.find(books)?;
+        Some(Choice { arm, attribute, branch: "fewest-pulls" })
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        self.least.on_change(books, change);
+    }
+}

@@ -1,0 +1,45 @@
+//! `uniform`: the same money for every pair. [P §6, baseline "Uniform"]
+
+use crate::books::{Books, Change};
+use crate::cost::Cost;
+use crate::policy::least::Least;
+use crate::policy::{Choice, Policy};
+
+/// Pulls the active, affordable pair with the least money spent on it, calls that are out included
+/// at their ceiling.
+#[derive(Clone, Debug)]
+pub struct Uniform {
+    least: Least<Cost>,
+}
+
+impl Uniform {
+    /// With `unresolved_only`, pairs whose evidence is enough get no more.
+    pub fn new(unresolved_only: bool) -> Self {
+        let money = |books: &Books, arm, attribute| {
+            let tally = books.tally(arm, attribute);
+            let price = books.problem().attribute(attribute).price();
+            let pending = Cost::from_picos(price.picos() * u128::from(tally.pending_count()));
+            tally.spent.saturating_add(pending)
+        };
+        Self { least: Least::new(money, unresolved_only) }
+    }
+}
+
+impl Policy for Uniform {
+    fn name(&self) -> &'static str {
+        "uniform"
+    }
+
+    fn begin(&mut self, books: &Books) {
+        self.least.begin(books);
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let (_, arm, attribute) = self.least.find(books)?;
+        Some(Choice { arm, attribute, branch: "least-money" })
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        self.least.on_change(books, change);
+    }
+}

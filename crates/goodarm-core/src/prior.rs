@@ -1,0 +1,122 @@
+//! What an attribute's scores look like over all arms: an empirical-Bayes prior on gaps.
+//!
+//! It guides allocation and the weights of bets that have not been made yet; it never enters
+//! evidence that has begun.
+
+use crate::num::{real, real_size};
+use crate::problem::{Attribute, ScoreModel};
+use crate::tally::Tally;
+
+/// A belief about an attribute before a given arm has been tried on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// The mean over arms of mean score - ξ.
+    pub gap_mean: f64,
+    /// Its standard deviation over arms.
+    pub gap_sd: f64,
+    /// The variance of one score around its arm's mean, pooled over arms.
+    pub noise_variance: f64,
+    /// The share of arms that pass, for an exact attribute.
+    pub pass_rate: f64,
+}
+
+impl Prior {
+    /// Before any score: most answers are somewhat good.
+    pub const START: Self = Self {
+        gap_mean: GAP_MEAN_START,
+        gap_sd: 0.3,
+        noise_variance: 1.0 / 12.0,
+        pass_rate: 2.0 / 3.0,
+    };
+
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        libm::fabs(self.gap_mean - other.gap_mean) > MEAN_CHANGE_MIN
+            || libm::fabs(self.gap_sd / other.gap_sd - 1.0) > SPREAD_CHANGE_MIN
+            || libm::fabs(self.noise_variance / other.noise_variance - 1.0) > SPREAD_CHANGE_MIN
+    }
+
+    /// Learns anew from every arm's tally of the attribute.
+    pub(crate) fn refreshed<'a>(
+        &self,
+        attribute: &Attribute,
+        tallies: impl Iterator<Item = &'a Tally> + Clone,
+    ) -> Self {
+        let tried = tallies.filter(|tally| tally.returned_count > 0);
+        if attribute.is_exact() {
+            let (passes, count) = tried.fold((0.0, 0.0), |(passes, count), tally| {
+                let passed = tally.mean() >= attribute.threshold();
+                (passes + f64::from(u8::from(passed)), count + 1.0)
+            });
+            return Self { pass_rate: (passes + 2.0) / (count + 3.0), ..*self };
+        }
+        let noise_variance = self.pooled_noise(attribute, tried.clone());
+        let learned = Self { noise_variance, ..*self };
+        let spread = learned.gap_sd * learned.gap_sd;
+        let gap_and_error = |tally: &Tally| {
+            let gap = tally.mean() - attribute.threshold();
+            (gap, learned.variance_of(attribute, tally) / real(tally.returned_count))
+        };
+        let (mut weighted, mut weight) =
+            (2.0 * GAP_MEAN_START / GAP_VARIANCE_START, 2.0 / GAP_VARIANCE_START);
+        for tally in tried.clone() {
+            let (gap, error) = gap_and_error(tally);
+            weighted += gap / (spread + error);
+            weight += 1.0 / (spread + error);
+        }
+        let gap_mean = (weighted / weight).max(GAP_MEAN_MIN);
+        let (mut squares, mut weight) = (4.0 * GAP_VARIANCE_START, 4.0);
+        for tally in tried {
+            let (gap, error) = gap_and_error(tally);
+            let reliability = spread / (spread + error);
+            let share = reliability * reliability;
+            squares += share * ((gap - gap_mean) * (gap - gap_mean) - error);
+            weight += share;
+        }
+        let gap_variance = (squares / weight).clamp(GAP_VARIANCE_MIN, GAP_VARIANCE_MAX);
+        Self { gap_mean, gap_sd: libm::sqrt(gap_variance), ..learned }
+    }
+
+    /// The variance of one score of a pair, given what the pair has shown.
+    pub(crate) fn variance_of(&self, attribute: &Attribute, tally: &Tally) -> f64 {
+        let count = real(tally.returned_count);
+        match attribute.scores() {
+            ScoreModel::SubGaussian { sigma, .. } => sigma * sigma,
+            ScoreModel::Binary => {
+                let rate = (tally.sum + 1.0) / (count + 2.0);
+                (rate * (1.0 - rate)).max(BINARY_VARIANCE_MIN)
+            }
+            ScoreModel::Bounded => {
+                let own = (tally.returned_count.max(1) - 1, tally.squared_deviations());
+                ((4.0 * self.noise_variance + own.1) / (4.0 + real(own.0))).max(NOISE_MIN)
+            }
+            ScoreModel::Exact => NOISE_MIN,
+        }
+    }
+
+    fn pooled_noise<'a>(
+        &self,
+        attribute: &Attribute,
+        tried: impl Iterator<Item = &'a Tally>,
+    ) -> f64 {
+        if attribute.scores() != ScoreModel::Bounded {
+            return self.noise_variance;
+        }
+        let (mut squares, mut degrees) = (real_size(4) * Self::START.noise_variance, 4.0);
+        for tally in tried {
+            squares += tally.squared_deviations();
+            degrees += real(tally.returned_count - 1);
+        }
+        (squares / degrees).max(NOISE_MIN)
+    }
+}
+
+const GAP_MEAN_START: f64 = 0.15;
+const GAP_MEAN_MIN: f64 = 0.02;
+const GAP_VARIANCE_START: f64 = 0.09;
+const GAP_VARIANCE_MIN: f64 = 0.01;
+const GAP_VARIANCE_MAX: f64 = 0.25;
+const BINARY_VARIANCE_MIN: f64 = 0.02;
+const NOISE_MIN: f64 = 0.002;
+/// Smaller changes are not worth another row of weights.
+const MEAN_CHANGE_MIN: f64 = 0.01;
+const SPREAD_CHANGE_MIN: f64 = 0.05;

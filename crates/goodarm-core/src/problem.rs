@@ -1,0 +1,358 @@
+//! What is to be certified, as written ([`ProblemSpec`]) and once it cannot be wrong ([`Problem`]).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use thiserror::Error;
+
+use crate::cost::{Cost, CostError};
+use crate::units::{ArmId, AttributeId, ErrorRate, Threshold};
+
+/// More arms than this are refused.
+pub const ARMS_MAX: usize = 1 << 28;
+/// More attributes than this are refused.
+pub const ATTRIBUTES_MAX: usize = 1 << 10;
+/// Sub-Gaussian scores and their σ stay below this, so that no sum of 10⁹ of them overflows.
+pub const SCORE_ABS_MAX: f64 = 1e9;
+/// The smallest σ that is taken.
+pub const SIGMA_MIN: f64 = 1e-6;
+/// Prior weights of arms lie between 1/this and this.
+pub const PRIOR_WEIGHT_MAX: f64 = 1e9;
+
+/// A problem as a person or a file states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProblemSpec {
+    /// How many candidate answers there are; Q in the paper.
+    pub arms: usize,
+    /// The verifiers; M of them in the paper.
+    pub attributes: Vec<AttributeSpec>,
+    /// The most that may be spent; B in the paper.
+    pub budget: f64,
+    /// The error probability; δ in the paper.
+    pub delta: f64,
+    /// What δ bounds, and with which evidence.
+    pub guarantee: Guarantee,
+    /// How likely each arm is to be good, up to a common factor, fixed before the run: a larger
+    /// weight makes an arm easier to certify at the cost of the others. Family-wise only.
+    pub prior_weights: Option<Vec<f64>>,
+}
+
+/// One verifier as a person or a file states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttributeSpec {
+    /// What reports call it; unique within a problem.
+    pub name: String,
+    /// The most that one call may cost; c in the paper, where every call costs just that.
+    pub price: f64,
+    /// The mean score that an arm must reach; ξ in the paper.
+    pub threshold: f64,
+    /// What is known about the scores before any is seen.
+    pub scores: ScoreModel,
+}
+
+/// What is known about an attribute's scores before any is seen. It is declared, never estimated:
+/// a σ that is too small makes certificates wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ScoreModel {
+    /// Deviations from the mean are σ-sub-Gaussian, as in the paper with σ = 1.
+    SubGaussian {
+        /// An upper bound on the noise.
+        sigma: f64,
+        /// The lowest score there can be, which a failed call then counts as. Without it a failed
+        /// call blocks its stream, since any number we put in its place might be too high.
+        lowest: Option<f64>,
+    },
+    /// Anything in [0, 1].
+    Bounded,
+    /// 0 or 1.
+    Binary,
+    /// The verifier always answers the same: one call tells the mean.
+    Exact,
+}
+
+/// What δ bounds, and with which evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guarantee {
+    /// P(any certificate is wrong) ≤ δ by the paper's lower certificates; Eq. (track-certificate).
+    Paper,
+    /// P(any certificate is wrong) ≤ δ: e-processes, each arm at δ/Q.
+    Union,
+    /// P(any certificate is wrong) ≤ δ: e-processes, δ/(Q − certified), one arm at a time.
+    #[default]
+    Holm,
+    /// E(share of wrong certificates) ≤ δ: e-BH on current e-values.
+    FalseDiscovery,
+}
+
+/// What is wrong with a [`ProblemSpec`].
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// There must be 1 to [`ARMS_MAX`] arms.
+    #[error("arms: {0} is not between 1 and {ARMS_MAX}")]
+    Arms(usize),
+    /// There must be 1 to [`ATTRIBUTES_MAX`] attributes.
+    #[error("attributes: {0} is not between 1 and {ATTRIBUTES_MAX}")]
+    Attributes(usize),
+    /// Two attributes have one name.
+    #[error("attribute {attribute}: the name {name:?} is taken by an earlier attribute")]
+    NameTaken {
+        /// The second of the two.
+        attribute: usize,
+        /// The name.
+        name: String,
+    },
+    /// A price must be positive and finite.
+    #[error("price of attribute {attribute}: {reason}")]
+    Price {
+        /// Whose price.
+        attribute: usize,
+        /// Why it is none.
+        reason: CostError,
+    },
+    /// A price must not be zero.
+    #[error("price of attribute {attribute}: a price must be more than 0")]
+    PriceZero {
+        /// Whose price.
+        attribute: usize,
+    },
+    /// A threshold must be strictly between 0 and 1.
+    #[error("threshold of attribute {attribute}: {value} is not strictly between 0 and 1")]
+    Threshold {
+        /// Whose threshold.
+        attribute: usize,
+        /// What was given.
+        value: f64,
+    },
+    /// σ must lie between [`SIGMA_MIN`] and [`SCORE_ABS_MAX`].
+    #[error(
+        "sigma of attribute {attribute}: {value} is not between {SIGMA_MIN:e} and {SCORE_ABS_MAX:e}"
+    )]
+    Sigma {
+        /// Whose σ.
+        attribute: usize,
+        /// What was given.
+        value: f64,
+    },
+    /// The lowest score must lie below the threshold, or a failed call would count in favour.
+    #[error(
+        "lowest score of attribute {attribute}: {value} is not a number from -{SCORE_ABS_MAX:e} up to, but below, the threshold"
+    )]
+    Lowest {
+        /// Whose lowest score.
+        attribute: usize,
+        /// What was given.
+        value: f64,
+    },
+    /// δ must be strictly between 0 and 1.
+    #[error("delta: {0} is not strictly between 0 and 1")]
+    Delta(f64),
+    /// The budget must be positive and finite.
+    #[error("budget: {0}")]
+    Budget(CostError),
+    /// The budget must not be zero.
+    #[error("budget: a budget must be more than 0")]
+    BudgetZero,
+    /// One weight for every arm.
+    #[error("prior weights: {given} weights for {arms} arms")]
+    WeightCount {
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        arms: usize,
+    },
+    /// A weight must be positive and finite.
+    #[error(
+        "prior weight of arm {arm}: {value} is not between 1/{PRIOR_WEIGHT_MAX:e} and {PRIOR_WEIGHT_MAX:e}"
+    )]
+    Weight {
+        /// Whose weight.
+        arm: usize,
+        /// What was given.
+        value: f64,
+    },
+    /// Prior weights belong to the guarantees `Union` and `Holm`.
+    #[error("prior weights: the guarantee {0:?} takes none")]
+    WeightsUnused(Guarantee),
+}
+
+/// A problem that cannot be wrong: checked once, never changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    arm_count: usize,
+    attributes: Vec<Attribute>,
+    budget: Cost,
+    delta: ErrorRate,
+    guarantee: Guarantee,
+    prior_weights: Option<Vec<f64>>,
+}
+
+/// A verifier that cannot be wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    name: String,
+    price: Cost,
+    threshold: Threshold,
+    scores: ScoreModel,
+}
+
+impl Attribute {
+    /// What reports call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The most that one call may cost; c in the paper.
+    pub const fn price(&self) -> Cost {
+        self.price
+    }
+
+    /// ξ in the paper.
+    pub const fn threshold(&self) -> f64 {
+        self.threshold.get()
+    }
+
+    /// What is known about the scores before any is seen.
+    pub const fn scores(&self) -> ScoreModel {
+        self.scores
+    }
+
+    /// What a failed call counts as; none if no number is surely low enough.
+    pub const fn lowest_score(&self) -> Option<f64> {
+        match self.scores {
+            ScoreModel::SubGaussian { lowest, .. } => lowest,
+            ScoreModel::Bounded | ScoreModel::Binary | ScoreModel::Exact => Some(0.0),
+        }
+    }
+
+    /// Whether one call tells the mean.
+    pub fn is_exact(&self) -> bool {
+        self.scores == ScoreModel::Exact
+    }
+
+    fn new(spec: AttributeSpec, attribute: usize) -> Result<Self, SpecError> {
+        let price = Cost::of_price(spec.price)
+            .map_err(|reason| SpecError::Price { attribute, reason })
+            .and_then(|price| match price {
+                Cost::ZERO => Err(SpecError::PriceZero { attribute }),
+                price => Ok(price),
+            })?;
+        let threshold = Threshold::new(spec.threshold)
+            .map_err(|error| SpecError::Threshold { attribute, value: error.0 })?;
+        if let ScoreModel::SubGaussian { sigma, lowest } = spec.scores {
+            if !(SIGMA_MIN..=SCORE_ABS_MAX).contains(&sigma) {
+                return Err(SpecError::Sigma { attribute, value: sigma });
+            }
+            if let Some(value) = lowest
+                && !(-SCORE_ABS_MAX..threshold.get()).contains(&value)
+            {
+                return Err(SpecError::Lowest { attribute, value });
+            }
+        }
+        Ok(Self { name: spec.name, price, threshold, scores: spec.scores })
+    }
+}
+
+impl Problem {
+    /// Checks everything there is to check.
+    pub fn new(spec: ProblemSpec) -> Result<Self, SpecError> {
+        if spec.arms == 0 || spec.arms > ARMS_MAX {
+            return Err(SpecError::Arms(spec.arms));
+        }
+        if spec.attributes.is_empty() || spec.attributes.len() > ATTRIBUTES_MAX {
+            return Err(SpecError::Attributes(spec.attributes.len()));
+        }
+        let mut attributes: Vec<Attribute> = Vec::with_capacity(spec.attributes.len());
+        for (index, attribute) in spec.attributes.into_iter().enumerate() {
+            let attribute = Attribute::new(attribute, index)?;
+            if attributes.iter().any(|earlier| earlier.name == attribute.name) {
+                return Err(SpecError::NameTaken { attribute: index, name: attribute.name });
+            }
+            attributes.push(attribute);
+        }
+        let delta = ErrorRate::new(spec.delta).map_err(|error| SpecError::Delta(error.0))?;
+        let budget = Cost::of_budget(spec.budget).map_err(SpecError::Budget)?;
+        if budget == Cost::ZERO {
+            return Err(SpecError::BudgetZero);
+        }
+        if let Some(weights) = &spec.prior_weights {
+            check_weights(weights, spec.arms, spec.guarantee)?;
+        }
+        Ok(Self {
+            arm_count: spec.arms,
+            attributes,
+            budget,
+            delta,
+            guarantee: spec.guarantee,
+            prior_weights: spec.prior_weights,
+        })
+    }
+
+    /// Q in the paper.
+    pub const fn arm_count(&self) -> usize {
+        self.arm_count
+    }
+
+    /// M in the paper.
+    pub const fn attribute_count(&self) -> usize {
+        self.attributes.len()
+    }
+
+    /// D = QM in the paper.
+    pub const fn pair_count(&self) -> usize {
+        self.arm_count * self.attributes.len()
+    }
+
+    /// Every arm, the smallest first.
+    pub fn arms(&self) -> impl ExactSizeIterator<Item = ArmId> + use<> {
+        (0..self.arm_count).map(ArmId::at)
+    }
+
+    /// Every attribute, the smallest first.
+    pub fn attributes(&self) -> impl ExactSizeIterator<Item = AttributeId> + use<> {
+        (0..self.attributes.len()).map(AttributeId::at)
+    }
+
+    /// One attribute.
+    pub fn attribute(&self, attribute: AttributeId) -> &Attribute {
+        &self.attributes[attribute.index()]
+    }
+
+    /// B in the paper, as it was when the problem was stated.
+    pub const fn budget(&self) -> Cost {
+        self.budget
+    }
+
+    /// δ in the paper.
+    pub const fn delta(&self) -> ErrorRate {
+        self.delta
+    }
+
+    /// What δ bounds.
+    pub const fn guarantee(&self) -> Guarantee {
+        self.guarantee
+    }
+
+    /// One weight for every arm, if there are any.
+    pub fn prior_weights(&self) -> Option<&[f64]> {
+        self.prior_weights.as_deref()
+    }
+
+    pub(crate) fn pair_index(&self, arm: ArmId, attribute: AttributeId) -> usize {
+        arm.index() * self.attributes.len() + attribute.index()
+    }
+}
+
+fn check_weights(weights: &[f64], arms: usize, guarantee: Guarantee) -> Result<(), SpecError> {
+    if !matches!(guarantee, Guarantee::Union | Guarantee::Holm) {
+        return Err(SpecError::WeightsUnused(guarantee));
+    }
+    if weights.len() != arms {
+        return Err(SpecError::WeightCount { given: weights.len(), arms });
+    }
+    let allowed = 1.0 / PRIOR_WEIGHT_MAX..=PRIOR_WEIGHT_MAX;
+    match weights.iter().position(|weight| !allowed.contains(weight)) {
+        Some(arm) => Err(SpecError::Weight { arm, value: weights[arm] }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,63 @@
+//! The words that a caller and a session exchange: pulls with tickets out, scores or failures in.
+
+use crate::cost::Cost;
+use crate::units::{ArmId, AttributeId};
+
+/// The number of a call, counted from 0 in the order in which calls were let out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// One verifier call to make now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// Give this back with the answer.
+    pub ticket: Ticket,
+    /// Which answer to check.
+    pub arm: ArmId,
+    /// With which verifier.
+    pub attribute: AttributeId,
+    /// What has been reserved for it: it may cost no more.
+    pub ceiling: Cost,
+    /// 0 for a first try; k if k tries at this place in the order were void.
+    pub attempt: u32,
+    /// Which rule of the policy chose it, in the policy's own words.
+    pub branch: &'static str,
+}
+
+/// Why a call has no score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The verifier never began to work, so the failure cannot depend on the answer. The call must
+    /// be tried again, and the retry takes this call's place in the order.
+    Void(VoidFailure),
+    /// Anything else. The call counts as the lowest score its model allows.
+    Counted(CountedFailure),
+}
+
+/// The only failures that cannot depend on the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VoidFailure {
+    /// No connection was made.
+    NotConnected,
+    /// The server refused before any work, as with HTTP status 429.
+    RateLimited,
+}
+
+/// Failures that may depend on the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CountedFailure {
+    /// No answer in time.
+    TimedOut,
+    /// The verifier broke after it began to work.
+    Crashed,
+    /// An answer that holds no score.
+    Unreadable,
+    /// An answer that was cut off.
+    Truncated,
+    /// The verifier declined to answer.
+    Refused,
+    /// The call was out when the process died.
+    Lost,
+    /// Retries were given up.
+    GivenUp,
+}

@@ -1,0 +1,347 @@
+//! The loop: ask for a call, make it, tell what came back. See [`Session`].
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use thiserror::Error;
+
+use crate::books::{Books, Change, DispatchError, TellError};
+use crate::cost::Cost;
+use crate::outlook::certification_cost_min;
+use crate::policy::{Choice, Policy};
+use crate::problem::Problem;
+use crate::pull::{Failure, Pull, Ticket};
+use crate::units::{ArmId, AttributeId};
+
+/// What to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Make this call.
+    Pull(Pull),
+    /// Nothing until a call that is out has been answered.
+    Wait,
+    /// Nothing more, and nothing is out.
+    Done(StopReason),
+}
+
+/// Why there is nothing more to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// Every arm is certified; Q = ∅ in the paper.
+    AllCertified,
+    /// Every arm is certified or has failed an exact verifier.
+    AllDecided,
+    /// No verifier is affordable any more; M = ∅ in the paper.
+    BudgetSpent,
+    /// The policy sees nothing worth a call: all arms are rejected, or cannot be finished.
+    NothingWorthwhile,
+    /// No arm has a realistic chance of being certified with the money that is left.
+    Hopeless,
+}
+
+/// How a session is run; nothing here can touch the validity of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Ceilings of calls that are out may take up at most this share of what is not settled (one
+    /// call is always allowed): the more is out, the less is known when the next call is chosen.
+    pub in_flight_share: f64,
+    /// Stop when no arm has a realistic chance with what is left, and keep the money.
+    pub stop_when_hopeless: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { in_flight_share: 0.02, stop_when_hopeless: false }
+    }
+}
+
+/// The options make no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("in-flight share: {0} is not more than 0 and at most 1")]
+pub struct InFlightShareOutOfRange(pub f64);
+
+/// The policy named a pair that may not be pulled. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("policy {policy}: {reason}")]
+pub struct AskError {
+    /// Which policy.
+    pub policy: &'static str,
+    /// What it named.
+    pub choice: Choice,
+    /// Why that may not be pulled.
+    pub reason: DispatchError,
+}
+
+/// What happened, in a form that can be kept: replaying the events rebuilds the session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// `ask` gave this call.
+    Asked {
+        /// Its number.
+        ticket: Ticket,
+        /// Which answer.
+        arm: ArmId,
+        /// Which verifier.
+        attribute: AttributeId,
+    },
+    /// `tell` was given this.
+    Told {
+        /// Which call.
+        ticket: Ticket,
+        /// Its score.
+        score: f64,
+        /// Its bill.
+        cost: Cost,
+    },
+    /// `fail` was given this.
+    Failed {
+        /// Which call.
+        ticket: Ticket,
+        /// What happened to it.
+        failure: Failure,
+        /// Its bill.
+        cost: Cost,
+    },
+    /// `raise_budget` was given this.
+    BudgetRaised {
+        /// The new budget.
+        budget: Cost,
+    },
+}
+
+impl From<Pull> for Event {
+    fn from(Pull { ticket, arm, attribute, .. }: Pull) -> Self {
+        Self::Asked { ticket, arm, attribute }
+    }
+}
+
+/// Why events could not be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The session would have asked for something else: another problem, policy or version.
+    #[error("event {event}: recorded {recorded:?}, but the session asks {asked:?}")]
+    Diverged {
+        /// Which event, counted from 0.
+        event: usize,
+        /// What the record says.
+        recorded: Event,
+        /// What the session asks.
+        asked: Result<Ask, AskError>,
+    },
+    /// The record tells what cannot be told.
+    #[error("event {event}: {reason}")]
+    Refused {
+        /// Which event, counted from 0.
+        event: usize,
+        /// Why.
+        reason: TellError,
+    },
+    /// A budget can only be raised.
+    #[error("event {event}: the budget is lowered")]
+    BudgetLowered {
+        /// Which event, counted from 0.
+        event: usize,
+    },
+}
+
+/// A problem, a policy, and the state of the work: the only writer of its [`Books`].
+///
+/// The contract: `ask` until it says [`Ask::Wait`] or [`Ask::Done`]; answer every ticket once, by
+/// `tell` or `fail`, in any order. Each call must be a fresh, independent run of the verifier: no
+/// cache, no duplicates raced against each other.
+pub struct Session {
+    books: Books,
+    policy: Box<dyn Policy + Send>,
+    options: Options,
+    hope: Hope,
+}
+
+impl Session {
+    /// Begins.
+    pub fn new(problem: Problem, policy: impl Policy + Send + 'static) -> Self {
+        let options = Options::default();
+        Self::with_options(problem, policy, options).expect("the default options make sense")
+    }
+
+    /// Begins, with options.
+    pub fn with_options(
+        problem: Problem,
+        policy: impl Policy + Send + 'static,
+        options: Options,
+    ) -> Result<Self, InFlightShareOutOfRange> {
+        let share = options.in_flight_share;
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(InFlightShareOutOfRange(share));
+        }
+        let mut books = Books::new(problem);
+        let mut policy: Box<dyn Policy + Send> = Box::new(policy);
+        books.changes.clear();
+        policy.begin(&books);
+        Ok(Self { books, policy, options, hope: Hope::default() })
+    }
+
+    /// Tallies, evidence, certificates and money.
+    pub const fn books(&self) -> &Books {
+        &self.books
+    }
+
+    /// The certified arms, in the order in which they were certified.
+    pub fn certified(&self) -> &[ArmId] {
+        self.books.certified()
+    }
+
+    /// Gives the next call, and reserves its ceiling.
+    pub fn ask(&mut self) -> Result<Ask, AskError> {
+        if let Some(retry) = self.books.dispatch_owed() {
+            self.deliver();
+            return Ok(Ask::Pull(Pull { branch: "retry", ..retry }));
+        }
+        let stop = match self.choose() {
+            Ok(choice) => {
+                let Choice { arm, attribute, branch } = choice;
+                let refused = |reason| AskError { policy: self.policy.name(), choice, reason };
+                self.books.check_dispatch(arm, attribute).map_err(refused)?;
+                if self.must_wait(attribute) {
+                    return Ok(Ask::Wait);
+                }
+                let pull = self.books.dispatch(arm, attribute).map_err(refused)?;
+                self.deliver();
+                return Ok(Ask::Pull(Pull { branch, ..pull }));
+            }
+            Err(stop) => stop,
+        };
+        Ok(if self.books.in_flight_count() > 0 { Ask::Wait } else { Ask::Done(stop) })
+    }
+
+    /// Takes the score of a call, and what it cost.
+    pub fn tell(&mut self, ticket: Ticket, score: f64, cost: Cost) -> Result<(), TellError> {
+        self.books.tell(ticket, score, cost)?;
+        self.deliver();
+        Ok(())
+    }
+
+    /// Takes the failure of a call, and what it cost.
+    pub fn fail(&mut self, ticket: Ticket, failure: Failure, cost: Cost) -> Result<(), TellError> {
+        self.books.fail(ticket, failure, cost)?;
+        self.deliver();
+        Ok(())
+    }
+
+    /// Takes a larger budget, which is valid at any time; false, and no change, if it is smaller.
+    pub fn raise_budget(&mut self, budget: Cost) -> bool {
+        if budget < self.books.ledger().budget() {
+            return false;
+        }
+        self.books.raise_budget(budget);
+        self.deliver();
+        self.hope = Hope::default();
+        true
+    }
+
+    /// Does again what was done before: after it the session is as it was, or an error says where
+    /// the record and the session part.
+    pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
+        for (index, recorded) in events.into_iter().enumerate() {
+            let refused = |reason| ReplayError::Refused { event: index, reason };
+            match recorded {
+                Event::Asked { ticket, arm, attribute } => {
+                    let asked = self.ask();
+                    let same = matches!(asked, Ok(Ask::Pull(pull))
+                        if (pull.ticket, pull.arm, pull.attribute) == (ticket, arm, attribute));
+                    if !same {
+                        return Err(ReplayError::Diverged { event: index, recorded, asked });
+                    }
+                }
+                Event::Told { ticket, score, cost } => {
+                    self.tell(ticket, score, cost).map_err(refused)?;
+                }
+                Event::Failed { ticket, failure, cost } => {
+                    self.fail(ticket, failure, cost).map_err(refused)?;
+                }
+                Event::BudgetRaised { budget } => {
+                    if !self.raise_budget(budget) {
+                        return Err(ReplayError::BudgetLowered { event: index });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn choose(&mut self) -> Result<Choice, StopReason> {
+        let problem = self.books.problem();
+        if self.books.active_count() == 0 {
+            let all = self.books.certified().len() == problem.arm_count();
+            return Err(if all { StopReason::AllCertified } else { StopReason::AllDecided });
+        }
+        if !problem.attributes().any(|attribute| self.books.is_affordable(attribute)) {
+            return Err(StopReason::BudgetSpent);
+        }
+        if self.options.stop_when_hopeless && self.hope.is_gone {
+            return Err(StopReason::Hopeless);
+        }
+        self.policy.choose(&self.books).ok_or(StopReason::NothingWorthwhile)
+    }
+
+    fn must_wait(&self, attribute: AttributeId) -> bool {
+        let ledger = self.books.ledger();
+        let price = self.books.problem().attribute(attribute).price();
+        let unsettled = ledger.left() + ledger.reserved();
+        let out = ledger.reserved().saturating_add(price);
+        self.books.in_flight_count() > 0
+            && out.units() > self.options.in_flight_share * unsettled.units()
+    }
+
+    /// Tells the policy what has happened. Whatever later decisions depend on is settled here and
+    /// not in `ask`, so that asking once more or once less changes nothing.
+    fn deliver(&mut self) {
+        let changes = core::mem::take(&mut self.books.changes);
+        for &change in &changes {
+            self.policy.on_change(&self.books, change);
+        }
+        if self.options.stop_when_hopeless {
+            self.hope.reconsider(&self.books, &changes);
+        }
+        self.books.changes = changes;
+        self.books.changes.clear();
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("policy", &self.policy.name())
+            .field("certified", &self.books.certified())
+            .field("ledger", self.books.ledger())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether any arm may still be certified with the money that is left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hope {
+    is_gone: bool,
+    /// What was left when this was last computed, which takes a look at every pair.
+    left: Option<Cost>,
+}
+
+impl Hope {
+    fn reconsider(&mut self, books: &Books, changes: &[Change]) {
+        let unsettled = books.ledger().left() + books.ledger().reserved();
+        let refreshed = changes.contains(&Change::PriorsRefreshed);
+        let due = self.left.is_none_or(|left| {
+            unsettled.units() < (1.0 - HOPE_CHECK_SHARE) * left.units() || unsettled > left
+        });
+        if !(due || refreshed) {
+            return;
+        }
+        self.left = Some(unsettled);
+        self.is_gone = certification_cost_min(books) > unsettled.units();
+    }
+}
+
+/// Hope is computed anew when this share of the money is gone.
+const HOPE_CHECK_SHARE: f64 = 0.02;
