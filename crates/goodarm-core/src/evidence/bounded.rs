@@ -34,10 +34,6 @@ impl Bounded {
         }
     }
 
-    pub(crate) const fn stakes(&self) -> &[f64; BETS] {
-        &self.stakes
-    }
-
     /// A quarter on the boldest gambler, who wins most when scores vary little.
     pub(crate) fn log_weights() -> LogWeights {
         let mut weights = [libm::log(0.75 / 11.0); BETS];

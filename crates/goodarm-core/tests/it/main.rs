@@ -1,0 +1,9 @@
+//! One binary for all integration tests of the core.
+
+mod equivalence;
+mod policy_contract;
+mod replay;
+mod samples;
+mod session_rules;
+mod transcription;
+mod validity;

@@ -1,0 +1,128 @@
+//! One session driven to its end in one world.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use goodarm_core::{
+    ArmId, Ask, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket,
+    VoidFailure,
+};
+
+use crate::world::{Outcome, Reply, World};
+
+/// What became of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    /// In the order in which they were certified.
+    pub certified: Vec<ArmId>,
+    /// The bill.
+    pub spent: Cost,
+    /// Calls made, retries among them.
+    pub pull_count: u64,
+    /// Why it ended.
+    pub reason: StopReason,
+}
+
+/// Calls that are out, in the order in which they will come back.
+struct InFlight {
+    time: f64,
+    queue: BinaryHeap<Reverse<(Time, Ticket)>>,
+    replies: std::collections::BTreeMap<Ticket, (Pull, Reply)>,
+}
+
+/// A finite time, which can be ordered.
+#[derive(Clone, Copy, PartialEq)]
+struct Time(f64);
+
+impl Eq for Time {}
+
+impl PartialOrd for Time {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Time {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Drives a session with up to `concurrency` calls out at once, and calls `watch` for each answer.
+///
+/// # Panics
+/// If the policy names a pair that may not be pulled, or a score does not fit its model: in the
+/// laboratory both are bugs.
+pub fn run(
+    session: &mut Session,
+    world: &World,
+    seed: u64,
+    concurrency: usize,
+    mut watch: impl FnMut(&Session, &Pull, &Reply),
+) -> Episode {
+    let attribute_count = session.books().problem().attribute_count();
+    let mut called = vec![0_u64; session.books().problem().pair_count()];
+    let mut out = InFlight { time: 0.0, queue: BinaryHeap::new(), replies: Default::default() };
+    let mut pull_count = 0;
+    let reason = loop {
+        let ask = if out.queue.len() < concurrency {
+            session.ask().expect("policies name open, affordable pairs")
+        } else {
+            Ask::Wait
+        };
+        match ask {
+            Ask::Pull(pull) => {
+                let pair = pull.arm.index() * attribute_count + pull.attribute.index();
+                let reply = world.reply(seed, pull.arm, pull.attribute, called[pair]);
+                called[pair] += 1;
+                pull_count += 1;
+                if concurrency == 1 {
+                    answer(session, &pull, &reply);
+                    watch(session, &pull, &reply);
+                } else {
+                    out.send(pull, reply);
+                }
+            }
+            Ask::Wait => {
+                let (pull, reply) = out.receive();
+                answer(session, &pull, &reply);
+                watch(session, &pull, &reply);
+            }
+            Ask::Done(reason) => break reason,
+        }
+    };
+    Episode {
+        certified: session.certified().to_vec(),
+        spent: session.books().ledger().settled(),
+        pull_count,
+        reason,
+    }
+}
+
+impl InFlight {
+    fn send(&mut self, pull: Pull, reply: Reply) {
+        self.queue.push(Reverse((Time(self.time + reply.latency), pull.ticket)));
+        self.replies.insert(pull.ticket, (pull, reply));
+    }
+
+    fn receive(&mut self) -> (Pull, Reply) {
+        let Reverse((time, ticket)) = self.queue.pop().expect("sessions wait only for calls");
+        self.time = time.0;
+        self.replies.remove(&ticket).expect("every call in the queue has a reply")
+    }
+}
+
+/// Tells a session what a call brought.
+pub fn answer(session: &mut Session, pull: &Pull, reply: &Reply) {
+    let told = match reply.outcome {
+        Outcome::Score(score) => session.tell(pull.ticket, score, reply.bill),
+        Outcome::Broken => {
+            session.fail(pull.ticket, Failure::Counted(CountedFailure::Crashed), reply.bill)
+        }
+        Outcome::Void => {
+            session.fail(pull.ticket, Failure::Void(VoidFailure::NotConnected), Cost::ZERO)
+        }
+    };
+    told.expect("tickets are answered once, with scores that fit their model");
+}
+

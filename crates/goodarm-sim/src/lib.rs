@@ -1,0 +1,9 @@
+//! goodarm's laboratory: the same sessions as in the field, with invented verifiers.
+//!
+//! A [`world::World`] knows the true means and makes scores, bills and latencies; an
+//! [`episode::Episode`] is what became of one session in it. Scores are a function of (seed, arm,
+//! attribute, how often the pair was called), so two policies with one seed see the same luck.
+
+pub mod episode;
+pub mod random;
+pub mod world;

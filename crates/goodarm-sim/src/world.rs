@@ -1,0 +1,174 @@
+//! True means, and the laws by which verifiers score, bill and take their time.
+
+use goodarm_core::{ArmId, AttributeId, Cost};
+
+use crate::random::Random;
+
+/// Everything that a session is not told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// `means[arm][attribute]`.
+    pub means: Vec<Vec<f64>>,
+    /// One law of scores for each attribute.
+    pub scores: Vec<ScoreLaw>,
+    /// One law of bills for each attribute.
+    pub bills: Vec<BillLaw>,
+    /// How long calls take.
+    pub latency: Latency,
+    /// How calls fail.
+    pub failures: Failures,
+}
+
+/// How an attribute's scores scatter around their mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ScoreLaw {
+    /// Normal with this standard deviation.
+    Gaussian(f64),
+    /// 0 or 1.
+    Binary,
+    /// Beta with this concentration: parameters k·mean and k·(1 - mean).
+    Beta(f64),
+    /// Always the mean.
+    Exact,
+}
+
+/// What a call costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BillLaw {
+    /// Always the ceiling.
+    Fixed(Cost),
+    /// Log-normal with this mean and coefficient of variation, cut at the ceiling.
+    LogNormal {
+        /// In units of the budget.
+        mean: f64,
+        /// Standard deviation over mean.
+        variation: f64,
+        /// The reserved price.
+        ceiling: Cost,
+    },
+}
+
+/// Exponential latencies, whose mean may depend on the score: the hard case for concurrency.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// How many times longer a call takes whose score lies below the threshold `split`.
+    pub slowdown: f64,
+    /// Scores below this are slow.
+    pub split: f64,
+}
+
+impl Latency {
+    /// All calls alike.
+    pub const INDEPENDENT: Self = Self { slowdown: 1.0, split: 0.0 };
+}
+
+/// Failures, whose probability may depend on the score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Failures {
+    /// P(a call breaks | its score is at least `split`).
+    pub high: f64,
+    /// P(a call breaks | its score is below `split`).
+    pub low: f64,
+    /// Where low begins.
+    pub split: f64,
+    /// P(a call is void), whatever its score.
+    pub void: f64,
+}
+
+impl Failures {
+    /// None.
+    pub const NONE: Self = Self { high: 0.0, low: 0.0, split: 0.5, void: 0.0 };
+}
+
+/// What one call brings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reply {
+    /// What comes back.
+    pub outcome: Outcome,
+    /// What it costs.
+    pub bill: Cost,
+    /// When, in mean latencies.
+    pub latency: f64,
+}
+
+/// What comes back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// A score.
+    Score(f64),
+    /// The verifier broke; the score it would have given is lost.
+    Broken,
+    /// The verifier never began.
+    Void,
+}
+
+impl World {
+    /// A world where every call costs its fixed price and nothing fails.
+    pub fn new(means: Vec<Vec<f64>>, scores: Vec<ScoreLaw>, prices: &[f64]) -> Self {
+        let bills = prices
+            .iter()
+            .map(|&price| BillLaw::Fixed(Cost::of_price(price).expect("a price")))
+            .collect();
+        Self { means, scores, bills, latency: Latency::INDEPENDENT, failures: Failures::NONE }
+    }
+
+    /// Whether every mean of the arm reaches its threshold.
+    pub fn is_good(&self, arm: ArmId, thresholds: &[f64]) -> bool {
+        self.means[arm.index()].iter().zip(thresholds).all(|(mean, threshold)| mean >= threshold)
+    }
+
+    /// The `call`-th call of a pair, counted from 0; retries count.
+    pub fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+        let path = [u64::from(arm.0), u64::from(attribute.0), call];
+        let mut random = Random::at(seed, &path);
+        let mean = self.means[arm.index()][attribute.index()];
+        let score = self.scores[attribute.index()].draw(mean, &mut random);
+        let bill = self.bills[attribute.index()].draw(&mut random);
+        let slow = score < self.latency.split;
+        let latency = random.exponential() * if slow { self.latency.slowdown } else { 1.0 };
+        Reply { outcome: self.failures.befall(score, &mut random), bill, latency }
+    }
+}
+
+impl ScoreLaw {
+    fn draw(self, mean: f64, random: &mut Random) -> f64 {
+        match self {
+            Self::Gaussian(sigma) => mean + sigma * random.normal(),
+            Self::Binary => f64::from(u8::from(random.uniform() < mean)),
+            Self::Beta(_) if mean <= 0.0 || mean >= 1.0 => mean,
+            Self::Beta(concentration) => {
+                random.beta(concentration * mean, concentration * (1.0 - mean))
+            }
+            Self::Exact => mean,
+        }
+    }
+}
+
+impl BillLaw {
+    fn draw(self, random: &mut Random) -> Cost {
+        match self {
+            Self::Fixed(price) => price,
+            Self::LogNormal { mean, variation, ceiling } => {
+                let variance = libm::log1p(variation * variation);
+                let log = libm::log(mean) - 0.5 * variance + libm::sqrt(variance) * random.normal();
+                Cost::of_price(libm::exp(log)).map_or(ceiling, |bill| bill.min(ceiling))
+            }
+        }
+    }
+}
+
+impl Failures {
+    fn befall(self, score: f64, random: &mut Random) -> Outcome {
+        if self == Self::NONE {
+            return Outcome::Score(score);
+        }
+        let breaks = if score < self.split { self.low } else { self.high };
+        if random.uniform() < self.void {
+            Outcome::Void
+        } else if random.uniform() < breaks {
+            Outcome::Broken
+        } else {
+            Outcome::Score(score)
+        }
+    }
+}
