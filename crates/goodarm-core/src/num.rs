@@ -102,7 +102,8 @@ mod tests {
         assert!((below - above).abs() < 1e-11, "{below} {above}");
         // x = -100: ln Φ = -5005.524..., so x²/2 + ln Φ = -5.5242086794 (Mills ratio by series).
         let y = 100.0_f64;
-        let series = -LN_SQRT_TWO_PI - y.ln() + (1.0 - y.powi(-2) + 3.0 * y.powi(-4) - 15.0 * y.powi(-6)).ln();
+        let series = -LN_SQRT_TWO_PI - y.ln()
+            + (1.0 - y.powi(-2) + 3.0 * y.powi(-4) - 15.0 * y.powi(-6)).ln();
         assert!((log_scaled_normal_cdf(-y) - series).abs() < 1e-11);
         assert!(log_scaled_normal_cdf(-1e12).is_finite());
     }
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn log_sum_exp_neither_overflows_nor_invents() {
         assert!((log_sum_exp(&[1e6, 1e6]) - (1e6 + core::f64::consts::LN_2)).abs() < 1e-9);
-        assert_eq!(log_sum_exp(&[f64::NEG_INFINITY; 3]), f64::NEG_INFINITY);
+        assert!(log_sum_exp(&[f64::NEG_INFINITY; 3]) < f64::MIN);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl From<Pull> for Event {
 }
 
 /// Why events could not be replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// The session would have asked for something else: another problem, policy or version.
@@ -129,7 +129,7 @@ pub enum ReplayError {
         /// What the record says.
         recorded: Event,
         /// What the session asks.
-        asked: Result<Ask, AskError>,
+        asked: Box<Result<Ask, AskError>>,
     },
     /// The record tells what cannot be told.
     #[error("event {event}: {reason}")]
@@ -252,7 +252,11 @@ impl Session {
                     let same = matches!(asked, Ok(Ask::Pull(pull))
                         if (pull.ticket, pull.arm, pull.attribute) == (ticket, arm, attribute));
                     if !same {
-                        return Err(ReplayError::Diverged { event: index, recorded, asked });
+                        return Err(ReplayError::Diverged {
+                            event: index,
+                            recorded,
+                            asked: Box::new(asked),
+                        });
                     }
                 }
                 Event::Told { ticket, score, cost } => {

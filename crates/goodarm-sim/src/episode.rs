@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use goodarm_core::{
-    ArmId, Ask, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket,
-    VoidFailure,
+    ArmId, Ask, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket, VoidFailure,
 };
 
 use crate::world::{Outcome, Reply, World};
@@ -125,4 +124,3 @@ pub fn answer(session: &mut Session, pull: &Pull, reply: &Reply) {
     };
     told.expect("tickets are answered once, with scores that fit their model");
 }
-

@@ -14,11 +14,7 @@ pub(crate) struct Binary {
 
 impl Binary {
     pub(crate) fn new(threshold: f64) -> Self {
-        Self {
-            threshold,
-            above: Grid::binary(threshold),
-            below: Grid::binary(1.0 - threshold),
-        }
+        Self { threshold, above: Grid::binary(threshold), below: Grid::binary(1.0 - threshold) }
     }
 
     /// ln of the evidence for a mean above ξ, from exact counts.

@@ -82,8 +82,7 @@ impl<const COUNT: usize> Grid<COUNT> {
         let log_e = if continuous_max < largest - CONTINUOUS_NEGLIGIBLE_LOG {
             grid
         } else {
-            let continuous =
-                self.log_continuous_share + self.continuous.log_e(count, excess);
+            let continuous = self.log_continuous_share + self.continuous.log_e(count, excess);
             log_sum_exp(&[grid, continuous])
         };
         let steepest = libm::fabs(self.per_first[COUNT - 1] * first)

@@ -77,8 +77,8 @@ fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
     }
     let mut weights = [0.0; BETS];
     for bet in 0..BETS {
-        let share = DEFAULT_SHARE * libm::exp(default[bet])
-            + (1.0 - DEFAULT_SHARE) * density[bet] / total;
+        let share =
+            DEFAULT_SHARE * libm::exp(default[bet]) + (1.0 - DEFAULT_SHARE) * density[bet] / total;
         weights[bet] = libm::log(share) - SUM_ROUNDING;
     }
     weights

@@ -186,7 +186,7 @@ mod tests {
             for _ in 0..500 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(11);
                 let arm = (state >> 40) as usize % arm_count;
-                let rank = (state >> 20) as u32 % (u32::try_from(arm_count).unwrap() + 1) + 1;
+                let rank = u32::try_from((state >> 20) % (arm_count as u64 + 1)).unwrap() + 1;
                 counts.change(ranks[arm], -1);
                 counts.change(rank, 1);
                 ranks[arm] = rank;

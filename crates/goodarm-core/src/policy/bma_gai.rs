@@ -310,8 +310,10 @@ impl Policy for BmaGai {
             .attributes()
             .map(|attribute| if self.cost_blind { 1.0 } else { price(attribute) })
             .collect();
-        self.thresholds =
-            problem.attributes().map(|attribute| problem.attribute(attribute).threshold()).collect();
+        self.thresholds = problem
+            .attributes()
+            .map(|attribute| problem.attribute(attribute).threshold())
+            .collect();
         self.optimistic = MinTree::new(problem.arm_count(), 0.0);
         self.optimistic_until = vec![u64::MAX; problem.arm_count()];
         self.clock = (0, self.scaled_log_at(0));

@@ -50,8 +50,7 @@ fn weakest(books: &Books, arm: ArmId, log_time: f64) -> Option<(f64, AttributeId
             return Some((f64::INFINITY, attribute));
         }
         let declared = books.problem().attribute(attribute);
-        let radius =
-            noise(declared) * libm::sqrt(2.0 * log_time / real(tally.dispatched_count));
+        let radius = noise(declared) * libm::sqrt(2.0 * log_time / real(tally.dispatched_count));
         let worth = tally.mean() + radius - declared.threshold();
         if weakest.is_none_or(|(least, _)| worth < least) {
             weakest = Some((worth, attribute));

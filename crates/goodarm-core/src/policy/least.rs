@@ -16,10 +16,7 @@ pub(crate) struct Least<K> {
 }
 
 impl<K: Key> Least<K> {
-    pub(crate) fn new(
-        key_of: fn(&Books, ArmId, AttributeId) -> K,
-        unresolved_only: bool,
-    ) -> Self {
+    pub(crate) fn new(key_of: fn(&Books, ArmId, AttributeId) -> K, unresolved_only: bool) -> Self {
         Self { key_of, unresolved_only, trees: Vec::new() }
     }
 

@@ -7,7 +7,7 @@ use crate::books::{ArmStatus, Books, Change};
 use crate::num::{real, real_size};
 use crate::policy::ranking::{Ranking, Rating, Rule};
 use crate::policy::{Choice, Policy, noise};
-use crate::units::ArmId;
+use crate::units::{ArmId, AttributeId};
 
 /// LUCB-G.
 #[derive(Clone, Debug)]
@@ -50,17 +50,22 @@ impl Rule for UpperBound {
             let tally = books.tally(arm, attribute);
             let count = real(tally.dispatched_count);
             if tally.dispatched_count == 0 {
-                return Some(Rating { key: f64::MIN, attribute, in_flight_max: 1 });
+                return Some(rating(f64::MIN, attribute));
             }
             let log_term = libm::log(scale * count * count) + problem.delta().ln_inverse();
             let radius = noise(declared) * libm::sqrt(2.0 * log_term / count);
             let key = -(tally.mean() + radius - declared.threshold());
             if weakest.is_none_or(|weakest| key > weakest.key) {
-                weakest = Some(Rating { key, attribute, in_flight_max: 1 });
+                weakest = Some(rating(key, attribute));
             }
         }
         weakest
     }
+}
+
+/// The counts in the bound include calls that are out, so each call let out changes it.
+const fn rating(key: f64, attribute: AttributeId) -> Rating {
+    Rating { key, attribute, key_per_call_out: 0.0, calls_max: 1 }
 }
 
 impl Policy for LucbG {

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
+use crate::num::real;
 use crate::policy::ranking::{Ranking, Rating, Rule};
 use crate::policy::{Choice, Policy, noise};
 use crate::problem::ScoreModel;
@@ -56,9 +57,15 @@ impl Rule for KnownCost {
             if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
                 return None;
             }
-            next = next.or(Some(attribute));
+            let tally = books.tally(arm, attribute);
+            let ahead = real(tally.dispatched_count - books.evidence_count(arm, attribute));
+            let needed = (books.level(arm, attribute) - books.evidence(arm, attribute)) / growth;
+            // Calls that are out will probably do; another attribute may need some.
+            if ahead == 0.0 || ahead < needed {
+                next = next.or(Some(attribute));
+            }
         }
-        next.map(|attribute| Rating { key: cost, attribute, in_flight_max: u32::MAX })
+        next.map(|attribute| Rating { key: cost, attribute, key_per_call_out: 0.0, calls_max: 1 })
     }
 }
 

@@ -14,8 +14,19 @@ pub(crate) struct Rating {
     /// The smaller the sooner.
     pub(crate) key: f64,
     pub(crate) attribute: AttributeId,
-    /// How many calls of the arm may be out before the next score is awaited.
-    pub(crate) in_flight_max: u32,
+    /// Added to the key for each call of the arm that is out: less is known than will be.
+    pub(crate) key_per_call_out: f64,
+    /// How many more calls of the attribute to let out before rating the arm again.
+    pub(crate) calls_max: u64,
+}
+
+impl Rating {
+    const NONE: Self = Self {
+        key: f64::ABSENT,
+        attribute: AttributeId(0),
+        key_per_call_out: 0.0,
+        calls_max: u64::MAX,
+    };
 }
 
 /// Rates an arm; none if it should not be pulled now.
@@ -32,9 +43,8 @@ pub(crate) struct Ranking<R> {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    attribute: AttributeId,
-    in_flight: u32,
-    in_flight_max: u32,
+    rating: Rating,
+    calls_out: u32,
 }
 
 impl<R: Rule> Ranking<R> {
@@ -44,15 +54,14 @@ impl<R: Rule> Ranking<R> {
 
     pub(crate) fn begin(&mut self, books: &Books) {
         let arm_count = books.problem().arm_count();
-        let state = State { attribute: AttributeId(0), in_flight: 0, in_flight_max: 0 };
         self.keys = MinTree::new(arm_count, f64::ABSENT);
-        self.states = vec![state; arm_count];
+        self.states = vec![State { rating: Rating::NONE, calls_out: 0 }; arm_count];
         self.rate_all(books);
     }
 
     pub(crate) fn best(&self, books: &Books) -> Option<(ArmId, AttributeId)> {
         let arm = ArmId::at(self.keys.argmin()?);
-        let attribute = self.states[arm.index()].attribute;
+        let attribute = self.states[arm.index()].rating.attribute;
         // A falling level may have resolved the attribute since it was chosen.
         if !books.is_resolved(arm, attribute) {
             return Some((arm, attribute));
@@ -65,14 +74,18 @@ impl<R: Rule> Ranking<R> {
         match change {
             Change::Dispatched(arm, _) => {
                 let state = &mut self.states[arm.index()];
-                state.in_flight += 1;
-                if state.in_flight >= state.in_flight_max {
-                    self.keys.set(arm.index(), f64::ABSENT);
+                state.calls_out += 1;
+                state.rating.calls_max = state.rating.calls_max.saturating_sub(1);
+                if state.rating.calls_max == 0 {
+                    self.rate(books, arm);
+                } else {
+                    let key = state.key();
+                    self.keys.set(arm.index(), key);
                 }
             }
             Change::Observed(arm, _) => {
                 let state = &mut self.states[arm.index()];
-                state.in_flight = state.in_flight.saturating_sub(1);
+                state.calls_out = state.calls_out.saturating_sub(1);
                 self.rate(books, arm);
             }
             Change::Left(arm) => self.keys.set(arm.index(), f64::ABSENT),
@@ -95,10 +108,17 @@ impl<R: Rule> Ranking<R> {
 
     fn key(&mut self, books: &Books, arm: ArmId) -> f64 {
         let rating = if books.is_active(arm) { self.rule.rate(books, arm) } else { None };
-        let Some(rating) = rating else { return f64::ABSENT };
         let state = &mut self.states[arm.index()];
-        state.attribute = rating.attribute;
-        state.in_flight_max = rating.in_flight_max;
-        if state.in_flight >= state.in_flight_max { f64::ABSENT } else { rating.key }
+        state.rating = rating.unwrap_or(Rating::NONE);
+        state.key()
+    }
+}
+
+impl State {
+    fn key(&self) -> f64 {
+        if self.calls_out == 0 {
+            return self.rating.key;
+        }
+        self.rating.key + self.rating.key_per_call_out * f64::from(self.calls_out)
     }
 }

@@ -4,6 +4,8 @@ mod equivalence;
 mod policy_contract;
 mod replay;
 mod samples;
+mod scanning;
+mod scenario;
 mod session_rules;
 mod transcription;
 mod validity;

@@ -1,1 +1,78 @@
-//! To come.
+//! A session is its events: replayed, they rebuild it, and a record of something else is noticed.
+
+use goodarm_core::policy::NAMES;
+use goodarm_core::session::ReplayError;
+use goodarm_core::{ArmId, Event, Session};
+
+use crate::scenario::{Scenario, random_scenario};
+
+fn record(scenario: &Scenario, name: &str) -> (Vec<Event>, Session) {
+    let mut events = Vec::new();
+    let mut session = scenario.session(scenario.policy(name));
+    scenario.drive(&mut session, |_, event| events.push(event));
+    (events, session)
+}
+
+/// One with many calls out at once, and many events.
+fn long_scenario() -> Scenario {
+    (1000..)
+        .map(random_scenario)
+        .find(|scenario| scenario.concurrency > 1 && record(scenario, "rcb").0.len() > 1000)
+        .expect("some scenario is long")
+}
+
+/// Everything that can be seen of a session.
+fn picture(session: &Session) -> String {
+    let books = session.books();
+    let problem = books.problem();
+    let mut picture = format!("{:?} {:?}\n", books.certified(), books.ledger());
+    for arm in problem.arms() {
+        for attribute in problem.attributes() {
+            let evidence = books.evidence(arm, attribute).to_bits();
+            let tally = books.tally(arm, attribute);
+            picture += &format!("{arm} {attribute} {evidence:x} {tally:?}\n");
+        }
+    }
+    picture
+}
+
+/// The caller of the recorded run also asked when it had to wait; the replay asks only where there
+/// was a call. If asking once less changed a decision, the two would part.
+#[test]
+fn replayed_events_rebuild_the_session_bit_for_bit() {
+    for seed in 0..120 {
+        let scenario = random_scenario(1000 + seed);
+        for name in NAMES {
+            let (events, session) = record(&scenario, name);
+            let mut rebuilt = scenario.session(scenario.policy(name));
+            rebuilt.replay(events).unwrap_or_else(|error| panic!("{name} {seed}: {error}"));
+            assert_eq!(picture(&rebuilt), picture(&session), "{name} {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been_cut() {
+    let scenario = long_scenario();
+    let (events, session) = record(&scenario, "rcb");
+    for cut in [1, events.len() / 3, events.len() - 1] {
+        let mut resumed = scenario.session(scenario.policy("rcb"));
+        resumed.replay(events[..cut].iter().copied()).unwrap();
+        resumed.replay(events[cut..].iter().copied()).unwrap();
+        assert_eq!(picture(&resumed), picture(&session));
+    }
+}
+
+#[test]
+fn a_record_of_another_run_is_noticed() {
+    let scenario = long_scenario();
+    let (mut events, _) = record(&scenario, "rcb");
+    let asked = events.iter_mut().rev().find_map(|event| match event {
+        Event::Asked { arm, .. } => Some(arm),
+        _ => None,
+    });
+    let arm = asked.unwrap();
+    *arm = ArmId(arm.0 + 1);
+    let mut session = scenario.session(scenario.policy("rcb"));
+    assert!(matches!(session.replay(events), Err(ReplayError::Diverged { .. })));
+}

@@ -1,0 +1,310 @@
+//! Calls out, scores and bills back: the money, the order of each pair's stream, and retries.
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use thiserror::Error;
+
+use crate::books::{Books, Change};
+use crate::cost::Cost;
+use crate::evidence::weights::WeightsId;
+use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreModel};
+use crate::pull::{Failure, Pull, Ticket};
+use crate::units::{ArmId, AttributeId};
+
+/// A ticket that is not out, or a score that its model does not allow. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum TellError {
+    /// The ticket was never issued, or has been answered.
+    #[error("ticket {} is not outstanding", .0.0)]
+    NotOutstanding(Ticket),
+    /// NaN or an infinity, or beyond [`SCORE_ABS_MAX`].
+    #[error("score {score} of attribute {attribute} is not a number of at most {SCORE_ABS_MAX:e}")]
+    NotANumber {
+        /// What was told.
+        score: f64,
+        /// Of which attribute.
+        attribute: AttributeId,
+    },
+    /// A binary score is 0 or 1.
+    #[error("score {score} of attribute {attribute} is neither 0 nor 1")]
+    NotBinary {
+        /// What was told.
+        score: f64,
+        /// Of which attribute.
+        attribute: AttributeId,
+    },
+    /// Below 0, or below the lowest score that the attribute declares.
+    #[error("score {score} of attribute {attribute} is below {lowest}, the lowest there can be")]
+    BelowLowest {
+        /// What was told.
+        score: f64,
+        /// Of which attribute.
+        attribute: AttributeId,
+        /// The declared minimum.
+        lowest: f64,
+    },
+}
+
+/// Why a call may not be let out. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DispatchError {
+    /// There is no such arm or attribute.
+    #[error("there is no arm {0} with an attribute {1}")]
+    NoSuchPair(ArmId, AttributeId),
+    /// The arm is certified, or can never be.
+    #[error("arm {0} takes no more pulls")]
+    ArmLeft(ArmId),
+    /// An exact attribute has been asked, or a failed call blocks the stream.
+    #[error("attribute {1} of arm {0} takes no more pulls")]
+    PairClosed(ArmId, AttributeId),
+    /// The ceiling does not fit the budget.
+    #[error("attribute {0} is not affordable")]
+    NotAffordable(AttributeId),
+}
+
+/// The calls of all pairs that are not in their evidence yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls {
+    pub(super) out: BTreeMap<Ticket, Call>,
+    /// Scores that are back but wait for an earlier call of their pair.
+    pub(super) early: BTreeMap<Place, f64>,
+    owed: VecDeque<Owed>,
+    ticket_next: u64,
+}
+
+/// A call that is out: its place in its pair's stream, and what is reserved for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    place: Place,
+    ceiling: Cost,
+    attempt: u32,
+}
+
+/// The `order`-th call of a pair, counted from 0 in dispatch order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) arm: ArmId,
+    pub(super) attribute: AttributeId,
+    pub(super) order: u64,
+}
+
+/// A retry that must be made before anything later in its stream can count.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    place: Place,
+    ceiling: Cost,
+    attempt: u32,
+}
+
+/// Where a score came from.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Told {
+    Score,
+    Failure,
+}
+
+impl Books {
+    /// Lets a call out: reserves its ceiling and gives it the next place in its pair's stream.
+    pub fn dispatch(&mut self, arm: ArmId, attribute: AttributeId) -> Result<Pull, DispatchError> {
+        self.check_dispatch(arm, attribute)?;
+        let ceiling = self.problem.attribute(attribute).price();
+        self.ledger.reserve(ceiling);
+        let index = self.problem.pair_index(arm, attribute);
+        let pair = &mut self.pairs[index];
+        if pair.evidence.weights == WeightsId::UNSET {
+            pair.evidence.weights = self.weights[attribute.index()].freeze(
+                &self.processes[attribute.index()],
+                self.problem.attribute(attribute).threshold(),
+                self.priors[attribute.index()],
+            );
+        }
+        let place = Place { arm, attribute, order: pair.tally.dispatched_count };
+        pair.tally.dispatched_count += 1;
+        pair.closed |= self.problem.attribute(attribute).is_exact();
+        self.reconsider_affordable();
+        let call = self.issue(place, ceiling, 0);
+        self.changes.push(Change::Dispatched(arm, attribute));
+        if self.problem.guarantee() == Guarantee::FalseDiscovery {
+            self.reconsider(arm);
+        }
+        Ok(call)
+    }
+
+    pub(crate) fn check_dispatch(
+        &self,
+        arm: ArmId,
+        attribute: AttributeId,
+    ) -> Result<(), DispatchError> {
+        if arm.index() >= self.arms.len() || attribute.index() >= self.processes.len() {
+            Err(DispatchError::NoSuchPair(arm, attribute))
+        } else if !self.is_active(arm) {
+            Err(DispatchError::ArmLeft(arm))
+        } else if self.pair(arm, attribute).closed {
+            Err(DispatchError::PairClosed(arm, attribute))
+        } else if !self.is_affordable(attribute) {
+            Err(DispatchError::NotAffordable(attribute))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Lets out the oldest retry that is owed, in the place of the void call, if there is one.
+    pub fn dispatch_owed(&mut self) -> Option<Pull> {
+        let owed = self.calls.owed.pop_front()?;
+        Some(self.issue(owed.place, owed.ceiling, owed.attempt))
+    }
+
+    /// Takes a score and its bill.
+    pub fn tell(&mut self, ticket: Ticket, score: f64, bill: Cost) -> Result<(), TellError> {
+        let call = *self.calls.out.get(&ticket).ok_or(TellError::NotOutstanding(ticket))?;
+        let score = self.checked_score(call.place.attribute, score)?;
+        self.calls.out.remove(&ticket);
+        self.ledger.settle(call.ceiling, bill);
+        self.bill(call.place, bill);
+        self.observe(call.place, score, Told::Score);
+        Ok(())
+    }
+
+    /// Takes a failure and its bill.
+    pub fn fail(&mut self, ticket: Ticket, failure: Failure, bill: Cost) -> Result<(), TellError> {
+        let call = self.calls.out.remove(&ticket).ok_or(TellError::NotOutstanding(ticket))?;
+        self.ledger.settle(call.ceiling, bill);
+        self.bill(call.place, bill);
+        let void = matches!(failure, Failure::Void(_));
+        // Nothing later in the stream of an arm that has left will ever be needed.
+        let dropped = void && !self.is_active(call.place.arm);
+        if !dropped && !(void && self.owe(call)) {
+            match self.problem.attribute(call.place.attribute).lowest_score() {
+                Some(lowest) => self.observe(call.place, lowest, Told::Failure),
+                None => self.block(call.place),
+            }
+        }
+        self.reconsider_affordable();
+        Ok(())
+    }
+
+    /// More money: valid at any time. Less would not be.
+    pub fn raise_budget(&mut self, budget: Cost) {
+        self.ledger.raise_budget(budget);
+        self.reconsider_affordable();
+    }
+
+    fn issue(&mut self, place: Place, ceiling: Cost, attempt: u32) -> Pull {
+        let ticket = Ticket(self.calls.ticket_next);
+        self.calls.ticket_next += 1;
+        self.calls.out.insert(ticket, Call { place, ceiling, attempt });
+        let Place { arm, attribute, .. } = place;
+        Pull { ticket, arm, attribute, ceiling, attempt, branch: "" }
+    }
+
+    /// Keeps the place and the money for a retry; false if the money is no longer there.
+    fn owe(&mut self, call: Call) -> bool {
+        if !self.ledger.fits(call.ceiling) {
+            return false;
+        }
+        self.ledger.reserve(call.ceiling);
+        let attempt = call.attempt.saturating_add(1);
+        self.calls.owed.push_back(Owed { place: call.place, ceiling: call.ceiling, attempt });
+        true
+    }
+
+    /// Gives back what was kept for the retries of an arm that has left.
+    pub(super) fn drop_owed(&mut self, arm: ArmId) {
+        let ledger = &mut self.ledger;
+        self.calls.owed.retain(|owed| {
+            let kept = owed.place.arm != arm;
+            if !kept {
+                ledger.release(owed.ceiling);
+            }
+            kept
+        });
+    }
+
+    fn bill(&mut self, place: Place, bill: Cost) {
+        let index = self.problem.pair_index(place.arm, place.attribute);
+        let tally = &mut self.pairs[index].tally;
+        tally.spent = tally.spent.saturating_add(bill);
+        let totals = &mut self.totals[place.attribute.index()];
+        totals.billed_count += 1;
+        totals.spent = totals.spent.saturating_add(bill);
+    }
+
+    fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, TellError> {
+        if !(score.is_finite() && libm::fabs(score) <= SCORE_ABS_MAX) {
+            return Err(TellError::NotANumber { score, attribute });
+        }
+        let declared = self.problem.attribute(attribute);
+        match declared.scores() {
+            ScoreModel::Binary if !BINARY_SCORES.contains(&score) => {
+                Err(TellError::NotBinary { score, attribute })
+            }
+            ScoreModel::Bounded | ScoreModel::SubGaussian { .. } => match declared.lowest_score() {
+                Some(lowest) if score < lowest => {
+                    Err(TellError::BelowLowest { score, attribute, lowest })
+                }
+                // Above 1 is harmless, and claims less as 1; clipping up at 0 would claim more.
+                _ if declared.scores() == ScoreModel::Bounded => Ok(score.min(1.0)),
+                _ => Ok(score),
+            },
+            ScoreModel::Binary | ScoreModel::Exact => Ok(score),
+        }
+    }
+
+    /// A score is back: tally it at once, and let the stream's evidence advance if it can.
+    fn observe(&mut self, place: Place, score: f64, told: Told) {
+        let Place { arm, attribute, order } = place;
+        self.observation_count += 1;
+        let bounded = self.problem.attribute(attribute).scores() == ScoreModel::Bounded;
+        let index = self.problem.pair_index(arm, attribute);
+        let tally = &mut self.pairs[index].tally;
+        tally.returned_count += 1;
+        tally.sum += score;
+        if bounded {
+            tally.sum_of_squares += score * score;
+        }
+        if order == self.pairs[index].evidence.count {
+            self.absorb(arm, attribute, score);
+            while !self.calls.early.is_empty() {
+                let next = Place { order: self.pairs[index].evidence.count, ..place };
+                let Some(score) = self.calls.early.remove(&next) else { break };
+                self.absorb(arm, attribute, score);
+            }
+        } else {
+            self.calls.early.insert(place, score);
+        }
+        self.changes.push(Change::Observed(arm, attribute));
+        self.reconsider(arm);
+        self.reconsider_exact(arm, attribute, told);
+        self.reconsider_affordable();
+        if self.observation_count >= self.refresh_at {
+            self.refresh_priors();
+        }
+    }
+
+    /// Nothing after this place can ever count, since no number is surely low enough for it.
+    fn block(&mut self, place: Place) {
+        let index = self.problem.pair_index(place.arm, place.attribute);
+        self.pairs[index].closed = true;
+        self.changes.push(Change::Observed(place.arm, place.attribute));
+    }
+
+    pub(super) fn reconsider_affordable(&mut self) {
+        if self.ledger.left() >= self.price_max && self.all_affordable {
+            return;
+        }
+        let mut changed = false;
+        for attribute in self.problem.attributes() {
+            let fits = self.ledger.fits(self.problem.attribute(attribute).price());
+            changed |= self.affordable[attribute.index()] != fits;
+            self.affordable[attribute.index()] = fits;
+        }
+        self.all_affordable = self.affordable.iter().all(|&fits| fits);
+        if changed {
+            self.changes.push(Change::AffordableChanged);
+        }
+    }
+}
+
+const BINARY_SCORES: [f64; 2] = [0.0, 1.0];

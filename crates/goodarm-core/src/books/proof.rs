@@ -1,0 +1,117 @@
+//! What the scores prove: evidence in dispatch order, certificates, rejections.
+
+use crate::books::calls::{Place, Told};
+use crate::books::{ArmStatus, Books, Change};
+use crate::evidence::{Process, Rule};
+use crate::problem::Guarantee;
+use crate::units::{ArmId, AttributeId};
+
+impl Books {
+    pub(super) fn absorb(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
+        let rule = Rule {
+            process: &self.processes[attribute.index()],
+            weights: &self.weights[attribute.index()],
+            threshold: self.problem.attribute(attribute).threshold(),
+            keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
+        };
+        let slot = self.wealth_slots[attribute.index()];
+        let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
+        let index = self.problem.pair_index(arm, attribute);
+        let evidence = &mut self.pairs[index].evidence;
+        evidence.absorb(rule, wealths.map(|at| &mut self.wealths[at]), score);
+        let rejects = evidence.against > self.rejection_level;
+        if rejects && self.arms[arm.index()].status == ArmStatus::Undecided {
+            self.arms[arm.index()].status = ArmStatus::Rejected;
+            let level = self.certifier.level(arm);
+            self.certifier.set_aside();
+            if self.certifier.level(arm) > level {
+                self.changes.push(Change::LevelRaised);
+            }
+        }
+    }
+
+    /// An arm's evidence may have changed: certify what can be certified.
+    pub(super) fn reconsider(&mut self, arm: ArmId) {
+        if !self.is_active(arm) {
+            return;
+        }
+        let smallest = |evidence: &dyn Fn(AttributeId) -> f64| {
+            let margin = |attribute| evidence(attribute) - self.base(attribute);
+            self.problem.attributes().map(margin).fold(f64::INFINITY, f64::min)
+        };
+        let mut evidence = smallest(&|attribute| self.evidence(arm, attribute));
+        // Looking closer costs time, and no level is ever below ln(1/δ).
+        if self.problem.guarantee() == Guarantee::FalseDiscovery
+            && evidence >= self.problem.delta().ln_inverse()
+        {
+            evidence = smallest(&|attribute| self.imputed(arm, attribute));
+        }
+        for arm in self.certifier.update(arm, evidence) {
+            self.certify(arm);
+        }
+    }
+
+    /// A failure that merely counts as 0 is not the verifier's word, so it frees nobody else's δ.
+    pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, told: Told) {
+        let failed = self.problem.attribute(attribute).is_exact()
+            && !self.is_resolved(arm, attribute)
+            && self.evidence_count(arm, attribute) > 0;
+        if !failed || !self.is_active(arm) {
+            return;
+        }
+        self.leave(arm);
+        if told == Told::Score {
+            for arm in self.certifier.exclude_exactly_bad(arm) {
+                self.certify(arm);
+            }
+        }
+    }
+
+    fn certify(&mut self, arm: ArmId) {
+        assert!(self.is_active(arm), "an arm is certified once, and never after it failed");
+        self.arms[arm.index()].status = ArmStatus::Certified;
+        self.certified.push(arm);
+        self.leave(arm);
+    }
+
+    fn leave(&mut self, arm: ArmId) {
+        self.arms[arm.index()].left = true;
+        self.arms_left_count += 1;
+        self.drop_owed(arm);
+        self.changes.push(Change::Left(arm));
+    }
+
+    /// A pair's evidence with every call that is not back counted as its lowest score. "Not back"
+    /// tells something about a score, so for expected values it must not be an excuse.
+    fn imputed(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        let pair = self.pair(arm, attribute);
+        if pair.tally.dispatched_count == pair.evidence.count {
+            return pair.evidence.held;
+        }
+        let Some(lowest) = self.problem.attribute(attribute).lowest_score() else {
+            return f64::NEG_INFINITY;
+        };
+        let rule = Rule {
+            process: &self.processes[attribute.index()],
+            weights: &self.weights[attribute.index()],
+            threshold: self.problem.attribute(attribute).threshold(),
+            keeps_maximum: false,
+        };
+        let mut evidence = pair.evidence;
+        let mut wealths = self.wealths(arm, attribute).copied();
+        for order in evidence.count..pair.tally.dispatched_count {
+            let place = Place { arm, attribute, order };
+            let score = self.calls.early.get(&place).copied().unwrap_or(lowest);
+            evidence.absorb(rule, wealths.as_mut(), score);
+        }
+        evidence.held
+    }
+
+    /// What the evidence of an attribute is measured from: ξ where it is the paper's L.
+    pub(super) fn base(&self, attribute: AttributeId) -> f64 {
+        match self.processes[attribute.index()] {
+            Process::Paper(_) => self.problem.attribute(attribute).threshold(),
+            _ => 0.0,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Policies that want an error. They know the true means and the outcomes of calls that are still
+//! out, the largest body of knowledge under which a certificate must hold; the future they do not.
+
+use goodarm_core::policy::{Choice, Policy};
+use goodarm_core::{ArmId, AttributeId, Books, ScoreModel};
+
+use super::lab::{Lab, Spy};
+
+/// What both know.
+struct Insider {
+    lab: Lab,
+    spy: Spy,
+    sigma: f64,
+}
+
+impl Insider {
+    fn new(lab: Lab, spy: Spy) -> Self {
+        let sigma = match lab.scores.declared {
+            ScoreModel::SubGaussian { sigma, .. } => sigma,
+            ScoreModel::Bounded | ScoreModel::Binary | ScoreModel::Exact => 0.5,
+        };
+        Self { lab, spy, sigma }
+    }
+
+    /// About ln E of a pair once all its calls are back.
+    fn strength(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        self.spy.stream(arm, attribute).strength(self.sigma)
+    }
+
+    fn promise(&self, arm: ArmId) -> f64 {
+        self.spy.stream(arm, self.null(arm)).promise(self.sigma)
+    }
+
+    fn null(&self, arm: ArmId) -> AttributeId {
+        self.lab.null_of(arm).unwrap_or(AttributeId(0))
+    }
+
+    /// What an arm lacks: luck on the attribute that it fails first, since the other is easy.
+    fn lack(&self, books: &Books, arm: ArmId) -> Option<AttributeId> {
+        let null = self.null(arm);
+        let other = AttributeId(1 - null.0);
+        let lucky = |attribute| self.strength(arm, attribute) >= books.level(arm, attribute) + 0.5;
+        let lacks = |&attribute: &AttributeId| {
+            let out = books.tally(arm, attribute).pending_count() > 0;
+            let enough = books.is_resolved(arm, attribute) || (out && lucky(attribute));
+            !enough && books.is_open(arm, attribute) && books.is_affordable(attribute)
+        };
+        [null, other].into_iter().find(lacks)
+    }
+
+    fn bad_arms(&self, books: &Books) -> Vec<ArmId> {
+        let bad = |&arm: &ArmId| books.is_active(arm) && self.lab.null_of(arm).is_some();
+        books.problem().arms().filter(bad).collect()
+    }
+}
+
+/// Throws all money after the bad arm that is closest to a certificate.
+pub(super) struct Chaser {
+    insider: Insider,
+}
+
+impl Chaser {
+    pub(super) fn new(lab: Lab, spy: Spy) -> Self {
+        Self { insider: Insider::new(lab, spy) }
+    }
+}
+
+impl Policy for Chaser {
+    fn name(&self) -> &'static str {
+        "chaser"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let mut best: Option<(f64, Choice)> = None;
+        for arm in self.insider.bad_arms(books) {
+            let Some(attribute) = self.insider.lack(books, arm) else { continue };
+            let promise = self.insider.promise(arm);
+            if best.is_none_or(|(most, _)| promise > most) {
+                best = Some((promise, Choice { arm, attribute, branch: "chase" }));
+            }
+        }
+        best.map(|(_, choice)| choice)
+    }
+}
+
+/// Times everything: begins each bad arm under bets learned from the calls it chose to make before,
+/// plays an arm while it is lucky, leaves it at the height of its luck, and holds its breath until
+/// that luck has come in.
+pub(super) struct Gambler {
+    insider: Insider,
+    playing: Option<ArmId>,
+    /// The strength of the arm that is played, when its turn began.
+    stake: f64,
+}
+
+/// Observations on attributes that are not on the boundary, before the game begins.
+const LESSON: u64 = 60;
+/// Observations between the first calls of two bad arms: priors are learned anew in between.
+const STAGGER: u64 = 20;
+/// An arm is left when it has lost this much of ln E.
+const LOSS_MAX: f64 = 1.0;
+/// An arm is left when it has won this much.
+const GAIN: f64 = 2.0;
+
+impl Gambler {
+    pub(super) fn new(lab: Lab, spy: Spy) -> Self {
+        Self { insider: Insider::new(lab, spy), playing: None, stake: 0.0 }
+    }
+
+    fn lesson(&self, books: &Books) -> Option<Choice> {
+        if books.observation_count() >= LESSON {
+            return None;
+        }
+        let pairs = self.insider.bad_arms(books).into_iter().map(|arm| {
+            let attribute = AttributeId(1 - self.insider.null(arm).0);
+            (books.tally(arm, attribute).dispatched_count, arm, attribute)
+        });
+        let may = |&(_, arm, attribute): &(u64, ArmId, AttributeId)| {
+            books.is_open(arm, attribute) && books.is_affordable(attribute)
+        };
+        let (_, arm, attribute) = pairs.filter(may).min()?;
+        Some(Choice { arm, attribute, branch: "lesson" })
+    }
+
+    /// The most promising of the other arms.
+    fn other(&self, arms: &[ArmId], left: ArmId) -> ArmId {
+        let mut others = arms.iter().copied().filter(|&arm| arm != left);
+        let first = others.next().unwrap_or(left);
+        others.fold(first, |best, arm| {
+            if self.insider.promise(arm) > self.insider.promise(best) { arm } else { best }
+        })
+    }
+
+    /// Whether it is time for another arm.
+    fn turn_is_over(&self, arm: ArmId) -> bool {
+        let strength = self.insider.strength(arm, self.insider.null(arm));
+        strength < self.stake - LOSS_MAX || strength > self.stake + GAIN
+    }
+}
+
+impl Policy for Gambler {
+    fn name(&self) -> &'static str {
+        "gambler"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        if let Some(choice) = self.lesson(books) {
+            return Some(choice);
+        }
+        let mut arms = self.insider.bad_arms(books);
+        let begun = books.observation_count().saturating_sub(LESSON) / STAGGER + 1;
+        arms.truncate(usize::try_from(begun).unwrap_or(usize::MAX));
+        let arm = self.playing.filter(|arm| arms.contains(arm)).or(arms.first().copied())?;
+        let null = self.insider.null(arm);
+        let won = self.insider.strength(arm, null) > self.stake + GAIN;
+        if won && books.tally(arm, null).pending_count() > 0 {
+            return None;
+        }
+        let arm = if self.insider.lack(books, arm).is_none() || self.turn_is_over(arm) {
+            let next = self.other(&arms, arm);
+            self.stake = self.insider.strength(next, self.insider.null(next));
+            next
+        } else {
+            arm
+        };
+        self.playing = Some(arm);
+        let mut others = core::iter::once(arm).chain(arms.iter().copied());
+        others.find_map(|arm| {
+            let attribute = self.insider.lack(books, arm)?;
+            Some(Choice { arm, attribute, branch: "gamble" })
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What was typed, and the help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Certify as many LLM answers as a verification budget can buy.
+#[derive(Debug, Parser)]
+#[command(name = "goodarm", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Replay scores from a file through a policy, one JSON line per pull.
+    #[command(long_about = TRACE_LONG, after_long_help = TRACE_FIELDS)]
+    Trace(TraceArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceArguments {
+    /// The problem file; - reads standard input.
+    #[arg(value_name = "PROBLEM.json")]
+    pub(crate) problem: PathBuf,
+}
+
+const TRACE_LONG: &str = "\
+Replay scores from a file through a policy, one JSON line per pull.
+
+The file states a problem and the scores that each pull will see, so every decision can be checked
+by hand. Two answers (arms), two verifiers (attributes), the paper's Algorithm 1:
+
+  {\"arms\": 2, \"costs\": [1, 3], \"thresholds\": [0.5, 0.6], \"budget\": 20, \"delta\": 0.05,
+   \"policy\": \"bma-gai\", \"certificate\": \"paper\",
+   \"observations\": [[[0.9, 0.7], [1.0]], [[0.2], [0.4, 0.1]]]}
+
+observations[arm][attribute] are the scores of that pair, taken in order, and from the start again
+when they run out. Each pull costs its attribute's price. The first lines are
+
+  {\"t\":1,\"branch\":\"explore\",\"arm\":0,\"attribute\":0,\"score\":0.9,\"spent\":1.0,\"certified\":[]}
+  {\"t\":2,\"branch\":\"explore\",\"arm\":0,\"attribute\":1,\"score\":1.0,\"spent\":4.0,\"certified\":[]}
+
+t counts pulls from 1; arms and attributes count from 0; branch is the rule of the policy that chose
+the pull (bma-gai: explore, fallback, target); spent is the exact sum of the prices so far; certified
+lists the certified arms after this pull, in the order in which they were certified.";
+
+const TRACE_FIELDS: &str = "\
+Fields that must be there:
+  arms           how many answers
+  costs          the price of a call, for each attribute
+  thresholds     the mean score to be reached, for each attribute; between 0 and 1
+  budget         the most that may be spent
+  delta          the error probability
+  observations   the scores to replay
+
+Fields that may be there:
+  policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
+  certificate          tight (default) or paper: what proves that an arm is good
+  guarantee            holm (default), union or fdr: what delta bounds; with certificate tight only
+  scores               what is known of the scores, for each attribute: \"sub-gaussian\" (default,
+                       sigma 1), {\"sub-gaussian\": {\"sigma\": 0.5, \"lowest\": 0}}, \"bounded\" (0 to 1),
+                       \"binary\" (0 or 1), \"exact\" (always the same)
+  names                a name for each attribute; no two alike
+  prior_weights        how likely each arm is to be good, up to a common factor
+  means                the true means[arm][attribute]; the policy oracle needs them
+  allocation_constant  the paper's 8 in sqrt(8 log(t+1)/N); bma-gai and cb-gai only
+  unresolved_only      true: never spend on a pair that is already proved; bma-gai, cb-gai, uniform
+                       and round-robin only
+  stop_when_hopeless   true: stop when no arm has a realistic chance with the money that is left
+  pulls_max            stop after so many pulls
+
+Exit codes:
+  0  done, or the reader of the output went away
+  1  a bug in goodarm
+  2  wrong input (the message names the field), or a file that cannot be read or written";
