@@ -1,1 +1,60 @@
-fn main() {}
+//! All automation: `cargo xtask test` is the one test command.
+
+#![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
+
+use std::process::{Command, ExitCode};
+
+/// What `cargo xtask test` does, in order.
+const STEPS: [(&str, &[&str]); 4] = [
+    ("formatting", &["fmt", "--all", "--check"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ("tests and doc tests", &["test", "--workspace"]),
+    ("documentation", &["doc", "--workspace", "--no-deps"]),
+];
+
+/// Parts of the toolchain that a minimal installation lacks.
+const COMPONENTS: [&str; 2] = ["rustfmt", "clippy"];
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("test") => test(),
+        other => {
+            if let Some(other) = other {
+                eprintln!("xtask: there is no task {other:?}");
+            }
+            eprintln!("usage: cargo xtask test   formatting, lints, all tests, documentation");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test() -> ExitCode {
+    install_components();
+    for (name, arguments) in STEPS {
+        eprintln!("xtask: {name}: cargo {}", arguments.join(" "));
+        let status = cargo(arguments).env("RUSTDOCFLAGS", "-D warnings").status();
+        if !status.is_ok_and(|status| status.success()) {
+            eprintln!("xtask: {name} failed");
+            return ExitCode::FAILURE;
+        }
+    }
+    eprintln!("xtask: all passed");
+    ExitCode::SUCCESS
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Without rustup there is nothing to install with; the step that needs the part then says so.
+fn install_components() {
+    for component in COMPONENTS {
+        let subcommand = if component == "rustfmt" { "fmt" } else { component };
+        let present = cargo(&[subcommand, "--version"]).output();
+        if !present.is_ok_and(|output| output.status.success()) {
+            let _ = Command::new("rustup").args(["component", "add", component]).status();
+        }
+    }
+}

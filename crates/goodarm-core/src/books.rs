@@ -56,8 +56,6 @@ pub enum Change {
 pub(crate) struct Pair {
     pub(crate) tally: Tally,
     pub(crate) evidence: Evidence,
-    /// No more calls: exact and asked, or blocked by a failure that has no safe score.
-    pub(crate) closed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -116,15 +114,16 @@ impl Books {
             wealth_slots.push(bounded.then_some(bounded_count));
             bounded_count += usize::from(bounded);
         }
-        let pairs = problem
-            .arms()
-            .flat_map(|_| processes.iter())
-            .map(|process| Pair {
-                tally: Tally::START,
-                evidence: Evidence::start(process),
-                closed: false,
-            })
-            .collect();
+        // Millions of pairs: take just the room they need.
+        let mut pairs = Vec::with_capacity(problem.pair_count());
+        for _ in problem.arms() {
+            pairs.extend(
+                processes.iter().map(|process| Pair {
+                    tally: Tally::START,
+                    evidence: Evidence::start(process),
+                }),
+            );
+        }
         let arm = Arm { status: ArmStatus::Undecided, left: false };
         let (arm_count, attribute_count) = (problem.arm_count(), problem.attribute_count());
         let mut books = Self {
@@ -206,11 +205,13 @@ impl Books {
     }
 
     /// What a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ) else.
+    #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         self.certifier.level(arm) + self.base(attribute)
     }
 
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
+    #[inline]
     pub fn is_resolved(&self, arm: ArmId, attribute: AttributeId) -> bool {
         self.evidence(arm, attribute) >= self.level(arm, attribute)
     }
@@ -222,7 +223,7 @@ impl Books {
 
     /// Whether the pair takes pulls at all, affordable or not.
     pub fn is_open(&self, arm: ArmId, attribute: AttributeId) -> bool {
-        self.is_active(arm) && !self.pair(arm, attribute).closed
+        self.is_active(arm) && !self.pair(arm, attribute).evidence.closed
     }
 
     /// Scores that have come back, failed calls that count among them; t in the paper.
@@ -263,15 +264,25 @@ impl Books {
         Some(&self.wealths[arm.index() * self.bounded_count + slot])
     }
 
+    fn wealths_mut(&mut self, arm: ArmId, attribute: AttributeId) -> Option<&mut Wealths> {
+        let slot = self.wealth_slots[attribute.index()]?;
+        Some(&mut self.wealths[arm.index() * self.bounded_count + slot])
+    }
+
     fn refresh_priors(&mut self) {
-        self.refresh_at = self.observation_count + refresh_interval(self.arms.len());
+        let news = self.observation_count / REFRESH_SHARE;
+        self.refresh_at = self.observation_count + refresh_interval(self.arms.len()).max(news);
         let stride = self.problem.attribute_count();
         for attribute in self.problem.attributes() {
-            let tallies =
-                self.pairs.iter().skip(attribute.index()).step_by(stride).map(|pair| &pair.tally);
+            let pairs = self.pairs.iter().skip(attribute.index()).step_by(stride);
+            let sample = pairs.enumerate().map(|(arm, pair)| {
+                let slot = self.wealth_slots[attribute.index()];
+                let wealths = slot.map(|slot| &self.wealths[arm * self.bounded_count + slot]);
+                (&pair.tally, wealths)
+            });
             let declared = self.problem.attribute(attribute);
             let prior = &mut self.priors[attribute.index()];
-            *prior = prior.refreshed(declared, tallies);
+            *prior = prior.refreshed(declared, sample);
         }
         self.changes.push(Change::PriorsRefreshed);
     }
@@ -283,3 +294,5 @@ fn refresh_interval(arm_count: usize) -> u64 {
 }
 
 const REFRESH_INTERVAL_MIN: u64 = 20;
+/// And no sooner than one observation in this many is new.
+const REFRESH_SHARE: u64 = 16;

@@ -72,8 +72,8 @@ impl Cost {
         Self::from_f64(units, Excess::Down)
     }
 
-    /// The nearest floating-point number of units: for display and for heuristics, not for sums.
-    #[expect(clippy::cast_precision_loss, reason = "display and heuristics only")]
+    /// About this many units, to fifteen digits: for heuristics. Display is exact.
+    #[expect(clippy::cast_precision_loss, reason = "heuristics only")]
     pub fn units(self) -> f64 {
         self.0 as f64 / SCALE as f64
     }

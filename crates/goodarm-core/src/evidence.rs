@@ -80,6 +80,8 @@ pub(crate) struct Evidence {
     /// ln of the strongest evidence seen against a mean of at least ξ.
     pub(crate) against: f64,
     pub(crate) weights: WeightsId,
+    /// No more calls: exact and asked, or blocked by a failure that has no safe score.
+    pub(crate) closed: bool,
 }
 
 /// What an attribute brings to the evidence of each of its pairs.
@@ -96,7 +98,14 @@ impl Evidence {
     /// L = 0 in the paper, E = 1 elsewhere, whose log is 0 too; nothing of an exact attribute.
     pub(crate) fn start(process: &Process) -> Self {
         let held = if matches!(process, Process::Exact) { f64::NEG_INFINITY } else { 0.0 };
-        Self { count: 0, sum: Sum::ZERO, held, against: 0.0, weights: WeightsId::UNSET }
+        Self {
+            count: 0,
+            sum: Sum::ZERO,
+            held,
+            against: 0.0,
+            weights: WeightsId::UNSET,
+            closed: false,
+        }
     }
 
     /// Σ(x - ξ) over the scores that went in.
@@ -162,3 +171,6 @@ impl Evidence {
         self.held = if rule.keeps_maximum { self.held.max(present) } else { present };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ impl Sum {
     }
 }
 
-const NEGLIGIBLE_LOG: f64 = -45.0;
+const NEGLIGIBLE_LOG: f64 = -37.0;
 const LN_SQRT_TWO_PI: f64 = 0.918_938_533_204_672_7;
 /// Below this the continued fraction has converged to rounding after [`MILLS_LEVELS`] levels.
 const MILLS_BELOW: f64 = -5.0;

@@ -44,7 +44,7 @@ impl Outlook {
         }
         let threshold = declared.threshold();
         let count = real(pair.tally.returned_count);
-        let variance = prior.variance_of(declared, &pair.tally);
+        let variance = prior.variance_of(declared, (&pair.tally, books.wealths(arm, attribute)));
         let prior_count = variance / (prior.gap_sd * prior.gap_sd);
         let excess = pair.tally.sum - threshold * count;
         let gap = (prior.gap_mean * prior_count + excess) / (prior_count + count);

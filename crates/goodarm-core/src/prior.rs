@@ -3,9 +3,13 @@
 //! It guides allocation and the weights of bets that have not been made yet; it never enters
 //! evidence that has begun.
 
+use crate::evidence::bounded::Wealths;
 use crate::num::{real, real_size};
 use crate::problem::{Attribute, ScoreModel};
 use crate::tally::Tally;
+
+/// What a pair has shown; the gamblers know the spread of bounded scores.
+pub(crate) type Sample<'a> = (&'a Tally, Option<&'a Wealths>);
 
 /// A belief about an attribute before a given arm has been tried on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,11 +43,11 @@ impl Prior {
     pub(crate) fn refreshed<'a>(
         &self,
         attribute: &Attribute,
-        tallies: impl Iterator<Item = &'a Tally> + Clone,
+        pairs: impl Iterator<Item = Sample<'a>> + Clone,
     ) -> Self {
-        let tried = tallies.filter(|tally| tally.returned_count > 0);
+        let tried = pairs.filter(|(tally, _)| tally.returned_count > 0);
         if attribute.is_exact() {
-            let (passes, count) = tried.fold((0.0, 0.0), |(passes, count), tally| {
+            let (passes, count) = tried.fold((0.0, 0.0), |(passes, count), (tally, _)| {
                 let passed = tally.mean() >= attribute.threshold();
                 (passes + f64::from(u8::from(passed)), count + 1.0)
             });
@@ -52,21 +56,21 @@ impl Prior {
         let noise_variance = self.pooled_noise(attribute, tried.clone());
         let learned = Self { noise_variance, ..*self };
         let spread = learned.gap_sd * learned.gap_sd;
-        let gap_and_error = |tally: &Tally| {
-            let gap = tally.mean() - attribute.threshold();
-            (gap, learned.variance_of(attribute, tally) / real(tally.returned_count))
+        let gap_and_error = |sample: Sample<'_>| {
+            let gap = sample.0.mean() - attribute.threshold();
+            (gap, learned.variance_of(attribute, sample) / real(sample.0.returned_count))
         };
         let (mut weighted, mut weight) =
             (2.0 * GAP_MEAN_START / GAP_VARIANCE_START, 2.0 / GAP_VARIANCE_START);
-        for tally in tried.clone() {
-            let (gap, error) = gap_and_error(tally);
+        for sample in tried.clone() {
+            let (gap, error) = gap_and_error(sample);
             weighted += gap / (spread + error);
             weight += 1.0 / (spread + error);
         }
         let gap_mean = (weighted / weight).max(GAP_MEAN_MIN);
         let (mut squares, mut weight) = (4.0 * GAP_VARIANCE_START, 4.0);
-        for tally in tried {
-            let (gap, error) = gap_and_error(tally);
+        for sample in tried {
+            let (gap, error) = gap_and_error(sample);
             let reliability = spread / (spread + error);
             let share = reliability * reliability;
             squares += share * ((gap - gap_mean) * (gap - gap_mean) - error);
@@ -77,7 +81,7 @@ impl Prior {
     }
 
     /// The variance of one score of a pair, given what the pair has shown.
-    pub(crate) fn variance_of(&self, attribute: &Attribute, tally: &Tally) -> f64 {
+    pub(crate) fn variance_of(&self, attribute: &Attribute, (tally, wealths): Sample<'_>) -> f64 {
         let count = real(tally.returned_count);
         match attribute.scores() {
             ScoreModel::SubGaussian { sigma, .. } => sigma * sigma,
@@ -86,8 +90,9 @@ impl Prior {
                 (rate * (1.0 - rate)).max(BINARY_VARIANCE_MIN)
             }
             ScoreModel::Bounded => {
-                let own = (tally.returned_count.max(1) - 1, tally.squared_deviations());
-                ((4.0 * self.noise_variance + own.1) / (4.0 + real(own.0))).max(NOISE_MIN)
+                let own = wealths.map_or(0.0, |wealths| wealths.squared_deviations(tally));
+                let degrees = real(tally.returned_count.max(1) - 1);
+                ((4.0 * self.noise_variance + own) / (4.0 + degrees)).max(NOISE_MIN)
             }
             ScoreModel::Exact => NOISE_MIN,
         }
@@ -96,14 +101,14 @@ impl Prior {
     fn pooled_noise<'a>(
         &self,
         attribute: &Attribute,
-        tried: impl Iterator<Item = &'a Tally>,
+        tried: impl Iterator<Item = Sample<'a>>,
     ) -> f64 {
         if attribute.scores() != ScoreModel::Bounded {
             return self.noise_variance;
         }
         let (mut squares, mut degrees) = (real_size(4) * Self::START.noise_variance, 4.0);
-        for tally in tried {
-            squares += tally.squared_deviations();
+        for (tally, wealths) in tried {
+            squares += wealths.map_or(0.0, |wealths| wealths.squared_deviations(tally));
             degrees += real(tally.returned_count - 1);
         }
         (squares / degrees).max(NOISE_MIN)

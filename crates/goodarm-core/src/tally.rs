@@ -12,20 +12,13 @@ pub struct Tally {
     pub returned_count: u64,
     /// The sum of those scores.
     pub sum: f64,
-    /// The sum of their squares; kept for bounded scores only.
-    pub sum_of_squares: f64,
     /// What the calls have cost.
     pub spent: Cost,
 }
 
 impl Tally {
-    pub(crate) const START: Self = Self {
-        dispatched_count: 0,
-        returned_count: 0,
-        sum: 0.0,
-        sum_of_squares: 0.0,
-        spent: Cost::ZERO,
-    };
+    pub(crate) const START: Self =
+        Self { dispatched_count: 0, returned_count: 0, sum: 0.0, spent: Cost::ZERO };
 
     /// The mean of the scores that have come back, 0 if there are none; μ̂ in the paper.
     pub fn mean(&self) -> f64 {
@@ -35,12 +28,5 @@ impl Tally {
     /// Calls that are out.
     pub const fn pending_count(&self) -> u64 {
         self.dispatched_count - self.returned_count
-    }
-
-    pub(crate) fn squared_deviations(&self) -> f64 {
-        if self.returned_count == 0 {
-            return 0.0;
-        }
-        (self.sum_of_squares - self.sum * self.sum / real(self.returned_count)).max(0.0)
     }
 }

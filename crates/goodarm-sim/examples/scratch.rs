@@ -123,6 +123,7 @@ fn run(
                 .unwrap();
         let e = episode::run(&mut s, &world, rep, w, |_, _, _| ());
         let good = e.certified.iter().filter(|a| world.is_good(**a, &i.xi)).count() as f64;
+        PULLS.fetch_add(e.pull_count, std::sync::atomic::Ordering::Relaxed);
         bad += e.certified.len() as f64 - good;
         sum += good;
         sq += good * good;
@@ -130,6 +131,7 @@ fn run(
     let n = reps as f64;
     (sum / n, ((sq / n - (sum / n) * (sum / n)).max(0.0) / n).sqrt(), bad / n)
 }
+static PULLS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 fn main() {
     let a: Vec<String> = std::env::args().collect();
     let sub = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
@@ -188,6 +190,7 @@ fn main() {
     };
     let w: usize = a.get(4).map_or(1, |x| x.parse().unwrap());
     let share: f64 = a.get(5).map_or(0.02, |x| x.parse().unwrap());
+    let tt = Instant::now();
     println!("T*={:.1}", tstar(&inst));
     for b in bs {
         let t = Instant::now();
@@ -204,4 +207,6 @@ fn main() {
             t.elapsed().as_secs_f64()
         );
     }
+    let n = PULLS.load(std::sync::atomic::Ordering::Relaxed);
+    println!("{} pulls, {:.0} ns each", n, tt.elapsed().as_nanos() as f64 / n as f64);
 }

@@ -29,18 +29,18 @@ pub(crate) struct TraceArguments {
 const TRACE_LONG: &str = "\
 Replay scores from a file through a policy, one JSON line per pull.
 
-The file states a problem and the scores that each pull will see, so every decision can be checked
+The file states a problem and the scores that its pulls will see, so every decision can be checked
 by hand. Two answers (arms), two verifiers (attributes), the paper's Algorithm 1:
 
-  {\"arms\": 2, \"costs\": [1, 3], \"thresholds\": [0.5, 0.6], \"budget\": 20, \"delta\": 0.05,
+  {\"arms\": 2, \"costs\": [1, 0.5], \"thresholds\": [0.5, 0.6], \"budget\": 9, \"delta\": 1e-10,
    \"policy\": \"bma-gai\", \"certificate\": \"paper\",
-   \"observations\": [[[0.9, 0.7], [1.0]], [[0.2], [0.4, 0.1]]]}
+   \"observations\": [[[4.5, 5.0, 4.0], [4.75, 3.5]], [[0.2], [0.9, 0.4]]]}
 
 observations[arm][attribute] are the scores of that pair, taken in order, and from the start again
 when they run out. Each pull costs its attribute's price. The first lines are
 
-  {\"t\":1,\"branch\":\"explore\",\"arm\":0,\"attribute\":0,\"score\":0.9,\"spent\":1.0,\"certified\":[]}
-  {\"t\":2,\"branch\":\"explore\",\"arm\":0,\"attribute\":1,\"score\":1.0,\"spent\":4.0,\"certified\":[]}
+  {\"t\":1,\"branch\":\"explore\",\"arm\":0,\"attribute\":0,\"score\":4.5,\"spent\":1.0,\"certified\":[]}
+  {\"t\":2,\"branch\":\"explore\",\"arm\":0,\"attribute\":1,\"score\":4.75,\"spent\":1.5,\"certified\":[]}
 
 t counts pulls from 1; arms and attributes count from 0; branch is the rule of the policy that chose
 the pull (bma-gai: explore, fallback, target); spent is the exact sum of the prices so far; certified

@@ -122,7 +122,7 @@ impl Books {
         }
         let place = Place { arm, attribute, order: pair.tally.dispatched_count };
         pair.tally.dispatched_count += 1;
-        pair.closed |= self.problem.attribute(attribute).is_exact();
+        pair.evidence.closed |= self.problem.attribute(attribute).is_exact();
         self.reconsider_affordable();
         let call = self.issue(place, ceiling, 0);
         self.changes.push(Change::Dispatched(arm, attribute));
@@ -141,7 +141,7 @@ impl Books {
             Err(DispatchError::NoSuchPair(arm, attribute))
         } else if !self.is_active(arm) {
             Err(DispatchError::ArmLeft(arm))
-        } else if self.pair(arm, attribute).closed {
+        } else if self.pair(arm, attribute).evidence.closed {
             Err(DispatchError::PairClosed(arm, attribute))
         } else if !self.is_affordable(attribute) {
             Err(DispatchError::NotAffordable(attribute))
@@ -175,7 +175,7 @@ impl Books {
         let void = matches!(failure, Failure::Void(_));
         // Nothing later in the stream of an arm that has left will ever be needed.
         let dropped = void && !self.is_active(call.place.arm);
-        if !dropped && !(void && self.owe(call)) {
+        if !(dropped || void && self.owe(call)) {
             match self.problem.attribute(call.place.attribute).lowest_score() {
                 Some(lowest) => self.observe(call.place, lowest, Told::Failure),
                 None => self.block(call.place),
@@ -256,13 +256,12 @@ impl Books {
     fn observe(&mut self, place: Place, score: f64, told: Told) {
         let Place { arm, attribute, order } = place;
         self.observation_count += 1;
-        let bounded = self.problem.attribute(attribute).scores() == ScoreModel::Bounded;
         let index = self.problem.pair_index(arm, attribute);
         let tally = &mut self.pairs[index].tally;
         tally.returned_count += 1;
         tally.sum += score;
-        if bounded {
-            tally.sum_of_squares += score * score;
+        if let Some(wealths) = self.wealths_mut(arm, attribute) {
+            wealths.sum_of_squares += score * score;
         }
         if order == self.pairs[index].evidence.count {
             self.absorb(arm, attribute, score);
@@ -286,7 +285,7 @@ impl Books {
     /// Nothing after this place can ever count, since no number is surely low enough for it.
     fn block(&mut self, place: Place) {
         let index = self.problem.pair_index(place.arm, place.attribute);
-        self.pairs[index].closed = true;
+        self.pairs[index].evidence.closed = true;
         self.changes.push(Change::Observed(place.arm, place.attribute));
     }
 

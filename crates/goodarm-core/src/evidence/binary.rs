@@ -14,7 +14,12 @@ pub(crate) struct Binary {
 
 impl Binary {
     pub(crate) fn new(threshold: f64) -> Self {
-        Self { threshold, above: Grid::binary(threshold), below: Grid::binary(1.0 - threshold) }
+        let room = 1.0 - threshold;
+        Self {
+            threshold,
+            above: Grid::binary(threshold, room),
+            below: Grid::binary(room, threshold),
+        }
     }
 
     /// ln of the evidence for a mean above ξ, from exact counts.

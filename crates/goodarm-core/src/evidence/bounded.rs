@@ -4,8 +4,9 @@
 //! A gambler's wealth is a supermartingale when E[x] ≤ ξ, whatever else the scores do; scores that
 //! vary little let the bold ones grow fast, which no bound from (n, Σx) alone can use.
 
-use crate::evidence::grid::{BETS, BETS_AGAINST, LogWeights};
+use crate::evidence::grid::{BETS, BETS_AGAINST, LogWeights, THRESHOLD_MIN};
 use crate::num::{EPSILON, geometric, log_sum_exp, real};
+use crate::tally::Tally;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded {
@@ -19,17 +20,29 @@ pub(crate) struct Bounded {
 pub(crate) struct Wealths {
     above: [f64; BETS],
     below: [f64; BETS_AGAINST],
+    /// Of all scores that are back, in any order: for beliefs, not for evidence.
+    pub(crate) sum_of_squares: f64,
 }
 
 impl Wealths {
-    pub(crate) const START: Self = Self { above: [0.0; BETS], below: [0.0; BETS_AGAINST] };
+    pub(crate) const START: Self =
+        Self { above: [0.0; BETS], below: [0.0; BETS_AGAINST], sum_of_squares: 0.0 };
+
+    /// Σ(x - x̄)² of the scores that are back.
+    pub(crate) fn squared_deviations(&self, tally: &Tally) -> f64 {
+        if tally.returned_count == 0 {
+            return 0.0;
+        }
+        (self.sum_of_squares - tally.sum * tally.sum / real(tally.returned_count)).max(0.0)
+    }
 }
 
 impl Bounded {
     pub(crate) fn new(threshold: f64) -> Self {
+        let threshold = threshold.max(THRESHOLD_MIN);
         Self {
             threshold,
-            stakes: geometric(STAKE_MIN, BOLDEST / threshold),
+            stakes: geometric(STAKE_MIN, (BOLDEST / threshold).min(STAKE_MAX)),
             stakes_against: geometric(STAKE_MIN, BOLDEST / (1.0 - threshold)),
         }
     }
@@ -61,6 +74,19 @@ impl Bounded {
         pooled(&super::UNIFORM_AGAINST, &wealths.below, count)
     }
 
+    /// The wealths after so many ones and zeros: states that would take hours to reach.
+    #[cfg(test)]
+    pub(crate) fn wealths_after(&self, ones: f64, zeros: f64) -> Wealths {
+        let (mut one, mut zero) = (Wealths::START, Wealths::START);
+        self.absorb(&mut one, 1.0);
+        self.absorb(&mut zero, 0.0);
+        Wealths {
+            above: core::array::from_fn(|bet| ones * one.above[bet] + zeros * zero.above[bet]),
+            below: core::array::from_fn(|bet| ones * one.below[bet] + zeros * zero.below[bet]),
+            ..Wealths::START
+        }
+    }
+
     /// The log-wealth of the gambler whose stake is nearest to `stake`.
     pub(crate) fn wealth_near(&self, wealths: &Wealths, stake: f64) -> f64 {
         wealths.above[self.nearest(stake)]
@@ -90,5 +116,7 @@ fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[f64; COUNT], co
 }
 
 const STAKE_MIN: f64 = 0.06;
+/// Only thresholds next to 0 ask for more, and a product that overflows.
+const STAKE_MAX: f64 = 1e300;
 /// Of the largest stake that cannot go bankrupt.
 const BOLDEST: f64 = 0.98;

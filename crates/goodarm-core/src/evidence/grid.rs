@@ -2,7 +2,7 @@
 //! part: what the sub-Gaussian and the binary certificate have in common.
 
 use crate::evidence::half_normal::HalfNormal;
-use crate::num::{EPSILON, geometric, log_sum_exp, real};
+use crate::num::{EPSILON, geometric, log_sum_exp};
 
 /// Bets for a certificate.
 pub(crate) const BETS: usize = 12;
@@ -42,12 +42,12 @@ impl<const COUNT: usize> Grid<COUNT> {
     }
 
     /// Binary likelihood ratios from (successes, failures), g = ξ + d:
-    /// s ln(g/ξ) + f ln((1-g)/(1-ξ)).
-    pub(crate) fn binary(threshold: f64) -> Self {
-        let room = 1.0 - threshold;
+    /// s ln(g/ξ) + f ln((1-g)/(1-ξ)), where 1 - ξ is `room`, which a ξ near 1 could not tell.
+    pub(crate) fn binary(threshold: f64, room: f64) -> Self {
         let gaps: [f64; COUNT] = gaps(room);
         Self {
-            per_first: gaps.map(|gap| libm::log1p(gap / threshold)),
+            // Winning less than what is fair is fair, and finite.
+            per_first: gaps.map(|gap| libm::log1p((gap / threshold).min(f64::MAX))),
             per_second: gaps.map(|gap| libm::log1p(-gap / room)),
             // A score in [0, 1] is ½-sub-Gaussian.
             continuous: HalfNormal::new(0.5 * room, 0.5),
@@ -87,10 +87,12 @@ impl<const COUNT: usize> Grid<COUNT> {
         };
         let steepest = libm::fabs(self.per_first[COUNT - 1] * first)
             + libm::fabs(self.per_second[COUNT - 1] * second);
-        log_e - ROUNDINGS * EPSILON * (1.0 + steepest + real(count).min(1.0))
+        log_e - ROUNDINGS * EPSILON * (1.0 + steepest + libm::fabs(log_e))
     }
 }
 
+/// Below this 1/ξ overflows. Bets against a higher threshold prove more than is asked for.
+pub(crate) const THRESHOLD_MIN: f64 = 1e-200;
 /// No gap below this gets a bet of its own.
 const GAP_MIN: f64 = 0.03;
 /// Costs 0.105 nat, and keeps the loss between two bets from adding up.

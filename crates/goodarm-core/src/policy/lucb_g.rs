@@ -32,7 +32,7 @@ impl Default for LucbG {
 }
 
 impl Rule for UpperBound {
-    fn rate(&self, books: &Books, arm: ArmId) -> Option<Rating> {
+    fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         if books.status(arm) == ArmStatus::Rejected {
             return None;
         }

@@ -39,7 +39,7 @@ impl KnownCost {
 
 impl Rule for KnownCost {
     // Σ c/growth(gap): with the paper's noise, 2 h_q with c scaled
-    fn rate(&self, books: &Books, arm: ArmId) -> Option<Rating> {
+    fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         let mut cost = 0.0;
         let mut next = None;
         for attribute in books.problem().attributes() {

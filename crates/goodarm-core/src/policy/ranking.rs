@@ -17,7 +17,7 @@ pub(crate) struct Rating {
     /// Added to the key for each call of the arm that is out: less is known than will be.
     pub(crate) key_per_call_out: f64,
     /// How many more calls of the attribute to let out before rating the arm again.
-    pub(crate) calls_max: u64,
+    pub(crate) calls_max: u32,
 }
 
 impl Rating {
@@ -25,13 +25,13 @@ impl Rating {
         key: f64::ABSENT,
         attribute: AttributeId(0),
         key_per_call_out: 0.0,
-        calls_max: u64::MAX,
+        calls_max: u32::MAX,
     };
 }
 
 /// Rates an arm; none if it should not be pulled now.
 pub(crate) trait Rule {
-    fn rate(&self, books: &Books, arm: ArmId) -> Option<Rating>;
+    fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating>;
 }
 
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl<R: Rule> Ranking<R> {
         self.rate_all(books);
     }
 
-    pub(crate) fn best(&self, books: &Books) -> Option<(ArmId, AttributeId)> {
+    pub(crate) fn best(&mut self, books: &Books) -> Option<(ArmId, AttributeId)> {
         let arm = ArmId::at(self.keys.argmin()?);
         let attribute = self.states[arm.index()].rating.attribute;
         // A falling level may have resolved the attribute since it was chosen.

@@ -7,6 +7,8 @@
 //! first attribute. It is a Gittins rate with abandonment between stages; beliefs come from the
 //! attribute's prior, learned over all arms, and from the arm's own scores.
 
+use alloc::vec::Vec;
+
 use crate::books::{ArmStatus, Books, Change};
 use crate::num::real;
 use crate::outlook::{Ambition, Outlook, mean_cost};
@@ -20,13 +22,16 @@ pub struct Rcb {
     ranking: Ranking<RemainingCost>,
 }
 
-#[derive(Clone, Debug)]
-struct RemainingCost;
+#[derive(Clone, Debug, Default)]
+struct RemainingCost {
+    /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
+    stages: Vec<Stage>,
+}
 
 impl Rcb {
     /// It has nothing to set.
     pub fn new() -> Self {
-        Self { ranking: Ranking::new(RemainingCost) }
+        Self { ranking: Ranking::new(RemainingCost::default()) }
     }
 }
 
@@ -37,7 +42,7 @@ impl Default for Rcb {
 }
 
 /// One unresolved attribute of an arm.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Stage {
     attribute: AttributeId,
     cost: f64,
@@ -49,12 +54,11 @@ struct Stage {
 }
 
 impl Rule for RemainingCost {
-    fn rate(&self, books: &Books, arm: ArmId) -> Option<Rating> {
+    fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         if books.status(arm) == ArmStatus::Rejected {
             return None;
         }
-        let mut stages = [None; STAGES_MAX];
-        let mut count = 0;
+        self.stages.clear();
         for attribute in books.problem().attributes() {
             if books.is_resolved(arm, attribute) {
                 continue;
@@ -63,17 +67,11 @@ impl Rule for RemainingCost {
             if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
                 return None;
             }
-            // Beyond the limit, attributes wait until earlier ones are resolved.
-            if count < STAGES_MAX {
-                stages[count] = Some(stage(books, arm, attribute));
-                count += 1;
-            }
+            let stage = stage(books, arm, attribute);
+            let place = self.stages.iter().position(|later| stage.order < later.order);
+            self.stages.insert(place.unwrap_or(self.stages.len()), stage);
         }
-        stages[..count].sort_unstable_by(|one, other| {
-            let order = |stage: &Option<Stage>| stage.map_or(f64::INFINITY, |stage| stage.order);
-            order(one).total_cmp(&order(other))
-        });
-        rate_stages(stages[..count].iter().flatten())
+        rate_stages(&self.stages)
     }
 }
 
@@ -87,19 +85,19 @@ fn stage(books: &Books, arm: ArmId, attribute: AttributeId) -> Stage {
 }
 
 // I = Σ_j c_j (r_j - t_j + t_j/P_j), P_j the probability that attribute j and all after it pass
-fn rate_stages<'a>(stages: impl DoubleEndedIterator<Item = &'a Stage> + Clone) -> Option<Rating> {
+fn rate_stages(stages: &[Stage]) -> Option<Rating> {
     let mut price = 0.0;
     let mut probability = 1.0;
-    for Stage { cost, outlook, .. } in stages.clone().rev() {
+    for Stage { cost, outlook, .. } in stages.iter().rev() {
         probability *= outlook.pass_probability;
         let wasted = outlook.revision / f64::max(probability, PROBABILITY_MIN);
         price += cost * (outlook.remaining - outlook.revision + wasted);
     }
     // Where all the calls that are needed are out, the next attribute's turn has come.
     let unfinished = |stage: &&Stage| real(stage.ahead) < stage.outlook.remaining;
-    let next = stages.clone().find(unfinished)?;
+    let next = stages.iter().find(unfinished)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of calls")]
-    let calls_max = libm::ceil(next.outlook.remaining - real(next.ahead)).max(1.0) as u64;
+    let calls_max = libm::ceil(next.outlook.remaining - real(next.ahead)).clamp(1.0, 1e9) as u32;
     Some(Rating {
         key: price,
         attribute: next.attribute,
@@ -130,8 +128,6 @@ impl Policy for Rcb {
 const AMBITION: Ambition = Ambition { margin: 1.3, optimism: 2.0 };
 const FAILURE_MIN: f64 = 1e-5;
 const PROBABILITY_MIN: f64 = 1e-6;
-/// Unresolved attributes that are weighed against each other at once.
-const STAGES_MAX: usize = 16;
 /// How much a call that is out raises the arm's price, relative to one call in `revision`: letting
 /// out `revision` calls at once, after which we may have changed our mind, makes it five times as
 /// high. Measured on few and many arms with 16 and 64 calls out; flat between 2 and 8.

@@ -2,7 +2,7 @@
 //! out, the largest body of knowledge under which a certificate must hold; the future they do not.
 
 use goodarm_core::policy::{Choice, Policy};
-use goodarm_core::{ArmId, AttributeId, Books, ScoreModel};
+use goodarm_core::{ArmId, AttributeId, Books, Guarantee, ScoreModel};
 
 use super::lab::{Lab, Spy};
 
@@ -38,14 +38,22 @@ impl Insider {
     /// What an arm lacks: luck on the attribute that it fails first, since the other is easy.
     fn lack(&self, books: &Books, arm: ArmId) -> Option<AttributeId> {
         let null = self.null(arm);
-        let other = AttributeId(1 - null.0);
-        let lucky = |attribute| self.strength(arm, attribute) >= books.level(arm, attribute) + 0.5;
         let lacks = |&attribute: &AttributeId| {
+            let level = self.level(books, arm, attribute);
             let out = books.tally(arm, attribute).pending_count() > 0;
-            let enough = books.is_resolved(arm, attribute) || (out && lucky(attribute));
+            let enough = books.evidence(arm, attribute) >= level
+                || (out && self.strength(arm, attribute) >= level + 0.5);
             !enough && books.is_open(arm, attribute) && books.is_affordable(attribute)
         };
-        [null, other].into_iter().find(lacks)
+        [null, AttributeId(1 - null.0)].into_iter().find(lacks)
+    }
+
+    /// What certifies the arm without help from others.
+    fn level(&self, books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
+        match self.lab.guarantee {
+            Guarantee::FalseDiscovery => (f64::from(self.lab.arms) / self.lab.delta).ln(),
+            _ => books.level(arm, attribute),
+        }
     }
 
     fn bad_arms(&self, books: &Books) -> Vec<ArmId> {
@@ -89,37 +97,22 @@ impl Policy for Chaser {
 pub(super) struct Gambler {
     insider: Insider,
     playing: Option<ArmId>,
-    /// The strength of the arm that is played, when its turn began.
-    stake: f64,
+    /// The strength of the arm that is played, and its calls, when its turn began.
+    stake: (f64, u32),
 }
 
-/// Observations on attributes that are not on the boundary, before the game begins.
-const LESSON: u64 = 60;
 /// Observations between the first calls of two bad arms: priors are learned anew in between.
 const STAGGER: u64 = 20;
 /// An arm is left when it has lost this much of ln E.
 const LOSS_MAX: f64 = 1.0;
 /// An arm is left when it has won this much.
 const GAIN: f64 = 2.0;
+/// An arm is left when nothing has come of so many calls.
+const TURN_MAX: u32 = 15;
 
 impl Gambler {
     pub(super) fn new(lab: Lab, spy: Spy) -> Self {
-        Self { insider: Insider::new(lab, spy), playing: None, stake: 0.0 }
-    }
-
-    fn lesson(&self, books: &Books) -> Option<Choice> {
-        if books.observation_count() >= LESSON {
-            return None;
-        }
-        let pairs = self.insider.bad_arms(books).into_iter().map(|arm| {
-            let attribute = AttributeId(1 - self.insider.null(arm).0);
-            (books.tally(arm, attribute).dispatched_count, arm, attribute)
-        });
-        let may = |&(_, arm, attribute): &(u64, ArmId, AttributeId)| {
-            books.is_open(arm, attribute) && books.is_affordable(attribute)
-        };
-        let (_, arm, attribute) = pairs.filter(may).min()?;
-        Some(Choice { arm, attribute, branch: "lesson" })
+        Self { insider: Insider::new(lab, spy), playing: None, stake: (0.0, 0) }
     }
 
     /// The most promising of the other arms.
@@ -134,7 +127,10 @@ impl Gambler {
     /// Whether it is time for another arm.
     fn turn_is_over(&self, arm: ArmId) -> bool {
         let strength = self.insider.strength(arm, self.insider.null(arm));
-        strength < self.stake - LOSS_MAX || strength > self.stake + GAIN
+        let count = self.insider.spy.stream(arm, self.insider.null(arm)).count;
+        strength < self.stake.0 - LOSS_MAX
+            || strength > self.stake.0 + GAIN
+            || count > self.stake.1 + TURN_MAX
     }
 }
 
@@ -144,21 +140,20 @@ impl Policy for Gambler {
     }
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
-        if let Some(choice) = self.lesson(books) {
-            return Some(choice);
-        }
         let mut arms = self.insider.bad_arms(books);
-        let begun = books.observation_count().saturating_sub(LESSON) / STAGGER + 1;
+        let begun = books.observation_count() / STAGGER + 1;
         arms.truncate(usize::try_from(begun).unwrap_or(usize::MAX));
         let arm = self.playing.filter(|arm| arms.contains(arm)).or(arms.first().copied())?;
         let null = self.insider.null(arm);
-        let won = self.insider.strength(arm, null) > self.stake + GAIN;
+        let won = self.insider.strength(arm, null) > self.stake.0 + GAIN;
         if won && books.tally(arm, null).pending_count() > 0 {
             return None;
         }
         let arm = if self.insider.lack(books, arm).is_none() || self.turn_is_over(arm) {
             let next = self.other(&arms, arm);
-            self.stake = self.insider.strength(next, self.insider.null(next));
+            let null = self.insider.null(next);
+            let count = self.insider.spy.stream(next, null).count;
+            self.stake = (self.insider.strength(next, null), count);
             next
         } else {
             arm

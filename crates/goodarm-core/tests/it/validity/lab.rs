@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use goodarm_core::policy::{self, Parameters, Policy};
 use goodarm_core::{
     ArmId, Ask, AttributeId, AttributeSpec, Cost, CountedFailure, Failure, Guarantee, Options,
-    Problem, ProblemSpec, Pull, ScoreModel, Session, Ticket, VoidFailure,
+    Problem, ProblemSpec, Pull, ScoreModel, Session, TellError, Ticket, VoidFailure,
 };
 use goodarm_sim::random::Random;
 use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, World};
 
 use super::hostile::{Chaser, Gambler};
+use super::twins::Screener;
 
 /// What is declared about scores, and how they are in fact drawn.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +59,11 @@ pub(super) struct Lab {
     pub(super) delta: f64,
     pub(super) concurrency: usize,
     pub(super) failures: Failures,
+    pub(super) drift: Drift,
     pub(super) habit: Habit,
 }
 
-/// How the driver treats what comes back.
+/// How the driver treats calls and what comes back from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Habit {
     Honest,
@@ -69,6 +71,34 @@ pub(super) enum Habit {
     CompletionOrder,
     /// Wrong: calls that broke are declared void, and so made again until they do not break.
     FailuresDropped,
+    /// Wrong: a pair's first reply is kept, and given again for every later call.
+    Cached,
+    /// Wrong: every call is made twice, and the reply that is back first is taken.
+    Hedged,
+}
+
+/// What the means of bad arms do in the course of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Drift {
+    /// Nothing: on the boundary for ever.
+    None,
+    /// Far below the boundary for the first calls, on it afterwards.
+    Rising,
+    /// Below the boundary whenever luck was bad so far, on it otherwise.
+    Moody,
+    /// Wrong: at any time one attribute is far below its threshold, but not always the same.
+    Rotating,
+}
+
+impl Drift {
+    /// What is taken from the mean of a bad arm's null attribute, given what has happened so far.
+    fn drop(self, null: Stream) -> f64 {
+        match self {
+            Self::Rising if null.count < 10 => 0.3,
+            Self::Moody if null.excess < 0.0 => 0.2,
+            Self::None | Self::Rising | Self::Moody | Self::Rotating => 0.0,
+        }
+    }
 }
 
 impl Lab {
@@ -82,6 +112,7 @@ impl Lab {
             delta: 0.2,
             concurrency: 1,
             failures: Failures::NONE,
+            drift: Drift::None,
             habit: Habit::Honest,
         }
     }
@@ -134,6 +165,7 @@ impl Lab {
         match name {
             "chaser" => Box::new(Chaser::new(*self, spy.clone())),
             "gambler" => Box::new(Gambler::new(*self, spy.clone())),
+            "screener" => Box::new(Screener::new(*self)),
             _ => {
                 // Told the truth, the oracle would not touch a bad arm: so it is lied to.
                 let means = (0..self.arms).map(|arm| self.means(ArmId(arm), 0.1)).collect();
@@ -153,13 +185,33 @@ impl Lab {
         Driver::new(self, session, spy, seed).finish().certified().to_vec()
     }
 
-    /// In how many of `trials` sessions some bad arm was certified. Every session has luck of its
-    /// own, so that counts of different policies may be added up.
+    /// In how many of `trials` sessions there was an error. Every session has luck of its own, so
+    /// that counts of different settings may be added up.
     pub(super) fn errors(&self, policy: &str, trials: u32) -> u32 {
-        let wrong = |trial: u32| {
-            self.run(policy, self.seed(policy, trial)).iter().any(|&arm| arm.0 >= self.good)
+        let wrong = |trial| {
+            let seed = self.seed(policy, trial);
+            let certified = self.run(policy, seed);
+            let bad = count(certified.iter().filter(|arm| arm.0 >= self.good));
+            match self.guarantee {
+                // Rounded up or down at random, a share of wrong certificates becomes an event
+                // whose probability is the false discovery rate.
+                Guarantee::FalseDiscovery => {
+                    let rounding = Random::at(seed, &[u64::from(trial)]).uniform();
+                    bad > 0 && rounding < f64::from(bad) / f64::from(count(certified.iter()))
+                }
+                _ => bad > 0,
+            }
         };
         (0..trials).map(|trial| u32::from(wrong(trial))).sum()
+    }
+
+    /// The share of good arms that are certified.
+    pub(super) fn power(&self, policy: &str, trials: u32) -> f64 {
+        let found = |trial| {
+            let certified = self.run(policy, self.seed(policy, trial));
+            count(certified.iter().filter(|arm| arm.0 < self.good))
+        };
+        f64::from((0..trials).map(found).sum::<u32>()) / f64::from(trials * self.good)
     }
 
     /// A seed for each trial of each setting.
@@ -168,6 +220,10 @@ impl Lab {
         let path: Vec<u64> = text.bytes().map(u64::from).chain([u64::from(trial)]).collect();
         Random::at(0, &path).bits()
     }
+}
+
+pub(super) fn count<T>(items: impl Iterator<Item = T>) -> u32 {
+    items.map(|_| 1).sum()
 }
 
 /// What has really happened on one pair, calls that are out included.
@@ -271,15 +327,51 @@ impl<'a> Driver<'a> {
     }
 
     fn send(&mut self, pull: Pull) {
-        let index = pair_index(pull.arm, pull.attribute);
-        let reply = self.world.reply(self.seed, pull.arm, pull.attribute, self.called[index]);
+        let Pull { arm, attribute, ticket, .. } = pull;
+        let index = pair_index(arm, attribute);
+        self.world.means[arm.index()][attribute.index()] = self.mean_now(arm, attribute);
+        let draw = |call| self.world.reply(self.seed, arm, attribute, call);
+        let reply = match self.lab.habit {
+            Habit::Cached => draw(0),
+            Habit::Hedged => {
+                let (one, other) = (draw(self.called[index]), draw(self.called[index] + 1));
+                self.called[index] += 1;
+                if one.latency < other.latency { one } else { other }
+            }
+            Habit::Honest | Habit::CompletionOrder | Habit::FailuresDropped => {
+                draw(self.called[index])
+            }
+        };
         self.called[index] += 1;
-        if let Outcome::Score(score) = reply.outcome {
-            self.spy.note(pull.arm, pull.attribute, score);
+        if let Some(score) = self.outcome(attribute, &reply) {
+            self.spy.note(arm, attribute, score);
         }
-        self.queue.push(Reverse(((self.time + reply.latency).to_bits(), pull.ticket)));
-        self.out.insert(pull.ticket, (pull, reply));
-        self.unanswered.insert(pull.ticket, index);
+        self.queue.push(Reverse(((self.time + reply.latency).to_bits(), ticket)));
+        self.out.insert(ticket, (pull, reply));
+        self.unanswered.insert(ticket, index);
+    }
+
+    /// The mean of the call that is about to be made: it may depend on all that was made before.
+    fn mean_now(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        let steady = self.lab.means(arm, 0.0)[attribute.index()];
+        let Some(null) = self.lab.null_of(arm) else { return steady };
+        if self.lab.drift == Drift::Rotating {
+            let calls: u32 =
+                (0..2).map(|other| self.spy.stream(arm, AttributeId(other)).count).sum();
+            return if (calls / ROTATION_CALLS) % 2 == attribute.0 { HIGH } else { 0.2 };
+        }
+        let drop = self.lab.drift.drop(self.spy.stream(arm, null));
+        if attribute == null { steady - drop } else { steady }
+    }
+
+    /// What the call will count as, if it will count.
+    fn outcome(&self, attribute: AttributeId, reply: &Reply) -> Option<f64> {
+        match reply.outcome {
+            Outcome::Score(score) => Some(score),
+            Outcome::Broken if self.lab.habit == Habit::FailuresDropped => None,
+            Outcome::Broken => self.session.books().problem().attribute(attribute).lowest_score(),
+            Outcome::Void => None,
+        }
     }
 
     fn receive(&mut self) {
@@ -288,20 +380,27 @@ impl<'a> Driver<'a> {
         let (pull, reply) = self.out.remove(&back).expect("what is queued is out");
         let ticket = match self.lab.habit {
             Habit::CompletionOrder => self.oldest(pair_index(pull.arm, pull.attribute)),
-            Habit::Honest | Habit::FailuresDropped => back,
+            _ => back,
         };
         self.unanswered.remove(&ticket);
+        self.answer(ticket, &reply);
+    }
+
+    fn answer(&mut self, ticket: Ticket, reply: &Reply) {
         let void = Failure::Void(VoidFailure::RateLimited);
+        let crashed = Failure::Counted(CountedFailure::Crashed);
+        let unreadable = Failure::Counted(CountedFailure::Unreadable);
         let answered = match reply.outcome {
-            Outcome::Score(score) => self.session.tell(ticket, score, reply.bill),
-            Outcome::Void => self.session.fail(ticket, void, Cost::ZERO),
-            Outcome::Broken if self.lab.habit == Habit::FailuresDropped => {
-                self.session.fail(ticket, void, Cost::ZERO)
+            Outcome::Score(score) => match self.session.tell(ticket, score, reply.bill) {
+                Err(TellError::BelowLowest { .. }) => {
+                    self.session.fail(ticket, unreadable, reply.bill)
+                }
+                told => told,
+            },
+            Outcome::Broken if self.lab.habit != Habit::FailuresDropped => {
+                self.session.fail(ticket, crashed, reply.bill)
             }
-            Outcome::Broken => {
-                let failure = Failure::Counted(CountedFailure::Crashed);
-                self.session.fail(ticket, failure, reply.bill)
-            }
+            Outcome::Broken | Outcome::Void => self.session.fail(ticket, void, Cost::ZERO),
         };
         answered.expect("each ticket is answered once");
     }
@@ -311,3 +410,6 @@ impl<'a> Driver<'a> {
         *tickets.find(|&(_, &other)| other == pair).expect("one of the pair's calls is back").0
     }
 }
+
+/// Calls of an arm after which its attributes change places.
+const ROTATION_CALLS: u32 = 60;

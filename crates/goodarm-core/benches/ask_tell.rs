@@ -1,0 +1,236 @@
+//! Nanoseconds for one ask and tell, and bytes for one pair, from twelve arms to a million, beside
+//! the plain transcription of Algorithm 1 in the same run.
+//!
+//! `cargo bench --bench ask_tell` prints the table of `docs/performance.md`; an argument such as
+//! `10000` stops at that many arms.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
+
+use std::time::{Duration, Instant};
+
+use goodarm_core::policy::bma_gai::{BmaGai, Settings};
+use goodarm_core::policy::rcb::Rcb;
+use goodarm_core::{
+    Ask, AttributeSpec, Cost, Guarantee, Policy, Problem, ProblemSpec, Pull, ScoreModel, Session,
+};
+use goodarm_sim::random::Random;
+use peak_alloc::PeakAlloc;
+
+use crate::transcription::{State, Transcription};
+
+#[path = "../tests/it/transcription.rs"]
+mod transcription;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+const ARM_COUNTS: [usize; 6] = [12, 100, 1_000, 10_000, 100_000, 1_000_000];
+const PRICES: [u64; 3] = [1, 10, 50];
+const THRESHOLD: f64 = 0.5;
+const UNLIMITED: f64 = 1e14;
+
+fn main() {
+    let arms_max = std::env::args().find_map(|argument| argument.parse().ok());
+    println!(
+        "ns per ask + tell (M = 3), bytes per pair, and how many times faster than the direct"
+    );
+    println!("transcription of Algorithm 1 in the same state");
+    println!();
+    println!("|      arms | rule             |       ns | bytes |    direct ns |     ratio |");
+    println!("|----------:|------------------|---------:|------:|-------------:|----------:|");
+    for arm_count in ARM_COUNTS {
+        if arms_max.is_some_and(|most| arm_count > most) {
+            break;
+        }
+        fallback(arm_count);
+        target(arm_count);
+        remaining_cost(arm_count);
+    }
+}
+
+/// What a run of one rule measured.
+struct Row {
+    rule: &'static str,
+    nanoseconds: f64,
+    bytes: f64,
+    direct: Option<f64>,
+}
+
+fn print(arm_count: usize, row: &Row) {
+    let direct = row.direct.map_or(String::new(), |direct| format!("{direct:.0}"));
+    let ratio =
+        row.direct.map_or(String::new(), |direct| format!("{:.1}", direct / row.nanoseconds));
+    let Row { rule, nanoseconds, bytes, .. } = row;
+    println!(
+        "| {arm_count:>9} | {rule:<16} | {nanoseconds:>8.0} | {bytes:>5.0} | {direct:>12} | {ratio:>9} |"
+    );
+}
+
+fn problem(arm_count: usize, delta: f64, guarantee: Guarantee, scores: ScoreModel) -> Problem {
+    let attributes = PRICES
+        .iter()
+        .map(|&price| AttributeSpec {
+            name: price.to_string(),
+            price: f64::from(u32::try_from(price).expect("small")),
+            threshold: THRESHOLD,
+            scores,
+        })
+        .collect();
+    let spec = ProblemSpec {
+        arms: arm_count,
+        attributes,
+        budget: UNLIMITED,
+        delta,
+        guarantee,
+        prior_weights: None,
+    };
+    Problem::new(spec).expect("a sound problem")
+}
+
+/// A session with scores drawn from a table, so that little but the session is timed.
+struct Rig {
+    session: Session,
+    /// The mean score of each arm.
+    means: Vec<f64>,
+    noise: Vec<f64>,
+    next: usize,
+    binary: bool,
+    bytes_before: usize,
+}
+
+const NOISE_COUNT: usize = 1 << 16;
+
+impl Rig {
+    fn new(problem: &Problem, policy: impl Policy + Send + 'static, means: Vec<f64>) -> Self {
+        let mut random = Random::new(1);
+        let binary = problem.guarantee() != Guarantee::Paper;
+        let noise = (0..NOISE_COUNT)
+            .map(|_| if binary { random.uniform() } else { random.normal() })
+            .collect();
+        let bytes_before = ALLOCATOR.current_usage();
+        let session = Session::new(problem.clone(), policy);
+        Self { session, means, noise, next: 0, binary, bytes_before }
+    }
+
+    fn score(&mut self, arm: usize) -> f64 {
+        self.next = (self.next + 1) % NOISE_COUNT;
+        let (mean, noise) = (self.means[arm], self.noise[self.next]);
+        if self.binary { f64::from(u8::from(noise < mean)) } else { mean + noise }
+    }
+
+    /// One ask and tell; the pull and its score, or none when the session has ended.
+    fn step(&mut self) -> Option<(Pull, f64)> {
+        let Ok(Ask::Pull(pull)) = self.session.ask() else { return None };
+        let score = self.score(pull.arm.index());
+        let bill = Cost::from_units(PRICES[pull.attribute.index()]);
+        self.session.tell(pull.ticket, score, bill).expect("a sound answer");
+        Some((pull, score))
+    }
+
+    /// Nanoseconds per step over about `steps` steps, and bytes per pair after them.
+    fn measure(&mut self, steps: usize) -> (f64, f64) {
+        let begin = Instant::now();
+        let mut done = 0;
+        while done < steps && self.step().is_some() {
+            done += 1;
+        }
+        let elapsed = begin.elapsed();
+        let bytes = ALLOCATOR.current_usage() - self.bytes_before;
+        let pairs = self.session.books().problem().pair_count();
+        (per(elapsed, done), ratio(bytes, pairs))
+    }
+}
+
+fn per(elapsed: Duration, count: usize) -> f64 {
+    elapsed.as_secs_f64() * 1e9 / ratio(count, 1)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for display")]
+fn ratio(numerator: usize, denominator: usize) -> f64 {
+    numerator as f64 / denominator.max(1) as f64
+}
+
+fn transcribed(arm_count: usize, delta: f64) -> Transcription {
+    Transcription {
+        arm_count,
+        thresholds: vec![THRESHOLD; PRICES.len()],
+        costs: PRICES.to_vec(),
+        budget: u64::MAX / 2,
+        delta,
+        allocation_constant: 8.0,
+        cost_blind: false,
+        unresolved_only: false,
+        state: State::default(),
+    }
+    .start()
+}
+
+/// Nanoseconds for the transcription to choose and observe, in the same state and on the same
+/// scores; it must choose the same.
+fn measure_direct(rig: &mut Rig, direct: &mut Transcription) -> f64 {
+    let mut spent = Duration::ZERO;
+    let mut steps = 0;
+    while steps < 20_000 && (steps < 3 || spent < Duration::from_secs(1)) {
+        let Some((pull, score)) = rig.step() else { break };
+        let begin = Instant::now();
+        let step = direct.next();
+        direct.observe(pull.arm.index(), pull.attribute.index(), score);
+        spent += begin.elapsed();
+        assert_eq!(step, Some((pull.branch, pull.arm.index(), pull.attribute.index())));
+        steps += 1;
+    }
+    per(spent, steps)
+}
+
+/// Both at once until the rule is in the branch that is to be measured.
+fn warm_up(rig: &mut Rig, direct: &mut Transcription, branch: &str, steps_min: usize) {
+    let mut steps = 0;
+    while let Some((pull, score)) = rig.step() {
+        direct.observe(pull.arm.index(), pull.attribute.index(), score);
+        steps += 1;
+        if steps >= steps_min && pull.branch == branch {
+            return;
+        }
+    }
+}
+
+const SUB_GAUSSIAN: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
+
+fn fallback(arm_count: usize) {
+    let problem = problem(arm_count, 0.02, Guarantee::Paper, SUB_GAUSSIAN);
+    let policy = BmaGai::new(Settings::default());
+    let mut rig = Rig::new(&problem, policy, vec![0.7; arm_count]);
+    let mut direct = transcribed(arm_count, 0.02);
+    warm_up(&mut rig, &mut direct, "fallback", 3 * arm_count);
+    let direct = measure_direct(&mut rig, &mut direct);
+    let (nanoseconds, bytes) = rig.measure(steps(arm_count));
+    print(arm_count, &Row { rule: "bma-gai fallback", nanoseconds, bytes, direct: Some(direct) });
+}
+
+/// At δ = 1e-100 the targeted branch is reached; scores far above the threshold make it early.
+fn target(arm_count: usize) {
+    let problem = problem(arm_count, 1e-100, Guarantee::Paper, SUB_GAUSSIAN);
+    let mut random = Random::new(2);
+    let means = (0..arm_count).map(|_| 3.0 + 9.0 * random.uniform()).collect();
+    let mut rig = Rig::new(&problem, BmaGai::new(Settings::default()), means);
+    let mut direct = transcribed(arm_count, 1e-100);
+    warm_up(&mut rig, &mut direct, "target", 3 * arm_count);
+    let direct = measure_direct(&mut rig, &mut direct);
+    // Not so long that few arms are left to certify.
+    let (nanoseconds, bytes) = rig.measure((6 * arm_count).min(500_000));
+    print(arm_count, &Row { rule: "bma-gai target", nanoseconds, bytes, direct: Some(direct) });
+}
+
+fn remaining_cost(arm_count: usize) {
+    let problem = problem(arm_count, 0.02, Guarantee::Holm, ScoreModel::Binary);
+    let mut random = Random::new(3);
+    let means = (0..arm_count).map(|_| 0.2 + 0.75 * random.uniform()).collect();
+    let mut rig = Rig::new(&problem, Rcb::new(), means);
+    // From the first call on, over several of its passes over all arms.
+    let (nanoseconds, bytes) = rig.measure(steps(arm_count));
+    print(arm_count, &Row { rule: "rcb", nanoseconds, bytes, direct: None });
+}
+
+fn steps(arm_count: usize) -> usize {
+    (3 * arm_count).clamp(500_000, 3_000_000)
+}

@@ -1,0 +1,189 @@
+//! Calls that were out when the process died: what to do with them, and what not.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use goodarm_core::policy::round_robin::RoundRobin;
+use goodarm_core::{
+    ArmId, Ask, AttributeId, AttributeSpec, Cost, CountedFailure, Event, Failure, Guarantee,
+    Options, Problem, ProblemSpec, Pull, ScoreModel, Session, Ticket,
+};
+use goodarm_sim::random::Random;
+use goodarm_sim::world::{Latency, Outcome, ScoreLaw, World};
+
+use super::limit::{check_broken, check_valid};
+
+const TRIALS: u32 = 200;
+const DELTA: f64 = 0.05;
+const CALLS: u32 = 1000;
+const CONCURRENCY: usize = 16;
+/// Answers between two crashes.
+const LIFETIME: u32 = 25;
+
+/// What becomes of the calls that were out.
+#[derive(Clone, Copy, PartialEq)]
+enum Recovery {
+    /// They count as the lowest score.
+    Lost,
+    /// Wrong: they are made again.
+    Reissued,
+    /// Wrong: they are forgotten, as if they had never been let out.
+    Skipped,
+}
+
+/// One bad arm, a process that dies every now and then, and the record it leaves.
+struct Life {
+    recovery: Recovery,
+    world: World,
+    seed: u64,
+    called: u64,
+    time: f64,
+    session: Session,
+    record: Vec<Event>,
+    queue: BinaryHeap<Reverse<(u64, Ticket)>>,
+    scores: BTreeMap<Ticket, f64>,
+}
+
+impl Life {
+    fn new(recovery: Recovery, trial: u32) -> Self {
+        let means = vec![vec![0.5]];
+        let latency = Latency { slowdown: 10.0, split: 0.5 };
+        Self {
+            recovery,
+            world: World { latency, ..World::new(means, vec![ScoreLaw::Binary], &[1.0]) },
+            seed: Random::at(u64::from(trial), &[11]).bits(),
+            called: 0,
+            time: 0.0,
+            session: session(),
+            record: Vec::new(),
+            queue: BinaryHeap::new(),
+            scores: BTreeMap::new(),
+        }
+    }
+
+    /// Whether the bad arm is certified in the end.
+    fn ends_in_error(mut self) -> bool {
+        let mut answers = 0;
+        loop {
+            let full = self.queue.len() >= CONCURRENCY;
+            let ask = if full { Ok(Ask::Wait) } else { self.session.ask() };
+            match ask.expect("round-robin names open, affordable pairs") {
+                Ask::Pull(pull) => {
+                    self.record.push(Event::from(pull));
+                    self.send(&pull);
+                }
+                Ask::Wait => {
+                    self.receive();
+                    answers += 1;
+                    if answers % LIFETIME == 0 {
+                        self.crash();
+                    }
+                }
+                Ask::Done(_) => return !self.session.certified().is_empty(),
+            }
+        }
+    }
+
+    fn send(&mut self, pull: &Pull) {
+        let reply = self.world.reply(self.seed, pull.arm, pull.attribute, self.called);
+        self.called += 1;
+        let Outcome::Score(score) = reply.outcome else { unreachable!("nothing fails here") };
+        self.queue.push(Reverse(((self.time + reply.latency).to_bits(), pull.ticket)));
+        self.scores.insert(pull.ticket, score);
+    }
+
+    fn receive(&mut self) {
+        let Reverse((time, ticket)) = self.queue.pop().expect("a session waits for calls");
+        self.time = f64::from_bits(time);
+        let score = self.scores.remove(&ticket).expect("every call in the queue has a score");
+        let cost = Cost::from_units(1);
+        self.session.tell(ticket, score, cost).expect("each ticket is answered once");
+        self.record.push(Event::Told { ticket, score, cost });
+    }
+
+    fn crash(&mut self) {
+        self.queue.clear();
+        self.scores.clear();
+        if self.recovery == Recovery::Skipped {
+            self.record = without_lost_calls(&self.record);
+        }
+        self.session = session();
+        let replayed = self.session.replay(self.record.iter().copied());
+        replayed.expect("the same policy asks the same again");
+        let out: Vec<Ticket> = self.session.books().outstanding().collect();
+        for ticket in out {
+            match self.recovery {
+                Recovery::Lost => self.lose(ticket),
+                Recovery::Reissued => self.send(&call_again(ticket)),
+                Recovery::Skipped => unreachable!("the record has no such calls"),
+            }
+        }
+    }
+
+    fn lose(&mut self, ticket: Ticket) {
+        let (failure, cost) = (Failure::Counted(CountedFailure::Lost), Cost::from_units(1));
+        self.session.fail(ticket, failure, cost).expect("the ticket is out");
+        self.record.push(Event::Failed { ticket, failure, cost });
+    }
+}
+
+fn session() -> Session {
+    let coin = AttributeSpec {
+        name: "coin".into(),
+        price: 1.0,
+        threshold: 0.5,
+        scores: ScoreModel::Binary,
+    };
+    let problem = Problem::new(ProblemSpec {
+        arms: 1,
+        attributes: vec![coin],
+        budget: f64::from(CALLS),
+        delta: DELTA,
+        guarantee: Guarantee::Union,
+        prior_weights: None,
+    })
+    .expect("a sound problem");
+    let options = Options { in_flight_share: 1.0, ..Options::default() };
+    Session::with_options(problem, RoundRobin::new(false), options).expect("options make sense")
+}
+
+fn call_again(ticket: Ticket) -> Pull {
+    let ceiling = Cost::from_units(1);
+    let (arm, attribute) = (ArmId(0), AttributeId(0));
+    Pull { ticket, arm, attribute, ceiling, attempt: 0, branch: "" }
+}
+
+/// The record of a life in which only the calls that came back were made, in the same order.
+fn without_lost_calls(record: &[Event]) -> Vec<Event> {
+    let mut told: BTreeMap<Ticket, (f64, Cost)> = BTreeMap::new();
+    for event in record {
+        if let Event::Told { ticket, score, cost } = *event {
+            told.insert(ticket, (score, cost));
+        }
+    }
+    let (arm, attribute) = (ArmId(0), AttributeId(0));
+    let renumbered = told.into_values().zip(0..).flat_map(|((score, cost), number)| {
+        let ticket = Ticket(number);
+        [Event::Asked { ticket, arm, attribute }, Event::Told { ticket, score, cost }]
+    });
+    renumbered.collect()
+}
+
+fn errors(recovery: Recovery) -> u32 {
+    (0..TRIALS).map(|trial| u32::from(Life::new(recovery, trial).ends_in_error())).sum()
+}
+
+#[test]
+fn calls_lost_in_a_crash_do_no_harm_when_they_count() {
+    check_valid("lost", errors(Recovery::Lost), TRIALS, DELTA);
+}
+
+#[test]
+fn making_lost_calls_again_breaks_it() {
+    check_broken("reissued", errors(Recovery::Reissued), TRIALS, DELTA);
+}
+
+#[test]
+fn forgetting_lost_calls_breaks_it() {
+    check_broken("skipped", errors(Recovery::Skipped), TRIALS, DELTA);
+}

@@ -1,0 +1,7 @@
+//! The built tool, run as a user runs it.
+
+mod pages;
+mod paper;
+mod tool;
+mod trace;
+mod wrong_input;
