@@ -38,7 +38,7 @@ pub(crate) enum Process {
 impl Process {
     pub(crate) fn new(problem: &Problem, attribute: AttributeId) -> Self {
         let declared = problem.attribute(attribute);
-        let threshold = declared.threshold();
+        let threshold = declared.threshold().max(THRESHOLD_MIN);
         let paper = problem.guarantee() == Guarantee::Paper;
         match declared.scores() {
             ScoreModel::Exact => Self::Exact,
@@ -171,6 +171,9 @@ impl Evidence {
         self.held = if rule.keeps_maximum { self.held.max(present) } else { present };
     }
 }
+
+/// Below this 1/ξ² overflows. A mean that exceeds a higher threshold exceeds the declared one.
+const THRESHOLD_MIN: f64 = 1e-140;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use goodarm_core::{
     ArmId, Ask, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket, VoidFailure,
 };
 
-use crate::world::{Outcome, Reply, World};
+use crate::world::{Outcome, Reply, Verifiers};
 
 /// What became of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Ord for Time {
 /// laboratory both are bugs.
 pub fn run(
     session: &mut Session,
-    world: &World,
+    verifiers: &(impl Verifiers + ?Sized),
     seed: u64,
     concurrency: usize,
     mut watch: impl FnMut(&Session, &Pull, &Reply),
@@ -72,7 +72,7 @@ pub fn run(
         match ask {
             Ask::Pull(pull) => {
                 let pair = pull.arm.index() * attribute_count + pull.attribute.index();
-                let reply = world.reply(seed, pull.arm, pull.attribute, called[pair]);
+                let reply = verifiers.reply(seed, pull.arm, pull.attribute, called[pair]);
                 called[pair] += 1;
                 pull_count += 1;
                 if concurrency == 1 {

@@ -5,5 +5,12 @@
 //! attribute, how often the pair was called), so two policies with one seed see the same luck.
 
 pub mod episode;
+pub mod experiment;
+pub mod family;
+pub mod instance;
+pub mod pools;
 pub mod random;
+pub mod summary;
+pub mod theory;
+pub mod trial;
 pub mod world;

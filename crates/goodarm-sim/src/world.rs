@@ -4,6 +4,28 @@ use goodarm_core::{ArmId, AttributeId, Cost};
 
 use crate::random::Random;
 
+/// Something that answers verifier calls.
+pub trait Verifiers {
+    /// The `call`-th call of a pair, counted from 0; retries count. The same arguments give the same
+    /// reply, so two policies with one seed have the same luck.
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply;
+}
+
+/// The same verifiers with the arms in another order: `order[arm]` is the arm that is meant.
+#[derive(Clone, Debug)]
+pub struct Reordered<'a, V: ?Sized> {
+    /// Who answers.
+    pub verifiers: &'a V,
+    /// Which arm is meant by each.
+    pub order: &'a [ArmId],
+}
+
+impl<V: Verifiers + ?Sized> Verifiers for Reordered<'_, V> {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+        self.verifiers.reply(seed, self.order[arm.index()], attribute, call)
+    }
+}
+
 /// Everything that a session is not told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct World {
@@ -116,9 +138,10 @@ impl World {
     pub fn is_good(&self, arm: ArmId, thresholds: &[f64]) -> bool {
         self.means[arm.index()].iter().zip(thresholds).all(|(mean, threshold)| mean >= threshold)
     }
+}
 
-    /// The `call`-th call of a pair, counted from 0; retries count.
-    pub fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+impl Verifiers for World {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
         let path = [u64::from(arm.0), u64::from(attribute.0), call];
         let mut random = Random::at(seed, &path);
         let mean = self.means[arm.index()][attribute.index()];

@@ -4,7 +4,7 @@
 //! A gambler's wealth is a supermartingale when E[x] ≤ ξ, whatever else the scores do; scores that
 //! vary little let the bold ones grow fast, which no bound from (n, Σx) alone can use.
 
-use crate::evidence::grid::{BETS, BETS_AGAINST, LogWeights, THRESHOLD_MIN};
+use crate::evidence::grid::{BETS, BETS_AGAINST, LogWeights};
 use crate::num::{EPSILON, geometric, log_sum_exp, real};
 use crate::tally::Tally;
 
@@ -39,10 +39,9 @@ impl Wealths {
 
 impl Bounded {
     pub(crate) fn new(threshold: f64) -> Self {
-        let threshold = threshold.max(THRESHOLD_MIN);
         Self {
             threshold,
-            stakes: geometric(STAKE_MIN, (BOLDEST / threshold).min(STAKE_MAX)),
+            stakes: geometric(STAKE_MIN, BOLDEST / threshold),
             stakes_against: geometric(STAKE_MIN, BOLDEST / (1.0 - threshold)),
         }
     }
@@ -116,7 +115,5 @@ fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[f64; COUNT], co
 }
 
 const STAKE_MIN: f64 = 0.06;
-/// Only thresholds next to 0 ask for more, and a product that overflows.
-const STAKE_MAX: f64 = 1e300;
 /// Of the largest stake that cannot go bankrupt.
 const BOLDEST: f64 = 0.98;

@@ -46,8 +46,7 @@ impl<const COUNT: usize> Grid<COUNT> {
     pub(crate) fn binary(threshold: f64, room: f64) -> Self {
         let gaps: [f64; COUNT] = gaps(room);
         Self {
-            // Winning less than what is fair is fair, and finite.
-            per_first: gaps.map(|gap| libm::log1p((gap / threshold).min(f64::MAX))),
+            per_first: gaps.map(|gap| libm::log1p(gap / threshold)),
             per_second: gaps.map(|gap| libm::log1p(-gap / room)),
             // A score in [0, 1] is ½-sub-Gaussian.
             continuous: HalfNormal::new(0.5 * room, 0.5),
@@ -91,8 +90,6 @@ impl<const COUNT: usize> Grid<COUNT> {
     }
 }
 
-/// Below this 1/ξ overflows. Bets against a higher threshold prove more than is asked for.
-pub(crate) const THRESHOLD_MIN: f64 = 1e-200;
 /// No gap below this gets a bet of its own.
 const GAP_MIN: f64 = 0.03;
 /// Costs 0.105 nat, and keeps the loss between two bets from adding up.

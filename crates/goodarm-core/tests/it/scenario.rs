@@ -6,7 +6,7 @@ use goodarm_core::{
     ProblemSpec, Pull, ScoreModel, Session, StopReason, VoidFailure,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{BillLaw, Failures, Latency, Outcome, Reply, ScoreLaw, World};
+use goodarm_sim::world::{BillLaw, Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
 
 /// A problem, its truth, and how it is run.
 #[derive(Clone, Debug)]

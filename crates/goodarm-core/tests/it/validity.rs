@@ -38,7 +38,7 @@ fn lab(guarantee: Guarantee, scores: Scores) -> Lab {
     let lab = Lab::new(guarantee, scores);
     match (guarantee, scores.name) {
         // The paper's radius takes scores in [0, 1] for as noisy as σ = 1: few arms, many calls.
-        (Guarantee::Paper, "bounded" | "binary") => Lab { arms: 3, calls: 2500, ..lab },
+        (Guarantee::Paper, "bounded" | "binary") => Lab { arms: 2, calls: 2500, ..lab },
         _ => lab,
     }
 }
@@ -51,7 +51,12 @@ fn check_every_policy(guarantee: Guarantee) {
         for policy in Lab::policy_names() {
             let at = |concurrency| Lab { concurrency, ..lab }.errors(policy, TRIALS);
             let found = at(1) + at(16) + at(64);
-            check_valid(&format!("{guarantee:?}, {}, {policy}", scores.name), found, 3 * TRIALS, lab.delta);
+            check_valid(
+                &format!("{guarantee:?}, {}, {policy}", scores.name),
+                found,
+                3 * TRIALS,
+                lab.delta,
+            );
             errors += found;
             trials += 3 * TRIALS;
         }

@@ -32,6 +32,35 @@ fn the_half_normal_mixture_is_the_one_of_confseq() {
     assert_eq!(row_count, 455);
 }
 
+/// Up to a billion scores: never above the exact value, and below it by roundings only.
+#[test]
+fn grids_claim_what_they_should_and_no_more() {
+    let uniform = [-12.0_f64.ln(); BETS];
+    let table = include_str!("../../../tests/golden/mixtures.csv");
+    let rows = table.lines().filter(|line| !line.starts_with('#')).skip(1);
+    let mut row_count = 0;
+    for row in rows {
+        let cells: Vec<f64> = row.split(',').map(|cell| cell.parse().unwrap()).collect();
+        let [threshold, sigma, count, sum, exact] = cells[..] else {
+            panic!("five columns: {row}")
+        };
+        let scores: u64 = row.split(',').nth(2).unwrap().parse().unwrap();
+        let (found, largest_term) = if sigma > 0.0 {
+            let found = SubGaussian::new(threshold, sigma).log_e(&uniform, scores, sum);
+            let room = 1.0 - threshold;
+            (found, room * (sum + 0.5 * room * count) / (sigma * sigma))
+        } else {
+            let found = Binary::new(threshold).log_e(&uniform, scores, sum);
+            (found, -sum * threshold.ln() - (count - sum) * 0.01_f64.ln())
+        };
+        let rounding = 20.0 * f64::EPSILON * (1.0 + largest_term + exact.abs());
+        assert!(found <= exact, "{row}: {found} claims too much");
+        assert!(exact - found <= rounding, "{row}: {found} misses {}", exact - found);
+        row_count += 1;
+    }
+    assert_eq!(row_count, 375);
+}
+
 /// Where a Φ that underflows would give -∞, and a Φ that is clipped would give evidence.
 #[test]
 fn far_below_the_threshold_the_scaled_normal_cdf_is_between_the_bounds_of_mills_ratio() {

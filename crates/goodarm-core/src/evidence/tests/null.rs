@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 use goodarm_sim::random::Random;
 
 use super::{binary_slowly, gaussian_slowly, simpson};
+use crate::books::Books;
+use crate::cost::Cost;
 use crate::evidence::Process;
 use crate::evidence::binary::Binary;
 use crate::evidence::bounded::{Bounded, Wealths};
@@ -13,6 +15,8 @@ use crate::evidence::sub_gaussian::SubGaussian;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::num::real;
 use crate::prior::Prior;
+use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel};
+use crate::units::{ArmId, AttributeId};
 
 const THRESHOLDS: [f64; 6] = [0.03, 0.3, 0.5, 0.8, 0.97, 0.99];
 
@@ -211,5 +215,38 @@ fn a_row_of_weights_is_never_rewritten() {
         weights.freeze(&process, 0.5, belief(0.02 + 0.01 * f64::from(step % 7)));
     }
     assert_eq!(ids.map(|id| *weights.row(id)), before);
-    assert_ne!(before[1], before[3]);
+    assert!(before[1][0] > before[3][0], "smaller gaps, more weight on the smallest");
+}
+
+#[test]
+fn a_pair_keeps_the_weights_of_its_first_dispatch() {
+    let scores = ScoreModel::Binary;
+    let attribute = AttributeSpec { name: "judge".into(), price: 1.0, threshold: 0.5, scores };
+    let problem = Problem::new(ProblemSpec {
+        arms: 40,
+        attributes: alloc::vec![attribute],
+        budget: 1e6,
+        delta: 0.02,
+        guarantee: Guarantee::Union,
+        prior_weights: None,
+    });
+    let mut books = Books::new(problem.unwrap());
+    let mut call = |arm: u32, score: f64| {
+        let pull = books.dispatch(ArmId(arm), AttributeId(0)).unwrap();
+        books.tell(pull.ticket, score, Cost::ZERO).unwrap();
+        books.pair(ArmId(arm), AttributeId(0)).evidence.weights
+    };
+    assert_eq!(call(0, 1.0), WeightsId(0));
+    let begun: Vec<WeightsId> = (1..40)
+        .map(|arm| {
+            let ids = [1.0, 1.0, 0.0, 1.0, 1.0].map(|score| call(arm, score));
+            assert_eq!(ids, [ids[0]; 5]);
+            ids[0]
+        })
+        .collect();
+    assert!(begun.iter().any(|&id| id != WeightsId(0)), "later arms learn from earlier ones");
+    assert_eq!(call(0, 0.0), WeightsId(0), "what has been begun is never weighed anew");
+    for (arm, &id) in (1..40).zip(&begun) {
+        assert_eq!(call(arm, 0.0), id);
+    }
 }

@@ -104,19 +104,35 @@ impl Life {
     fn crash(&mut self) {
         self.queue.clear();
         self.scores.clear();
-        if self.recovery == Recovery::Skipped {
-            self.record = without_lost_calls(&self.record);
-        }
         self.session = session();
+        if self.recovery == Recovery::Skipped {
+            return self.relive_without_lost_calls();
+        }
         let replayed = self.session.replay(self.record.iter().copied());
         replayed.expect("the same policy asks the same again");
         let out: Vec<Ticket> = self.session.books().outstanding().collect();
         for ticket in out {
             match self.recovery {
-                Recovery::Lost => self.lose(ticket),
                 Recovery::Reissued => self.send(&call_again(ticket)),
-                Recovery::Skipped => unreachable!("the record has no such calls"),
+                Recovery::Lost | Recovery::Skipped => self.lose(ticket),
             }
+        }
+    }
+
+    /// Makes only the calls that came back, in the same order.
+    fn relive_without_lost_calls(&mut self) {
+        let mut told = BTreeMap::new();
+        for event in core::mem::take(&mut self.record) {
+            if let Event::Told { ticket, score, cost } = event {
+                told.insert(ticket, (score, cost));
+            }
+        }
+        for (score, cost) in told.into_values() {
+            // There may be less to ask now: the arm may be certified earlier.
+            let Ok(Ask::Pull(pull)) = self.session.ask() else { return };
+            let ticket = pull.ticket;
+            self.session.tell(ticket, score, cost).expect("the ticket is out");
+            self.record.extend([Event::from(pull), Event::Told { ticket, score, cost }]);
         }
     }
 
@@ -151,22 +167,6 @@ fn call_again(ticket: Ticket) -> Pull {
     let ceiling = Cost::from_units(1);
     let (arm, attribute) = (ArmId(0), AttributeId(0));
     Pull { ticket, arm, attribute, ceiling, attempt: 0, branch: "" }
-}
-
-/// The record of a life in which only the calls that came back were made, in the same order.
-fn without_lost_calls(record: &[Event]) -> Vec<Event> {
-    let mut told: BTreeMap<Ticket, (f64, Cost)> = BTreeMap::new();
-    for event in record {
-        if let Event::Told { ticket, score, cost } = *event {
-            told.insert(ticket, (score, cost));
-        }
-    }
-    let (arm, attribute) = (ArmId(0), AttributeId(0));
-    let renumbered = told.into_values().zip(0..).flat_map(|((score, cost), number)| {
-        let ticket = Ticket(number);
-        [Event::Asked { ticket, arm, attribute }, Event::Told { ticket, score, cost }]
-    });
-    renumbered.collect()
 }
 
 fn errors(recovery: Recovery) -> u32 {

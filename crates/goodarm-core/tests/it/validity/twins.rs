@@ -8,7 +8,7 @@ use super::lab::{BINARY, BOUNDED, Drift, FLOORED, Habit, Lab, NOISE, Scores};
 use super::limit::{check_broken, check_valid};
 
 /// Sessions for each of two twins.
-const TRIALS: u32 = 100;
+const TRIALS: u32 = 200;
 
 /// Runs the setting as it should be run, and then its wrong twin.
 fn check_twins(what: &str, policy: &str, right: Lab, wrong: Lab) {
@@ -89,7 +89,7 @@ fn a_lowest_score_that_is_too_high_breaks_it() {
 #[test]
 fn taking_turns_at_being_bad_breaks_it() {
     // An arm that is bad at any moment, but not always on the same attribute.
-    let lab = Lab::new(Guarantee::Holm, BINARY);
+    let lab = Lab { concurrency: 16, ..Lab::new(Guarantee::Holm, BINARY) };
     check_twins("rotating attributes", "oracle", lab, Lab { drift: Drift::Rotating, ..lab });
 }
 
@@ -147,7 +147,8 @@ impl Policy for Screener {
                 && books.is_affordable(attribute)
                 && !books.is_resolved(arm, attribute)
         };
-        let pairs = arms.iter().flat_map(|&arm| books.problem().attributes().map(move |m| (arm, m)));
+        let pairs =
+            arms.iter().flat_map(|&arm| books.problem().attributes().map(move |m| (arm, m)));
         let (arm, attribute) = pairs
             .filter(unresolved)
             .min_by_key(|&(arm, attribute)| books.tally(arm, attribute).dispatched_count)?;

@@ -1,0 +1,320 @@
+//! Worlds × methods × δ × budgets × concurrency × repetitions, in parallel, with the same result
+//! whatever the number of threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use goodarm_core::policy::Parameters;
+use goodarm_core::{Guarantee, Options};
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use crate::family::WorldSpec;
+use crate::instance::Instance;
+use crate::random::Random;
+use crate::trial::{self, Method, Setting, Trial};
+
+/// An experiment as a file states it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentSpec {
+    /// One line.
+    pub title: String,
+    /// What was chosen, and why.
+    #[serde(default)]
+    pub note: String,
+    /// All luck comes from this.
+    pub seed: u64,
+    /// How often each cell is run.
+    pub repetitions: u64,
+    /// Error probabilities.
+    pub deltas: Vec<f64>,
+    /// What may be spent.
+    pub budgets: Budgets,
+    /// Calls out at once.
+    #[serde(default = "sequential")]
+    pub concurrency: Vec<usize>,
+    /// Whether arms are shuffled in every repetition.
+    #[serde(default = "yes")]
+    pub shuffled: bool,
+    /// Where it takes place.
+    pub worlds: Vec<WorldSpec>,
+    /// Who takes part.
+    pub methods: Vec<MethodSpec>,
+}
+
+fn sequential() -> Vec<usize> {
+    vec![1]
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// What may be spent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Budgets {
+    /// In the unit of the prices.
+    Absolute(Vec<f64>),
+    /// In units of T*_|G|(μ) log(1/δ), the cost of certifying every good arm to first order.
+    Normalized(Vec<f64>),
+}
+
+impl Budgets {
+    /// The numbers as they were written.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Self::Absolute(values) | Self::Normalized(values) => values,
+        }
+    }
+}
+
+/// One method as a file states it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MethodSpec {
+    /// What figures call it.
+    pub name: String,
+    /// One of the policies.
+    pub policy: String,
+    /// The evidence and what δ bounds.
+    #[serde(default)]
+    pub certificate: CertificateSpec,
+    /// The 8 of the paper's allocation intervals.
+    #[serde(default)]
+    pub allocation_constant: Option<f64>,
+    /// Explore only unresolved attributes.
+    #[serde(default)]
+    pub unresolved_only: bool,
+    /// Give money back when no arm has a chance.
+    #[serde(default)]
+    pub stop_when_hopeless: bool,
+    /// The share of unsettled money that may be out at once.
+    #[serde(default = "in_flight_share")]
+    pub in_flight_share: f64,
+}
+
+fn in_flight_share() -> f64 {
+    Options::default().in_flight_share
+}
+
+/// The evidence and what δ bounds.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateSpec {
+    /// The paper's.
+    Paper,
+    /// Tight, union over arms.
+    Union,
+    /// Tight, stepping down.
+    #[default]
+    Holm,
+    /// Tight, false discovery rate.
+    Fdr,
+}
+
+impl From<CertificateSpec> for Guarantee {
+    fn from(spec: CertificateSpec) -> Self {
+        match spec {
+            CertificateSpec::Paper => Self::Paper,
+            CertificateSpec::Union => Self::Union,
+            CertificateSpec::Holm => Self::Holm,
+            CertificateSpec::Fdr => Self::FalseDiscovery,
+        }
+    }
+}
+
+impl From<&MethodSpec> for Method {
+    fn from(spec: &MethodSpec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            policy: spec.policy.clone(),
+            guarantee: spec.certificate.into(),
+            parameters: Parameters {
+                allocation_constant: spec.allocation_constant,
+                unresolved_only: spec.unresolved_only,
+                means: None,
+            },
+            options: Options {
+                in_flight_share: spec.in_flight_share,
+                stop_when_hopeless: spec.stop_when_hopeless,
+            },
+        }
+    }
+}
+
+/// One combination, of which every repetition is a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Index into the worlds.
+    pub world: usize,
+    /// Index into the methods.
+    pub method: usize,
+    /// δ.
+    pub delta: f64,
+    /// The budget as it was written, normalized or absolute.
+    pub budget: f64,
+    /// Calls out at once.
+    pub concurrency: usize,
+}
+
+/// An experiment ready to run.
+#[derive(Debug)]
+pub struct Experiment {
+    /// What was asked for.
+    pub spec: ExperimentSpec,
+    /// Every combination, in the order worlds, δ, concurrency, budgets, methods.
+    pub cells: Vec<Cell>,
+    methods: Vec<Method>,
+    /// The instance of each world that does not vary.
+    fixed: Vec<Option<Arc<Instance>>>,
+}
+
+/// Why an experiment cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub struct ExperimentError {
+    /// Which part of the file.
+    pub place: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+fn wrong(place: impl Into<String>, reason: impl Into<String>) -> ExperimentError {
+    ExperimentError { place: place.into(), reason: reason.into() }
+}
+
+impl Experiment {
+    /// Checks an experiment; `data` holds recorded answers for worlds that need them.
+    pub fn new(spec: ExperimentSpec, data: Option<&str>) -> Result<Self, ExperimentError> {
+        for (place, empty) in [
+            ("deltas", spec.deltas.is_empty()),
+            ("budgets", spec.budgets.values().is_empty()),
+            ("concurrency", spec.concurrency.is_empty() || spec.concurrency.contains(&0)),
+            ("worlds", spec.worlds.is_empty()),
+            ("methods", spec.methods.is_empty()),
+            ("repetitions", spec.repetitions == 0),
+        ] {
+            if empty {
+                return Err(wrong(place, "at least one is needed"));
+            }
+        }
+        let mut fixed = Vec::with_capacity(spec.worlds.len());
+        for world in &spec.worlds {
+            let place = format!("world {:?}", world.name);
+            let instance = world.instance(0, data).map_err(|reason| wrong(place, reason))?;
+            fixed.push((!world.varies()).then(|| Arc::new(instance)));
+        }
+        let methods: Vec<Method> = spec.methods.iter().map(Method::from).collect();
+        let experiment = Self { cells: cells(&spec), methods, fixed, spec };
+        experiment.check_cells()?;
+        Ok(experiment)
+    }
+
+    /// How many trials there are.
+    pub fn trial_count(&self) -> usize {
+        self.cells.len() * usize::try_from(self.spec.repetitions).unwrap_or(usize::MAX)
+    }
+
+    /// The instance of a world in a repetition.
+    pub fn instance(&self, world: usize, repetition: u64) -> Arc<Instance> {
+        if let Some(instance) = &self.fixed[world] {
+            return Arc::clone(instance);
+        }
+        let instance = self.spec.worlds[world].instance(self.seed(world, repetition), None);
+        Arc::new(instance.expect("a family that could be drawn once can be drawn again"))
+    }
+
+    /// What may be spent in a cell, in the unit of the prices.
+    pub fn budget(&self, cell: &Cell, instance: &Instance) -> f64 {
+        match self.spec.budgets {
+            Budgets::Absolute(_) => cell.budget,
+            Budgets::Normalized(_) => {
+                cell.budget * instance.complexity().total() * -libm::log(cell.delta)
+            }
+        }
+    }
+
+    /// Runs all trials, in the order of the cells and their repetitions. Those that `cancelled`
+    /// came before are missing; `progress` is told how many are done.
+    pub fn run(
+        &self,
+        cancelled: &AtomicBool,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Vec<Option<Trial>> {
+        let repetitions = usize::try_from(self.spec.repetitions).unwrap_or(usize::MAX);
+        let done = AtomicUsize::new(0);
+        (0..self.trial_count())
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|index| {
+                if cancelled.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let cell = &self.cells[index / repetitions];
+                let trial = self.trial(cell, (index % repetitions) as u64);
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+                Some(trial)
+            })
+            .collect()
+    }
+
+    fn trial(&self, cell: &Cell, repetition: u64) -> Trial {
+        let instance = self.instance(cell.world, repetition);
+        let setting = self.setting(cell, repetition, &instance);
+        trial::run(&instance, &self.methods[cell.method], setting)
+            .expect("every cell was tried out when the experiment was checked")
+    }
+
+    fn setting(&self, cell: &Cell, repetition: u64, instance: &Instance) -> Setting {
+        Setting {
+            budget: self.budget(cell, instance),
+            delta: cell.delta,
+            concurrency: cell.concurrency,
+            seed: self.seed(cell.world, repetition),
+            shuffled: self.spec.shuffled,
+        }
+    }
+
+    /// Neither method, budget nor δ: all of them have the same luck.
+    fn seed(&self, world: usize, repetition: u64) -> u64 {
+        Random::at(self.spec.seed, &[world as u64, repetition]).bits()
+    }
+
+    /// Tries every cell with next to no money, so that nothing can go wrong later.
+    fn check_cells(&self) -> Result<(), ExperimentError> {
+        for cell in &self.cells {
+            let instance = self.instance(cell.world, 0);
+            let place = || {
+                let world = &self.spec.worlds[cell.world].name;
+                format!("world {world:?}, method {:?}", self.methods[cell.method].name)
+            };
+            let setting = self.setting(cell, 0, &instance);
+            if !(setting.budget > 0.0 && setting.budget.is_finite()) {
+                let reason = format!("the budget {} comes to {}", cell.budget, setting.budget);
+                return Err(wrong(place(), reason));
+            }
+            let trifle = Setting { budget: setting.budget.min(1e-9), ..setting };
+            trial::run(&instance, &self.methods[cell.method], trifle)
+                .map_err(|error| wrong(place(), error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+fn cells(spec: &ExperimentSpec) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for world in 0..spec.worlds.len() {
+        for &delta in &spec.deltas {
+            for &concurrency in &spec.concurrency {
+                for &budget in spec.budgets.values() {
+                    for method in 0..spec.methods.len() {
+                        cells.push(Cell { world, method, delta, budget, concurrency });
+                    }
+                }
+            }
+        }
+    }
+    cells
+}

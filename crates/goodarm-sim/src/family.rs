@@ -1,0 +1,430 @@
+//! Families of instances, as an experiment file names them.
+//!
+//! The paper does not print its matrices of means; those here are ours, chosen so that what the paper
+//! says of its instances holds of them. `docs/reproduction.md` gives the reasons.
+
+use std::sync::Arc;
+
+use goodarm_core::{AttributeSpec, Cost, ScoreModel};
+use serde::Deserialize;
+
+use crate::instance::Instance;
+use crate::pools::{Bills, Draws, Pools};
+use crate::random::Random;
+use crate::world::{BillLaw, Failures, Latency, ScoreLaw, World};
+
+/// One entry of an experiment's `worlds`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldSpec {
+    /// What figures call it.
+    pub name: String,
+    /// Where its means come from.
+    pub means: Means,
+    /// How scores scatter; Gaussian with σ = 1 if not given.
+    #[serde(default)]
+    pub scores: Scores,
+    /// How bills scatter; fixed if not given.
+    #[serde(default)]
+    pub bills: BillSpec,
+    /// How much longer a call takes whose score is below its threshold.
+    #[serde(default = "one")]
+    pub slowdown: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// Where means come from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Means {
+    /// Every gap μ - ξ written out.
+    Matrix {
+        /// Price of each attribute.
+        prices: Vec<f64>,
+        /// Threshold of each attribute.
+        thresholds: Vec<f64>,
+        /// `gaps[arm][attribute]`.
+        gaps: Vec<Vec<f64>>,
+        /// A kind for each arm, by name; good and bad if not given.
+        #[serde(default)]
+        kinds: Vec<String>,
+    },
+    /// Six good arms, and six bad ones that fail only the last, expensive attribute.
+    ExpensiveDecoys {
+        /// Price of each of the four attributes.
+        prices: [f64; 4],
+        /// Good gaps are multiplied by this.
+        scale: f64,
+        /// Whether good arms are harder on the cheap attributes than on the expensive one.
+        #[serde(default)]
+        hard_cheap: bool,
+    },
+    /// Six good arms, and six bad ones that fail one attribute by one small gap.
+    OneFailure {
+        /// Price of each of the four attributes.
+        prices: [f64; 4],
+        /// Which attribute bad arms fail, counted from 0.
+        fails: usize,
+        /// By how much.
+        gap: f64,
+    },
+    /// Many answers and three verifiers like GSM8K's: a format check, one solution, a majority of
+    /// five; means drawn anew from `seed`.
+    Gsm8kLike {
+        /// How many arms.
+        arms: usize,
+        /// The share whose solutions mostly agree.
+        good: f64,
+        /// Price of each of the three attributes.
+        prices: [f64; 3],
+        /// Which draw.
+        seed: u64,
+    },
+    /// Another instance in every repetition: thresholds, prices and gaps drawn at random.
+    Random {
+        /// How many arms.
+        arms: usize,
+        /// The share of good arms lies between these.
+        good: [f64; 2],
+        /// Prices lie between 1 and this, evenly on a log scale.
+        price_max: f64,
+    },
+    /// Arms at the threshold on one attribute and well above it on the others: any certificate is an
+    /// error, and the hardest one to avoid.
+    BoundaryNull {
+        /// How many arms.
+        arms: usize,
+        /// How many of them are good instead, with a gap of 0.4 everywhere.
+        good: usize,
+        /// How many attributes.
+        attributes: usize,
+    },
+    /// Recorded answers.
+    Pools {
+        /// How many questions of the file.
+        questions: usize,
+        /// What calls cost.
+        bills: Bills,
+        /// How the pools are drawn from.
+        draws: Draws,
+    },
+}
+
+/// How scores scatter around their means.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Scores {
+    /// Normal.
+    Gaussian {
+        /// The standard deviation.
+        sigma: f64,
+    },
+    /// 0 or 1.
+    Binary,
+    /// Beta.
+    Beta {
+        /// The sum of its two parameters.
+        concentration: f64,
+    },
+}
+
+impl Default for Scores {
+    fn default() -> Self {
+        Self::Gaussian { sigma: 1.0 }
+    }
+}
+
+/// How bills scatter.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum BillSpec {
+    /// Always the price.
+    #[default]
+    Fixed,
+    /// Log-normal around the price, with a ceiling above it.
+    LogNormal {
+        /// Standard deviation over mean.
+        variation: f64,
+        /// Ceiling over mean.
+        ceiling: f64,
+    },
+}
+
+/// What makes an instance apart from how scores and bills scatter.
+struct Skeleton {
+    prices: Vec<f64>,
+    thresholds: Vec<f64>,
+    means: Vec<Vec<f64>>,
+    types: Vec<usize>,
+    type_names: Vec<String>,
+}
+
+impl WorldSpec {
+    /// Whether every repetition has an instance of its own.
+    pub const fn varies(&self) -> bool {
+        matches!(self.means, Means::Random { .. })
+    }
+
+    /// The instance; `seed` matters only if it varies, `data` only for pools.
+    pub fn instance(&self, seed: u64, data: Option<&str>) -> Result<Instance, String> {
+        if let Means::Pools { questions, bills, draws } = self.means {
+            let data = data.ok_or("means.pools needs recorded answers, and none were given")?;
+            let pools =
+                Pools::parse(data, questions, bills, draws).map_err(|error| error.to_string())?;
+            return Ok(recorded(pools));
+        }
+        let skeleton = self.means.skeleton(seed)?;
+        if let Some(row) = skeleton.means.iter().find(|row| row.len() != skeleton.prices.len()) {
+            return Err(format!("{} gaps for {} prices", row.len(), skeleton.prices.len()));
+        }
+        Ok(self.flesh_out(skeleton))
+    }
+
+    fn flesh_out(&self, skeleton: Skeleton) -> Instance {
+        let Skeleton { prices, thresholds, mut means, types, type_names } = skeleton;
+        let (law, model) = match self.scores {
+            Scores::Gaussian { sigma } => {
+                (ScoreLaw::Gaussian(sigma), ScoreModel::SubGaussian { sigma, lowest: None })
+            }
+            Scores::Binary => (ScoreLaw::Binary, ScoreModel::Binary),
+            Scores::Beta { concentration } => (ScoreLaw::Beta(concentration), ScoreModel::Bounded),
+        };
+        if self.scores != Scores::default() {
+            for mean in means.iter_mut().flatten() {
+                *mean = mean.clamp(0.001, 0.999);
+            }
+        }
+        let ceiling = match self.bills {
+            BillSpec::Fixed => 1.0,
+            BillSpec::LogNormal { ceiling, .. } => ceiling,
+        };
+        let bill = |price: f64| {
+            let ceiling = Cost::of_price(price * ceiling).unwrap_or(Cost::ZERO);
+            match self.bills {
+                BillSpec::Fixed => BillLaw::Fixed(ceiling),
+                BillSpec::LogNormal { variation, .. } => {
+                    BillLaw::LogNormal { mean: price, variation, ceiling }
+                }
+            }
+        };
+        let verifiers = World {
+            means: means.clone(),
+            scores: vec![law; prices.len()],
+            bills: prices.iter().map(|&price| bill(price)).collect(),
+            latency: Latency { slowdown: self.slowdown, split: 0.5 },
+            failures: Failures::NONE,
+        };
+        let attributes =
+            prices.iter().zip(&thresholds).enumerate().map(|(index, (price, threshold))| {
+                AttributeSpec {
+                    name: (index + 1).to_string(),
+                    price: price * ceiling,
+                    threshold: *threshold,
+                    scores: model,
+                }
+            });
+        Instance {
+            attributes: attributes.collect(),
+            costs: prices,
+            means,
+            types,
+            type_names,
+            right: None,
+            verifiers: Arc::new(verifiers),
+        }
+    }
+}
+
+fn recorded(pools: Pools) -> Instance {
+    let means = pools.means();
+    let attributes = pools.attributes(0.5);
+    let difficulty = |row: &[f64]| if row[1] >= 0.9 { 0 } else { 1 + usize::from(row[1] < 0.7) };
+    Instance {
+        costs: attributes.iter().map(|attribute| attribute.price).collect(),
+        attributes,
+        types: means.iter().map(|row| difficulty(row)).collect(),
+        type_names: ["easy", "medium", "hard"].map(String::from).to_vec(),
+        right: Some(pools.pools().iter().map(|pool| pool.right).collect()),
+        means,
+        verifiers: Arc::new(pools),
+    }
+}
+
+impl Means {
+    fn skeleton(&self, seed: u64) -> Result<Skeleton, String> {
+        match self {
+            Self::Matrix { prices, thresholds, gaps, kinds } => {
+                if thresholds.len() != prices.len() {
+                    return Err(format!(
+                        "{} thresholds for {} prices",
+                        thresholds.len(),
+                        prices.len()
+                    ));
+                }
+                if !kinds.is_empty() && kinds.len() != gaps.len() {
+                    return Err(format!("{} kinds for {} arms", kinds.len(), gaps.len()));
+                }
+                Ok(matrix(prices, thresholds, gaps, kinds))
+            }
+            Self::ExpensiveDecoys { prices, scale, hard_cheap } => {
+                Ok(expensive_decoys(prices, *scale, *hard_cheap))
+            }
+            Self::OneFailure { prices, fails, gap } => one_failure(prices, *fails, *gap),
+            Self::Gsm8kLike { arms, good, prices, seed } => {
+                Ok(gsm8k_like(*arms, *good, prices, *seed))
+            }
+            Self::Random { arms, good, price_max } => Ok(random(*arms, *good, *price_max, seed)),
+            Self::BoundaryNull { arms, good, attributes } => {
+                Ok(boundary_null(*arms, *good, *attributes))
+            }
+            Self::Pools { .. } => Err("pools are recorded, not drawn".into()),
+        }
+    }
+}
+
+fn matrix(prices: &[f64], thresholds: &[f64], gaps: &[Vec<f64>], kinds: &[String]) -> Skeleton {
+    let good = |row: &Vec<f64>| row.iter().all(|&gap| gap >= 0.0);
+    let kinds: Vec<String> = if kinds.is_empty() {
+        gaps.iter().map(|row| if good(row) { "good" } else { "bad" }.into()).collect()
+    } else {
+        kinds.to_vec()
+    };
+    let mut type_names: Vec<String> = Vec::new();
+    for kind in &kinds {
+        if !type_names.contains(kind) {
+            type_names.push(kind.clone());
+        }
+    }
+    let types = kinds
+        .iter()
+        .map(|kind| type_names.iter().position(|name| name == kind).unwrap_or(0))
+        .collect();
+    let means = gaps
+        .iter()
+        .map(|row| row.iter().zip(thresholds).map(|(gap, threshold)| threshold + gap).collect())
+        .collect();
+    Skeleton { prices: prices.to_vec(), thresholds: thresholds.to_vec(), means, types, type_names }
+}
+
+/// Good gaps, the easiest arm first: hard on the cheap attributes, and easier on the expensive one.
+const HARD_CHEAP_GAPS: [[f64; 4]; 6] = [
+    [0.25, 0.30, 0.35, 0.45],
+    [0.22, 0.28, 0.33, 0.43],
+    [0.20, 0.25, 0.30, 0.40],
+    [0.18, 0.22, 0.28, 0.37],
+    [0.16, 0.20, 0.25, 0.33],
+    [0.14, 0.18, 0.22, 0.30],
+];
+/// Good gaps, the easiest arm first: easy on the cheap attributes.
+const EASY_CHEAP_GAPS: [[f64; 4]; 6] = [
+    [0.40, 0.40, 0.40, 0.45],
+    [0.35, 0.40, 0.35, 0.42],
+    [0.35, 0.35, 0.35, 0.38],
+    [0.30, 0.30, 0.35, 0.34],
+    [0.30, 0.30, 0.30, 0.30],
+    [0.25, 0.25, 0.30, 0.26],
+];
+/// Bad arms look good on the cheap attributes and fail the last.
+const DECOY_GAPS: [[f64; 4]; 6] = [
+    [0.40, 0.40, 0.40, -0.30],
+    [0.35, 0.40, 0.35, -0.25],
+    [0.35, 0.35, 0.35, -0.20],
+    [0.30, 0.30, 0.35, -0.20],
+    [0.30, 0.30, 0.30, -0.15],
+    [0.25, 0.25, 0.30, -0.10],
+];
+
+fn expensive_decoys(prices: &[f64; 4], scale: f64, hard_cheap: bool) -> Skeleton {
+    let good = if hard_cheap { HARD_CHEAP_GAPS } else { EASY_CHEAP_GAPS };
+    let decoys =
+        if hard_cheap { DECOY_GAPS } else { DECOY_GAPS.map(|[.., last]| [0.40, 0.40, 0.40, last]) };
+    let good = good.iter().map(|row| row.map(|gap| gap * scale).to_vec());
+    let gaps: Vec<Vec<f64>> = good.chain(decoys.iter().map(|row| row.to_vec())).collect();
+    let kinds: Vec<String> = (0..gaps.len())
+        .map(|arm| match arm {
+            0..3 => "good, cheap to certify".into(),
+            3..6 => "good, expensive to certify".into(),
+            _ => "bad".into(),
+        })
+        .collect();
+    matrix(prices, &[0.5; 4], &gaps, &kinds)
+}
+
+fn one_failure(prices: &[f64; 4], fails: usize, gap: f64) -> Result<Skeleton, String> {
+    if fails >= prices.len() {
+        return Err(format!("fails: {fails} is not an attribute, they are 0 to 3"));
+    }
+    let bad = (0..6).map(|_| {
+        let mut row = vec![0.35; 4];
+        row[fails] = -gap;
+        row
+    });
+    let gaps: Vec<Vec<f64>> = EASY_CHEAP_GAPS.iter().map(|row| row.to_vec()).chain(bad).collect();
+    Ok(matrix(prices, &[0.5; 4], &gaps, &[]))
+}
+
+/// P(a majority of five coins | one coin).
+fn majority_of_five(p: f64) -> f64 {
+    let q = 1.0 - p;
+    p * p * p * (p * p + 5.0 * p * q + 10.0 * q * q)
+}
+
+fn gsm8k_like(arms: usize, good: f64, prices: &[f64; 3], seed: u64) -> Skeleton {
+    let gaps: Vec<Vec<f64>> = (0..arms as u64)
+        .map(|arm| {
+            let mut random = Random::at(seed, &[arm]);
+            let agreement = if random.uniform() < good {
+                0.60 + 0.39 * random.uniform()
+            } else {
+                0.02 + 0.43 * random.uniform()
+            };
+            let parseable = 0.90 + 0.09 * random.uniform();
+            vec![parseable - 0.5, agreement - 0.5, majority_of_five(agreement) - 0.5]
+        })
+        .collect();
+    matrix(prices, &[0.5; 3], &gaps, &[])
+}
+
+fn random(arms: usize, good: [f64; 2], price_max: f64, seed: u64) -> Skeleton {
+    let mut random = Random::at(seed, &[0x1057]);
+    let attributes = 3 + usize::try_from(random.below(3)).unwrap_or(0);
+    let thresholds: Vec<f64> = (0..attributes).map(|_| 0.40 + 0.35 * random.uniform()).collect();
+    let prices: Vec<f64> =
+        (0..attributes).map(|_| libm::exp(random.uniform() * libm::log(price_max))).collect();
+    let share = good[0] + (good[1] - good[0]) * random.uniform();
+    let mut gaps = Vec::with_capacity(arms);
+    for arm in 0..arms {
+        let room = |threshold: &f64| 0.95 * (1.0 - threshold);
+        let mut row: Vec<f64> = thresholds
+            .iter()
+            .map(|threshold| (0.12 + 0.38 * random.uniform()) * room(threshold) / 0.5)
+            .collect();
+        // At least one good arm, or there is nothing to certify.
+        if arm > 0 && random.uniform() > share {
+            let failing = 1 + random.below(attributes as u64);
+            for _ in 0..failing {
+                let attribute = usize::try_from(random.below(attributes as u64)).unwrap_or(0);
+                row[attribute] = -(0.05 + 0.25 * random.uniform());
+            }
+        }
+        gaps.push(row);
+    }
+    matrix(&prices, &thresholds, &gaps, &[])
+}
+
+fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
+    let gaps: Vec<Vec<f64>> = (0..arms)
+        .map(|arm| {
+            let mut row = vec![0.4; attributes];
+            if arm >= good {
+                // Just below, so that it counts as bad; far closer than any score can tell.
+                row[attributes - 1] = -1e-9;
+            }
+            row
+        })
+        .collect();
+    matrix(&vec![1.0; attributes], &vec![0.5; attributes], &gaps, &[])
+}

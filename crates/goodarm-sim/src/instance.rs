@@ -1,0 +1,62 @@
+//! An instance: what a session is told, the truth, and the verifiers that answer.
+
+use std::sync::Arc;
+
+use goodarm_core::{ArmId, AttributeSpec};
+
+use crate::theory::{Complexity, Test};
+use crate::world::Verifiers;
+
+/// One instance of the problem, without budget and δ.
+#[derive(Clone)]
+pub struct Instance {
+    /// Prices, thresholds, score models.
+    pub attributes: Vec<AttributeSpec>,
+    /// What a call of each attribute costs on the average.
+    pub costs: Vec<f64>,
+    /// `means[arm][attribute]`.
+    pub means: Vec<Vec<f64>>,
+    /// What kind of arm each is, as an index into `type_names`.
+    pub types: Vec<usize>,
+    /// Names for kinds of arms.
+    pub type_names: Vec<String>,
+    /// Whether each arm's answer is right, where that is known: for after the run.
+    pub right: Option<Vec<bool>>,
+    /// Who answers the calls.
+    pub verifiers: Arc<dyn Verifiers + Send + Sync>,
+}
+
+impl Instance {
+    /// h, T*, K(b).
+    pub fn complexity(&self) -> Complexity {
+        Complexity::new(&self.means, &self.tests())
+    }
+
+    /// What complexity depends on.
+    pub fn tests(&self) -> Vec<Test> {
+        self.attributes
+            .iter()
+            .zip(&self.costs)
+            .map(|(attribute, &price)| Test {
+                price,
+                threshold: attribute.threshold,
+                scores: attribute.scores,
+            })
+            .collect()
+    }
+
+    /// Whether every mean of the arm reaches its threshold.
+    pub fn is_good(&self, arm: ArmId) -> bool {
+        let tests = self.attributes.iter();
+        self.means[arm.index()].iter().zip(tests).all(|(mean, test)| *mean >= test.threshold)
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance")
+            .field("attributes", &self.attributes)
+            .field("arms", &self.means.len())
+            .finish_non_exhaustive()
+    }
+}

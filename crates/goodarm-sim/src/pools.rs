@@ -1,0 +1,310 @@
+//! Recorded answers to questions, replayed as the paper's three verifiers: is there a parseable final
+//! answer; does one fresh solution agree; does the majority of five agree.
+//!
+//! Draws with replacement from a fixed pool are independent, as the model asks; what they certify is
+//! the pool's mean, not the verifier's.
+
+use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, ScoreModel};
+use serde::Deserialize;
+
+use crate::random::Random;
+use crate::world::{Outcome, Reply, Verifiers};
+
+/// One line of a pools file.
+#[derive(Clone, Debug, Deserialize)]
+struct Line {
+    id: String,
+    gold: String,
+    candidate: Answer,
+    solutions: Vec<Answer>,
+}
+
+/// A recorded answer; further fields are of no interest here.
+#[derive(Clone, Debug, Deserialize)]
+struct Answer {
+    answer: String,
+    tokens: u32,
+}
+
+/// One question with its candidate and the recorded solutions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// The question's name.
+    pub id: String,
+    /// Whether the candidate's final answer could be read.
+    pub parseable: bool,
+    /// Whether the candidate is right: for after the run.
+    pub right: bool,
+    /// Which answer each solution gives (equal numbers are equal answers; 0 is the candidate's) and
+    /// for how many tokens.
+    pub solutions: Vec<(u16, u32)>,
+}
+
+/// What a call of the second and third verifier costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bills {
+    /// Always the mean over all recorded solutions: the paper's model of known costs.
+    Mean,
+    /// The tokens of the solutions that were drawn, below a ceiling of the most expensive ones.
+    Recorded,
+}
+
+/// How a pool is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draws {
+    /// Independent draws: as in the paper.
+    WithReplacement,
+    /// One after the other, and from the start again.
+    InOrder,
+}
+
+/// Recorded questions as verifiers.
+#[derive(Clone, Debug)]
+pub struct Pools {
+    pools: Vec<Pool>,
+    bills: Bills,
+    draws: Draws,
+    mean_tokens: f64,
+}
+
+/// A line of a pools file that cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct PoolError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Pool {
+    fn new(line: Line) -> Result<Self, String> {
+        if line.solutions.is_empty() {
+            return Err("solutions: at least one is needed".into());
+        }
+        let candidate = line.candidate.answer;
+        let mut answers: Vec<String> = vec![candidate.clone()];
+        let mut solutions = Vec::with_capacity(line.solutions.len());
+        for Answer { answer, tokens } in line.solutions {
+            let known = answers.iter().position(|known| *known == answer);
+            let number = known.unwrap_or_else(|| {
+                answers.push(answer);
+                answers.len() - 1
+            });
+            // What could not be read agrees with nothing.
+            let number = if candidate.is_empty() { number + 1 } else { number };
+            let number = u16::try_from(number).map_err(|_| "too many different answers")?;
+            solutions.push((number, tokens));
+        }
+        Ok(Self {
+            id: line.id,
+            parseable: !candidate.is_empty(),
+            right: !candidate.is_empty() && candidate == line.gold,
+            solutions,
+        })
+    }
+
+    /// The share of solutions that agree with the candidate.
+    pub fn agreement(&self) -> f64 {
+        let agreeing = self.solutions.iter().filter(|(answer, _)| *answer == 0).count();
+        ratio(agreeing, self.solutions.len())
+    }
+
+    /// The probability that the most frequent of five draws is the candidate's answer, ties going to
+    /// the first drawn: exact, by going through all multisets of five answers.
+    pub fn majority_agreement(&self) -> f64 {
+        let mut counts: Vec<usize> = Vec::new();
+        for &(answer, _) in &self.solutions {
+            let answer = usize::from(answer);
+            counts.resize(counts.len().max(answer + 1), 0);
+            counts[answer] += 1;
+        }
+        let shares: Vec<f64> =
+            counts.iter().map(|&count| ratio(count, self.solutions.len())).collect();
+        majority(&shares, &mut Vec::new(), VOTES, 1.0)
+    }
+}
+
+/// Σ over how often each remaining answer is drawn; `drawn` holds the counts so far.
+fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) -> f64 {
+    let index = drawn.len();
+    if index == shares.len() {
+        let most = drawn.iter().copied().max().unwrap_or(0);
+        let tied = drawn.iter().filter(|&&count| count == most).count();
+        let wins = left == 0 && drawn.first() == Some(&most);
+        return if wins { weight / ratio(tied, 1) } else { 0.0 };
+    }
+    if shares[index] == 0.0 {
+        drawn.push(0);
+        let sum = majority(shares, drawn, left, weight);
+        drawn.pop();
+        return sum;
+    }
+    let mut sum = 0.0;
+    let mut term = weight;
+    for count in 0..=left {
+        drawn.push(count);
+        sum += majority(shares, drawn, left - count, term);
+        drawn.pop();
+        // Multinomial weight, one draw at a time: (left choose count) share^count.
+        term *= shares[index] * ratio(left - count, count + 1);
+    }
+    sum
+}
+
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn ratio(numerator: usize, denominator: usize) -> f64 {
+    numerator as f64 / denominator as f64
+}
+
+impl Pools {
+    /// Reads the first `questions` lines of a pools file.
+    pub fn parse(
+        text: &str,
+        questions: usize,
+        bills: Bills,
+        draws: Draws,
+    ) -> Result<Self, PoolError> {
+        let mut pools = Vec::new();
+        for (index, line) in text.lines().enumerate().take(questions) {
+            let error = |reason: String| PoolError { line: index + 1, reason };
+            let line: Line = serde_json::from_str(line).map_err(|e| error(e.to_string()))?;
+            pools.push(Pool::new(line).map_err(error)?);
+        }
+        if pools.is_empty() {
+            return Err(PoolError { line: 1, reason: "there is no question".into() });
+        }
+        let solutions = || pools.iter().flat_map(|pool| &pool.solutions);
+        let tokens: f64 = solutions().map(|(_, tokens)| f64::from(*tokens)).sum();
+        let mean_tokens = tokens / ratio(solutions().count(), 1);
+        Ok(Self { pools, bills, draws, mean_tokens })
+    }
+
+    /// The questions.
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// The three verifiers, with their prices, at one threshold.
+    pub fn attributes(&self, threshold: f64) -> Vec<AttributeSpec> {
+        let most =
+            self.pools.iter().flat_map(|pool| &pool.solutions).map(|(_, tokens)| *tokens).max();
+        let one = match self.bills {
+            Bills::Mean => self.mean_tokens,
+            Bills::Recorded => f64::from(most.unwrap_or(1)),
+        };
+        let spec = |name: &str, price: f64| AttributeSpec {
+            name: name.into(),
+            price,
+            threshold,
+            scores: ScoreModel::Binary,
+        };
+        vec![spec("parseable", 1.0), spec("one solution", one), spec("majority of five", 5.0 * one)]
+    }
+
+    /// The means of the three verifiers for each question.
+    pub fn means(&self) -> Vec<Vec<f64>> {
+        self.pools
+            .iter()
+            .map(|pool| {
+                let parseable = f64::from(u8::from(pool.parseable));
+                vec![parseable, pool.agreement(), pool.majority_agreement()]
+            })
+            .collect()
+    }
+
+    fn draw<'a>(&self, pool: &'a Pool, random: &mut Random, at: u64) -> &'a (u16, u32) {
+        let count = pool.solutions.len() as u64;
+        let index = match self.draws {
+            Draws::WithReplacement => random.below(count),
+            Draws::InOrder => at % count,
+        };
+        &pool.solutions[usize::try_from(index).expect("an index")]
+    }
+
+    fn vote(&self, pool: &Pool, random: &mut Random, call: u64) -> (f64, u32) {
+        let votes: [(u16, u32); VOTES] =
+            std::array::from_fn(|vote| *self.draw(pool, random, call * VOTES as u64 + vote as u64));
+        let support = |answer: u16| votes.iter().filter(|vote| vote.0 == answer).count();
+        let most = votes.iter().map(|vote| support(vote.0)).max().unwrap_or(0);
+        let winner = votes.iter().map(|vote| vote.0).find(|&answer| support(answer) == most);
+        (f64::from(u8::from(winner == Some(0))), votes.iter().map(|vote| vote.1).sum())
+    }
+}
+
+impl Verifiers for Pools {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+        let path = [u64::from(arm.0), u64::from(attribute.0), call];
+        let mut random = Random::at(seed, &path);
+        let pool = &self.pools[arm.index()];
+        let (score, tokens, mean) = match attribute.0 {
+            0 => (f64::from(u8::from(pool.parseable)), 1, 1.0),
+            1 => {
+                let (answer, tokens) = *self.draw(pool, &mut random, call);
+                (f64::from(u8::from(answer == 0)), tokens, self.mean_tokens)
+            }
+            _ => {
+                let (score, tokens) = self.vote(pool, &mut random, call);
+                (score, tokens, 5.0 * self.mean_tokens)
+            }
+        };
+        let bill = match self.bills {
+            Bills::Recorded => Cost::from_units(u64::from(tokens)),
+            Bills::Mean => Cost::of_price(mean).expect("a mean of token counts"),
+        };
+        Reply { outcome: Outcome::Score(score), bill, latency: random.exponential() }
+    }
+}
+
+const VOTES: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pools(draws: Draws) -> Pools {
+        let line = r#"{"id":"q1","question":"?","gold":"7","candidate":{"text":"7","answer":"7","tokens":9},
+            "solutions":[{"answer":"7","tokens":10},{"answer":"8","tokens":30},{"answer":"7","tokens":20},{"answer":"","tokens":40}]}"#
+            .replace('\n', " ");
+        Pools::parse(&line, 10, Bills::Recorded, draws).unwrap()
+    }
+
+    #[test]
+    fn the_exact_majority_is_what_votes_come_to() {
+        let pools = pools(Draws::WithReplacement);
+        let exact = pools.pools()[0].majority_agreement();
+        let count = 100_000_u32;
+        let wins: f64 = (0..u64::from(count))
+            .map(|call| match pools.reply(1, ArmId(0), AttributeId(2), call).outcome {
+                Outcome::Score(score) => score,
+                _ => panic!("a score"),
+            })
+            .sum();
+        assert!((wins / f64::from(count) - exact).abs() < 0.006, "{wins} {exact}");
+        assert!((pools.pools()[0].agreement() - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn draws_in_order_repeat_the_record() {
+        let pools = pools(Draws::InOrder);
+        let bills: Vec<Cost> =
+            (0..5).map(|call| pools.reply(1, ArmId(0), AttributeId(1), call).bill).collect();
+        assert_eq!(bills, [10, 30, 20, 40, 10].map(Cost::from_units));
+    }
+
+    #[test]
+    fn an_unreadable_candidate_agrees_with_nothing() {
+        let line = r#"{"id":"q","gold":"7","candidate":{"answer":"","tokens":9},"solutions":[{"answer":"","tokens":1}]}"#;
+        let pools = Pools::parse(line, 1, Bills::Mean, Draws::InOrder).unwrap();
+        assert!(pools.means()[0].iter().all(|&mean| mean == 0.0), "{:?}", pools.means());
+    }
+
+    #[test]
+    fn a_broken_line_is_named() {
+        let error = Pools::parse("{}\n", 1, Bills::Mean, Draws::InOrder).unwrap_err();
+        assert_eq!(error.line, 1);
+        assert!(error.reason.contains("id"), "{error}");
+    }
+}

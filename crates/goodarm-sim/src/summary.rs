@@ -1,0 +1,187 @@
+//! What the trials of a cell come to, each number with its standard error.
+
+use serde::Serialize;
+
+use crate::experiment::{Cell, Experiment};
+use crate::trial::Trial;
+
+/// A mean over trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub error: f64,
+}
+
+impl Estimate {
+    /// Of a sample; zero if there is none.
+    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = values.clone().fold(0.0, |count, _| count + 1.0);
+        if count == 0.0 {
+            return Self::default();
+        }
+        let mean = values.clone().sum::<f64>() / count;
+        let squares: f64 = values.map(|value| (value - mean) * (value - mean)).sum();
+        let variance = if count > 1.0 { squares / (count - 1.0) } else { 0.0 };
+        Self { mean, error: libm::sqrt(variance / count) }
+    }
+}
+
+/// What the trials of a cell come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// The world's name.
+    pub world: String,
+    /// The method's name.
+    pub method: String,
+    /// δ.
+    pub delta: f64,
+    /// The budget as it was written.
+    pub budget: f64,
+    /// Calls out at once.
+    pub concurrency: usize,
+    /// How many trials.
+    pub trials: usize,
+    /// Good arms certified.
+    pub certified_good: Estimate,
+    /// Good arms certified, as a share of the good arms there are.
+    pub certified_share: Estimate,
+    /// Bad arms certified.
+    pub certified_bad: Estimate,
+    /// Trials with a wrong certificate.
+    pub any_wrong: Estimate,
+    /// The share of certificates that are wrong.
+    pub false_discoveries: Estimate,
+    /// Certified arms whose answer is right, where that is known.
+    pub certified_right: Option<Estimate>,
+    /// The bill.
+    pub spent: Estimate,
+    /// Calls: the stopping time.
+    pub pulls: Estimate,
+    /// `spent_share[kind][attribute]`: shares of the bill, by kind of arm and attribute.
+    pub spent_share: Vec<Vec<Estimate>>,
+    /// The kinds of arms.
+    pub kinds: Vec<String>,
+    /// Certified arms of each kind.
+    pub certified_of_kind: Vec<Estimate>,
+    /// The share of pulls that each branch chose.
+    pub branch_share: Vec<(String, Estimate)>,
+    /// What had been spent when the last good arm was certified: the median over all trials, none if
+    /// half of them did not come so far.
+    pub cost_of_all_median: Option<f64>,
+}
+
+impl CellSummary {
+    /// Of the trials of one cell.
+    pub fn new(experiment: &Experiment, cell: &Cell, trials: &[&Trial]) -> Self {
+        let estimate =
+            |value: &dyn Fn(&Trial) -> f64| Estimate::of(trials.iter().map(|trial| value(trial)));
+        let instance = experiment.instance(cell.world, 0);
+        let right = instance.right.as_ref();
+        let kind_count = instance.type_names.len();
+        let share = |kind: usize, attribute: usize| {
+            estimate(&|trial| {
+                let spent = trial.spent_on.get(kind).and_then(|row| row.get(attribute));
+                spent.copied().unwrap_or(0.0) / trial.spent.max(f64::MIN_POSITIVE)
+            })
+        };
+        let of_kind = |kind: usize| {
+            estimate(&|trial| {
+                let mine = trial
+                    .certified
+                    .iter()
+                    .filter(|certified| instance.types.get(certified.arm.index()) == Some(&kind));
+                size(mine.count())
+            })
+        };
+        let mut branches: Vec<&str> =
+            trials.iter().flat_map(|trial| trial.branches.keys().copied()).collect();
+        branches.sort_unstable();
+        branches.dedup();
+        Self {
+            world: experiment.spec.worlds[cell.world].name.clone(),
+            method: experiment.spec.methods[cell.method].name.clone(),
+            delta: cell.delta,
+            budget: cell.budget,
+            concurrency: cell.concurrency,
+            trials: trials.len(),
+            certified_good: estimate(&|trial| size(trial.good())),
+            certified_share: estimate(&|trial| size(trial.good()) / size(trial.good_count.max(1))),
+            certified_bad: estimate(&|trial| size(trial.bad())),
+            any_wrong: estimate(&|trial| f64::from(u8::from(trial.bad() > 0))),
+            false_discoveries: estimate(&|trial| {
+                size(trial.bad()) / size(trial.certified.len().max(1))
+            }),
+            certified_right: right.map(|right| {
+                estimate(&|trial| {
+                    let found = trial.certified.iter().filter(|one| right[one.arm.index()]);
+                    size(found.count())
+                })
+            }),
+            spent: estimate(&|trial| trial.spent),
+            pulls: estimate(&|trial| real(trial.pull_count)),
+            spent_share: (0..kind_count)
+                .map(|kind| {
+                    (0..instance.attributes.len()).map(|attribute| share(kind, attribute)).collect()
+                })
+                .collect(),
+            kinds: instance.type_names.clone(),
+            certified_of_kind: (0..kind_count).map(of_kind).collect(),
+            branch_share: branches
+                .into_iter()
+                .map(|branch| {
+                    let of = |trial: &Trial| {
+                        let count = trial.branches.get(branch).copied().unwrap_or(0);
+                        real(count) / real(trial.pull_count.max(1))
+                    };
+                    (branch.to_string(), estimate(&of))
+                })
+                .collect(),
+            cost_of_all_median: cost_of_all_median(trials),
+        }
+    }
+}
+
+/// Summaries of all cells that have a trial.
+pub fn summarize(experiment: &Experiment, trials: &[Option<Trial>]) -> Vec<CellSummary> {
+    let repetitions = usize::try_from(experiment.spec.repetitions).unwrap_or(usize::MAX);
+    experiment
+        .cells
+        .iter()
+        .zip(trials.chunks(repetitions))
+        .map(|(cell, chunk)| (cell, chunk.iter().flatten().collect::<Vec<&Trial>>()))
+        .filter(|(_, trials)| !trials.is_empty())
+        .map(|(cell, trials)| CellSummary::new(experiment, cell, &trials))
+        .collect()
+}
+
+fn cost_of_all_median(trials: &[&Trial]) -> Option<f64> {
+    let mut costs: Vec<f64> = trials
+        .iter()
+        .map(|trial| {
+            let mut good = trial.certified.iter().filter(|certified| certified.good);
+            let last = good.nth(trial.good_count.checked_sub(1)?)?;
+            Some(last.cost)
+        })
+        .map(|cost| cost.unwrap_or(f64::INFINITY))
+        .collect();
+    costs.sort_by(f64::total_cmp);
+    let middle = costs.len() / 2;
+    let median = if costs.len() % 2 == 1 {
+        costs[middle]
+    } else {
+        0.5 * (costs[middle - 1] + costs[middle])
+    };
+    median.is_finite().then_some(median)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of arms")]
+fn size(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of calls")]
+fn real(count: u64) -> f64 {
+    count as f64
+}

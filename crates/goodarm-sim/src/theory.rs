@@ -1,0 +1,139 @@
+//! The paper's complexities: what certifying must cost, to first order as δ → 0.
+
+use goodarm_core::ScoreModel;
+
+/// Prices, thresholds and score models of the attributes: all that complexity depends on but means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    /// c in the paper.
+    pub price: f64,
+    /// ξ in the paper.
+    pub threshold: f64,
+    /// Gaussian with σ = 1 in the paper.
+    pub scores: ScoreModel,
+}
+
+impl Test {
+    /// Whether a mean passes.
+    pub fn passes(&self, mean: f64) -> bool {
+        mean >= self.threshold
+    }
+
+    // [P §5]  h_{q,m} = 2 c/Δ²; in general c/K, K the evidence a score brings: Δ²/(2σ²), or the
+    // Kullback-Leibler divergence of a coin with this mean from one with mean ξ
+    fn complexity(&self, mean: f64) -> f64 {
+        match self.scores {
+            ScoreModel::SubGaussian { sigma, .. } => {
+                let gap = mean - self.threshold;
+                2.0 * sigma * sigma * self.price / (gap * gap)
+            }
+            ScoreModel::Binary | ScoreModel::Bounded => {
+                self.price / divergence(mean, self.threshold)
+            }
+            // One call, whatever δ: nothing to first order.
+            ScoreModel::Exact => 0.0,
+        }
+    }
+}
+
+/// kl(mean, threshold) of two coins.
+pub fn divergence(mean: f64, threshold: f64) -> f64 {
+    let part = |p: f64, q: f64| if p > 0.0 { p * libm::log(p / q) } else { 0.0 };
+    part(mean, threshold) + part(1.0 - mean, 1.0 - threshold)
+}
+
+/// The complexities of an instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complexity {
+    /// h_q of each arm; none if it is bad.
+    pub of_arm: Vec<Option<f64>>,
+    /// T*_ℓ for ℓ = 0, 1, … up to the number of good arms.
+    pub staircase: Vec<f64>,
+}
+
+impl Complexity {
+    /// Of an instance with these means.
+    pub fn new(means: &[Vec<f64>], tests: &[Test]) -> Self {
+        let of_arm: Vec<Option<f64>> = means
+            .iter()
+            .map(|row| {
+                let mut pairs = row.iter().zip(tests);
+                let good = pairs.clone().all(|(&mean, test)| test.passes(mean));
+                // [P §5]  h_q = Σ_m h_{q,m}
+                good.then(|| pairs.by_ref().map(|(&mean, test)| test.complexity(mean)).sum::<f64>())
+            })
+            .collect();
+        let mut sorted: Vec<f64> = of_arm.iter().copied().flatten().collect();
+        sorted.sort_by(f64::total_cmp);
+        let mut staircase = vec![0.0];
+        // [P Eq. track-characteristic-closed]  T*_ℓ: the ℓ good arms with the smallest h
+        for (count, complexity) in sorted.iter().enumerate() {
+            staircase.push(staircase[count] + complexity);
+        }
+        Self { of_arm, staircase }
+    }
+
+    /// |G|.
+    pub fn good_count(&self) -> usize {
+        self.staircase.len() - 1
+    }
+
+    /// T*_|G|: what certifying every good arm costs, in units of log(1/δ).
+    pub fn total(&self) -> f64 {
+        self.staircase[self.good_count()]
+    }
+
+    /// T*_ℓ, for ℓ up to the number of good arms.
+    pub fn of_first(&self, count: usize) -> Option<f64> {
+        self.staircase.get(count).copied()
+    }
+
+    // [P Cor. track-coverage-optimality]  K(b) = max{ℓ : T*_ℓ ≤ b}
+    /// How many arms a budget of `b` log(1/δ) certifies as δ → 0.
+    pub fn reach(&self, b: f64) -> usize {
+        self.largest(|complexity| complexity <= b)
+    }
+
+    // [P Thm. track-coverage-achievable]  max{ℓ : (1 + ε) T*_ℓ < b}
+    /// What is surely reached with a slack of ε.
+    pub fn reach_lower(&self, b: f64, slack: f64) -> usize {
+        self.largest(|complexity| (1.0 + slack) * complexity < b)
+    }
+
+    // [P Thm. track-coverage-converse]  max{ℓ : (1 - ε) T*_ℓ ≤ b}
+    /// What no reliable policy exceeds, with a slack of ε.
+    pub fn reach_upper(&self, b: f64, slack: f64) -> usize {
+        self.largest(|complexity| (1.0 - slack) * complexity <= b)
+    }
+
+    fn largest(&self, within: impl Fn(f64) -> bool) -> usize {
+        self.staircase.iter().rposition(|&complexity| within(complexity)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tests(prices: &[f64]) -> Vec<Test> {
+        let scores = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
+        prices.iter().map(|&price| Test { price, threshold: 0.5, scores }).collect()
+    }
+
+    #[test]
+    fn the_staircase_sums_the_cheapest_good_arms() {
+        let means = vec![vec![0.7, 0.9], vec![0.9, 0.4], vec![1.0, 1.0]];
+        let complexity = Complexity::new(&means, &tests(&[1.0, 4.0]));
+        let h = [2.0 / 0.04 + 8.0 / 0.16, 2.0 / 0.25 + 8.0 / 0.25];
+        assert!(complexity.of_arm[1].is_none());
+        for (found, expected) in complexity.staircase.iter().zip([0.0, h[1], h[1] + h[0]]) {
+            assert!((found - expected).abs() < 1e-9, "{complexity:?}");
+        }
+        assert_eq!(
+            (complexity.reach(39.9), complexity.reach(40.1), complexity.reach(1e9)),
+            (0, 1, 2)
+        );
+        assert_eq!(complexity.reach_lower(40.1, 0.1), 0);
+        assert_eq!(complexity.reach_upper(36.1, 0.1), 1);
+    }
+}

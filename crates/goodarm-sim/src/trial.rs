@@ -1,0 +1,196 @@
+//! One session in one instance, and everything about it that a figure may ask for.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::policy::{Parameters, by_name};
+use goodarm_core::{ArmId, Guarantee, Options, Problem, ProblemSpec, Session, StopReason};
+
+use crate::episode;
+use crate::instance::Instance;
+use crate::random::Random;
+use crate::world::Reordered;
+
+/// How an instance is worked on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Method {
+    /// What figures call it.
+    pub name: String,
+    /// One of `goodarm_core::policy::NAMES`.
+    pub policy: String,
+    /// What δ bounds, and with which evidence.
+    pub guarantee: Guarantee,
+    /// Settings of the policy; the oracle is given the means without asking.
+    pub parameters: Parameters,
+    /// Settings of the session.
+    pub options: Options,
+}
+
+/// The setting of one trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// What may be spent.
+    pub budget: f64,
+    /// δ.
+    pub delta: f64,
+    /// Calls out at once.
+    pub concurrency: usize,
+    /// Luck: the same for all methods.
+    pub seed: u64,
+    /// Whether arms are shuffled, so that no method profits from their order.
+    pub shuffled: bool,
+}
+
+/// What became of it. Arms are those of the instance, whatever order the session saw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Good arms in the instance.
+    pub good_count: usize,
+    /// Certified arms and what had been spent when they were, in order.
+    pub certified: Vec<Certified>,
+    /// Arms that were called rejected.
+    pub rejected_count: usize,
+    /// The bill.
+    pub spent: f64,
+    /// Calls made: the stopping time.
+    pub pull_count: u64,
+    /// Why it ended.
+    pub reason: StopReason,
+    /// `spent_on[type][attribute]`.
+    pub spent_on: Vec<Vec<f64>>,
+    /// How often each branch of the policy chose.
+    pub branches: BTreeMap<&'static str, u64>,
+}
+
+/// One certificate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certified {
+    /// Which arm.
+    pub arm: ArmId,
+    /// Whether it is good.
+    pub good: bool,
+    /// What had been spent.
+    pub cost: f64,
+}
+
+impl Trial {
+    /// Certified arms that are good.
+    pub fn good(&self) -> usize {
+        self.certified.iter().filter(|certified| certified.good).count()
+    }
+
+    /// Certified arms that are not.
+    pub fn bad(&self) -> usize {
+        self.certified.len() - self.good()
+    }
+}
+
+/// Why a trial cannot be run: the experiment asks for the impossible.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Impossible(pub String);
+
+impl std::fmt::Display for Impossible {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Impossible {}
+
+/// Runs one trial.
+pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, Impossible> {
+    let order = order(instance.means.len(), setting);
+    let mut session = session(instance, method, setting, &order)?;
+    let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
+    let mut watcher = Watcher::default();
+    let episode = episode::run(
+        &mut session,
+        &verifiers,
+        setting.seed,
+        setting.concurrency,
+        |session, pull, _| {
+            *watcher.branches.entry(pull.branch).or_default() += 1;
+            watcher.note(session);
+        },
+    );
+    watcher.note(&session);
+    let books = session.books();
+    let mut spent_on = vec![vec![0.0; instance.attributes.len()]; instance.type_names.len()];
+    let mut rejected_count = 0;
+    for arm in books.problem().arms() {
+        rejected_count += usize::from(books.status(arm) == goodarm_core::ArmStatus::Rejected);
+        let kind = instance.types[order[arm.index()].index()];
+        for attribute in books.problem().attributes() {
+            spent_on[kind][attribute.index()] += books.tally(arm, attribute).spent.units();
+        }
+    }
+    let certified = watcher.costs.iter().zip(&episode.certified).map(|(&cost, arm)| {
+        let arm = order[arm.index()];
+        Certified { arm, good: instance.is_good(arm), cost }
+    });
+    Ok(Trial {
+        good_count: (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count(),
+        certified: certified.collect(),
+        rejected_count,
+        spent: episode.spent.units(),
+        pull_count: episode.pull_count,
+        reason: episode.reason,
+        spent_on,
+        branches: watcher.branches,
+    })
+}
+
+/// Notes what had been spent at each certificate.
+#[derive(Default)]
+struct Watcher {
+    costs: Vec<f64>,
+    branches: BTreeMap<&'static str, u64>,
+}
+
+impl Watcher {
+    fn note(&mut self, session: &Session) {
+        if self.costs.len() < session.certified().len() {
+            let spent = session.books().ledger().settled().units();
+            self.costs.resize(session.certified().len(), spent);
+        }
+    }
+}
+
+fn arm_at(index: usize) -> ArmId {
+    ArmId(u32::try_from(index).expect("an instance has fewer than 2^32 arms"))
+}
+
+fn order(arm_count: usize, setting: Setting) -> Vec<ArmId> {
+    let mut order: Vec<ArmId> = (0..arm_count).map(arm_at).collect();
+    if setting.shuffled {
+        let mut random = Random::at(setting.seed, &[u64::MAX]);
+        for last in (1..arm_count).rev() {
+            let other = random.below(last as u64 + 1);
+            order.swap(last, usize::try_from(other).expect("an index"));
+        }
+    }
+    order
+}
+
+fn session(
+    instance: &Instance,
+    method: &Method,
+    setting: Setting,
+    order: &[ArmId],
+) -> Result<Session, Impossible> {
+    let problem = Problem::new(ProblemSpec {
+        arms: instance.means.len(),
+        attributes: instance.attributes.clone(),
+        budget: setting.budget,
+        delta: setting.delta,
+        guarantee: method.guarantee,
+        prior_weights: None,
+    })
+    .map_err(|error| Impossible(error.to_string()))?;
+    let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
+    let parameters =
+        Parameters { means: (method.policy == "oracle").then(means), ..method.parameters.clone() };
+    let policy = by_name(&method.policy, &parameters)
+        .map_err(|error| Impossible(format!("method {}: {error}", method.name)))?;
+    Session::with_options(problem, policy, method.options)
+        .map_err(|error| Impossible(format!("method {}: {error}", method.name)))
+}
