@@ -59,7 +59,7 @@ pub struct CellSummary {
     pub spent: Estimate,
     /// Calls: the stopping time.
     pub pulls: Estimate,
-    /// `spent_share[kind][attribute]`: shares of the bill, by kind of arm and attribute.
+    /// `spent_share[kind][attribute]`: shares of the budget, by kind of arm and attribute.
     pub spent_share: Vec<Vec<Estimate>>,
     /// The kinds of arms.
     pub kinds: Vec<String>,
@@ -83,7 +83,7 @@ impl CellSummary {
         let share = |kind: usize, attribute: usize| {
             estimate(&|trial| {
                 let spent = trial.spent_on.get(kind).and_then(|row| row.get(attribute));
-                spent.copied().unwrap_or(0.0) / trial.spent.max(f64::MIN_POSITIVE)
+                spent.copied().unwrap_or(0.0) / trial.budget
             })
         };
         let of_kind = |kind: usize| {

@@ -49,6 +49,8 @@ pub struct Trial {
     pub certified: Vec<Certified>,
     /// Arms that were called rejected.
     pub rejected_count: usize,
+    /// What might have been spent.
+    pub budget: f64,
     /// The bill.
     pub spent: f64,
     /// Calls made: the stopping time.
@@ -131,6 +133,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
         good_count: (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count(),
         certified: certified.collect(),
         rejected_count,
+        budget: setting.budget,
         spent: episode.spent.units(),
         pull_count: episode.pull_count,
         reason: episode.reason,

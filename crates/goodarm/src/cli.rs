@@ -14,6 +14,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run an experiment: worlds × methods × budgets × repetitions, on all cores.
+    #[command(long_about = SIMULATE_LONG)]
+    Simulate(SimulateArguments),
     /// Replay scores from a file through a policy, one JSON line per pull.
     #[command(long_about = TRACE_LONG, after_long_help = TRACE_FIELDS)]
     Trace(TraceArguments),
@@ -25,6 +28,53 @@ pub(crate) struct TraceArguments {
     #[arg(value_name = "PROBLEM.json")]
     pub(crate) problem: PathBuf,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArguments {
+    /// The experiment file.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    pub(crate) experiment: PathBuf,
+    /// Where to write trials, summary and figures.
+    #[arg(long, short, value_name = "FOLDER", default_value = "simulation")]
+    pub(crate) out: PathBuf,
+    /// Recorded answers, for worlds that replay them; .gz is unpacked.
+    #[arg(long, value_name = "POOLS.jsonl")]
+    pub(crate) data: Option<PathBuf>,
+    /// Threads; all cores if not given. The result does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Say nothing but errors.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+const SIMULATE_LONG: &str = "\
+Run an experiment: worlds × methods × budgets × repetitions, on all cores.
+
+The same file gives the same bytes, whatever the number of threads. All methods have the same luck:
+the k-th call of a verifier on an answer brings the same score in each. Ctrl-C keeps what is done.
+
+  title = \"Uniform against goodarm\"
+  seed = 1
+  repetitions = 30
+  deltas = [0.02]
+  budgets = { normalized = [0.5, 1, 2, 4] }   # × T*(μ) log(1/δ); or { absolute = [90000] }
+
+  [[worlds]]
+  name = \"decoys\"
+  means = { expensive-decoys = { prices = [1, 2, 4, 25], scale = 1.0, hard_cheap = true } }
+
+  [[methods]]
+  name = \"Uniform\"
+  policy = \"uniform\"
+  certificate = \"paper\"       # or union, holm (the default), fdr
+
+  [[methods]]
+  name = \"goodarm\"
+  policy = \"rcb\"
+
+writes trials.csv and trials.parquet (one row for each trial), summary.json (means with standard
+errors) and coverage.svg and .png. docs/experiments.md lists every key.";
 
 const TRACE_LONG: &str = "\
 Replay scores from a file through a policy, one JSON line per pull.

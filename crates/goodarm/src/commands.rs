@@ -1,8 +1,11 @@
 //! One module for each command.
 
+mod simulate;
 mod trace;
 
+use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
@@ -10,14 +13,51 @@ use crate::exit::Exit;
 /// Runs what was typed, and reports on standard error what went wrong.
 pub(crate) fn run(cli: Cli) -> Exit {
     let outcome = match cli.command {
-        Command::Trace(arguments) => trace::run(&arguments.problem),
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments.problem).map_err(Failure::from),
     };
     match outcome {
         Ok(()) => Exit::Success,
-        Err(error) => {
+        Err(failure) => {
             // Unlike `eprintln!` this does not panic when nobody listens.
-            let _ = writeln!(io::stderr().lock(), "goodarm: {error}");
-            error.exit()
+            let _ = writeln!(io::stderr().lock(), "goodarm: {failure}");
+            failure.exit
         }
+    }
+}
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    exit: Exit,
+}
+
+impl Failure {
+    /// A file or an argument is wrong.
+    pub(crate) fn wrong_input(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), exit: Exit::WrongInput }
+    }
+
+    /// A file cannot be read or written.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        Self::wrong_input(format!("{}: {error}", path.display()))
+    }
+
+    /// The person pressed Ctrl-C; what was done is kept.
+    pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), exit: Exit::Interrupted }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message.fmt(f)
+    }
+}
+
+impl From<trace::TraceError> for Failure {
+    fn from(error: trace::TraceError) -> Self {
+        Self { message: error.to_string(), exit: error.exit() }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     /// The command line or a file's content is wrong, or a file cannot be read or written. The
     /// argument parser ends with the same code.
     WrongInput = 2,
+    /// Stopped by Ctrl-C; what was done until then has been kept.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

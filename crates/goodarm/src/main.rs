@@ -3,7 +3,11 @@
 mod cli;
 mod commands;
 mod exit;
+mod experiment_file;
 mod problem_file;
+mod progress;
+mod table;
+mod trials;
 
 use std::process::ExitCode;
 

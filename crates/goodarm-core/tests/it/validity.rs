@@ -20,6 +20,10 @@ use limit::check_valid;
 
 /// Sessions for each certificate, policy and concurrency.
 const TRIALS: u32 = 40;
+/// Sessions for each kind of score with a single arm.
+const STREAM_TRIALS: u32 = 600;
+/// Sessions for each certificate and policy, where only some policies are tried.
+const VARIATION_TRIALS: u32 = 25;
 
 /// Low scores break six times as often as high ones, and one call in ten never begins.
 const FAILURES: Failures = Failures { high: 0.05, low: 0.3, split: 0.5, void: 0.1 };
@@ -84,14 +88,29 @@ fn false_discovery_certificates_hold_under_every_policy() {
     check_every_policy(Guarantee::FalseDiscovery);
 }
 
+/// One arm, so that nothing is lost in the union: the level is nearly reached, never exceeded.
+#[test]
+fn a_single_stream_errs_with_probability_delta_at_most_and_not_much_less() {
+    let (mut errors, mut trials) = (0, 0);
+    for scores in every_score() {
+        let lab = Lab { arms: 1, calls: 1500, concurrency: 16, ..lab(Guarantee::Union, scores) };
+        let found = lab.errors("chaser", STREAM_TRIALS);
+        check_valid(&format!("one arm, {}", scores.name), found, STREAM_TRIALS, lab.delta);
+        assert!(found > STREAM_TRIALS / 10, "{}: {found} errors in {STREAM_TRIALS}", scores.name);
+        errors += found;
+        trials += STREAM_TRIALS;
+    }
+    check_valid("one arm", errors, trials, 0.2);
+}
+
 /// Checks all certificates in a variation of the laboratory, under policies of all kinds.
 fn check_variation(what: &str, vary: impl Fn(Lab) -> Lab) {
     for lab in every_certificate() {
         let lab = vary(Lab { concurrency: 16, ..lab });
         let policies = ["rcb", "round-robin", "chaser", "gambler"];
-        let errors = policies.iter().map(|policy| lab.errors(policy, TRIALS)).sum();
+        let errors = policies.iter().map(|policy| lab.errors(policy, VARIATION_TRIALS)).sum();
         let what = format!("{what}: {:?}, {}", lab.guarantee, lab.scores.name);
-        check_valid(&what, errors, 4 * TRIALS, lab.delta);
+        check_valid(&what, errors, 4 * VARIATION_TRIALS, lab.delta);
     }
 }
 

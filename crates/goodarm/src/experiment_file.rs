@@ -1,0 +1,74 @@
+//! An experiment file: TOML in, an experiment or a helpful error out.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use goodarm_sim::experiment::{Experiment, ExperimentSpec};
+
+use crate::commands::Failure;
+
+/// Reads and checks an experiment; `data` holds recorded answers for worlds that replay them.
+pub(crate) fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+    let data = data.map(read_data).transpose()?;
+    let spec = parse(&text)
+        .map_err(|reason| Failure::wrong_input(format!("{}: {reason}", path.display())))?;
+    Experiment::new(spec, data.as_deref())
+        .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))
+}
+
+/// Parses an experiment.
+pub(crate) fn parse(text: &str) -> Result<ExperimentSpec, String> {
+    toml::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        match suggestion(error.message()) {
+            Some(name) => format!("{message}did you mean `{name}`?"),
+            None => message.trim_end().to_owned(),
+        }
+    })
+}
+
+/// Recorded answers; compressed if the name says so.
+pub(crate) fn read_data(path: &Path) -> Result<String, Failure> {
+    let read = || -> io::Result<String> {
+        let mut text = String::new();
+        let file = fs::File::open(path)?;
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
+        } else {
+            io::BufReader::new(file).read_to_string(&mut text)?;
+        }
+        Ok(text)
+    };
+    read().map_err(|error| Failure::file(path, &error))
+}
+
+/// The nearest of the names that the parser expected, if one is near.
+fn suggestion(message: &str) -> Option<&str> {
+    let (found, expected) = message.split_once(", expected ")?;
+    let found = found.split('`').nth(1)?;
+    let names = expected.split('`').skip(1).step_by(2);
+    names
+        .map(|name| (strsim::damerau_levenshtein(found, name), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 3)
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_is_named_with_its_line_and_the_right_spelling() {
+        let error = parse("title = \"x\"\nsed = 1\n").unwrap_err();
+        assert!(error.contains("line 2") && error.contains("did you mean `seed`?"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_key_is_named() {
+        let error = parse("title = \"x\"\n").unwrap_err();
+        assert!(error.contains("seed"), "{error}");
+    }
+}
