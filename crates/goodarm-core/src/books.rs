@@ -2,6 +2,7 @@
 //! money is left. No policy in sight: whoever chooses the calls, the books stay right.
 
 mod calls;
+mod outstanding;
 mod proof;
 
 use alloc::vec;
@@ -99,6 +100,7 @@ pub struct Books {
     affordable: Vec<bool>,
     all_affordable: bool,
     price_max: Cost,
+    /// What the last call, score or failure has changed.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -238,7 +240,7 @@ impl Books {
 
     /// Tickets that are out, the oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.calls.out.keys().copied()
+        self.calls.out.tickets()
     }
 
     /// What is believed about an attribute over all arms.

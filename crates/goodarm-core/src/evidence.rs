@@ -162,9 +162,9 @@ impl Evidence {
                 self.sum.add(score);
                 process.absorb(wealths, score);
                 if self.sum.get() < rule.threshold * real(self.count) {
-                    self.against = self.against.max(process.log_e_against(wealths, self.count));
+                    self.against = self.against.max(process.log_e_against(wealths));
                 }
-                process.log_e(rule.weights.row(self.weights), wealths, self.count)
+                process.log_e(rule.weights.row(self.weights), wealths)
             }
         };
         assert!(!present.is_nan(), "evidence is a number");

@@ -50,7 +50,10 @@ impl fmt::Display for AttributeId {
 
 /// δ: the probability with which any certificate may be wrong; strictly between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct ErrorRate(f64);
+pub struct ErrorRate {
+    value: f64,
+    ln_inverse: f64,
+}
 
 /// The value is not strictly between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -60,17 +63,21 @@ pub struct OutsideUnitInterval(pub f64);
 impl ErrorRate {
     /// Checks that `value` is strictly between 0 and 1.
     pub fn new(value: f64) -> Result<Self, OutsideUnitInterval> {
-        if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(OutsideUnitInterval(value)) }
+        if value > 0.0 && value < 1.0 {
+            Ok(Self { value, ln_inverse: -libm::log(value) })
+        } else {
+            Err(OutsideUnitInterval(value))
+        }
     }
 
     /// δ itself.
     pub const fn get(self) -> f64 {
-        self.0
+        self.value
     }
 
     /// ln(1/δ), finite even for the smallest positive δ.
-    pub fn ln_inverse(self) -> f64 {
-        -libm::log(self.0)
+    pub const fn ln_inverse(self) -> f64 {
+        self.ln_inverse
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use thiserror::Error;
 
+use crate::books::outstanding::Outstanding;
 use crate::books::{Books, Change};
 use crate::cost::Cost;
 use crate::evidence::weights::WeightsId;
@@ -67,7 +68,7 @@ pub enum DispatchError {
 /// The calls of all pairs that are not in their evidence yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    pub(super) out: BTreeMap<Ticket, Call>,
+    pub(super) out: Outstanding<Call>,
     /// Scores that are back but wait for an earlier call of their pair.
     pub(super) early: BTreeMap<Place, f64>,
     owed: VecDeque<Owed>,
@@ -109,6 +110,7 @@ impl Books {
     /// Lets a call out: reserves its ceiling and gives it the next place in its pair's stream.
     pub fn dispatch(&mut self, arm: ArmId, attribute: AttributeId) -> Result<Pull, DispatchError> {
         self.check_dispatch(arm, attribute)?;
+        self.changes.clear();
         let ceiling = self.problem.attribute(attribute).price();
         self.ledger.reserve(ceiling);
         let index = self.problem.pair_index(arm, attribute);
@@ -158,9 +160,10 @@ impl Books {
 
     /// Takes a score and its bill.
     pub fn tell(&mut self, ticket: Ticket, score: f64, bill: Cost) -> Result<(), TellError> {
-        let call = *self.calls.out.get(&ticket).ok_or(TellError::NotOutstanding(ticket))?;
+        let call = *self.calls.out.get(ticket).ok_or(TellError::NotOutstanding(ticket))?;
         let score = self.checked_score(call.place.attribute, score)?;
-        self.calls.out.remove(&ticket);
+        self.changes.clear();
+        self.calls.out.remove(ticket);
         self.ledger.settle(call.ceiling, bill);
         self.bill(call.place, bill);
         self.observe(call.place, score, Told::Score);
@@ -169,7 +172,8 @@ impl Books {
 
     /// Takes a failure and its bill.
     pub fn fail(&mut self, ticket: Ticket, failure: Failure, bill: Cost) -> Result<(), TellError> {
-        let call = self.calls.out.remove(&ticket).ok_or(TellError::NotOutstanding(ticket))?;
+        let call = self.calls.out.remove(ticket).ok_or(TellError::NotOutstanding(ticket))?;
+        self.changes.clear();
         self.ledger.settle(call.ceiling, bill);
         self.bill(call.place, bill);
         let void = matches!(failure, Failure::Void(_));
@@ -187,6 +191,7 @@ impl Books {
 
     /// More money: valid at any time. Less would not be.
     pub fn raise_budget(&mut self, budget: Cost) {
+        self.changes.clear();
         self.ledger.raise_budget(budget);
         self.reconsider_affordable();
     }
@@ -194,7 +199,7 @@ impl Books {
     fn issue(&mut self, place: Place, ceiling: Cost, attempt: u32) -> Pull {
         let ticket = Ticket(self.calls.ticket_next);
         self.calls.ticket_next += 1;
-        self.calls.out.insert(ticket, Call { place, ceiling, attempt });
+        self.calls.out.push(ticket, Call { place, ceiling, attempt });
         let Place { arm, attribute, .. } = place;
         Pull { ticket, arm, attribute, ceiling, attempt, branch: "" }
     }
@@ -274,7 +279,7 @@ impl Books {
             self.calls.early.insert(place, score);
         }
         self.changes.push(Change::Observed(arm, attribute));
-        self.reconsider(arm);
+        self.reconsider_after(arm, attribute);
         self.reconsider_exact(arm, attribute, told);
         self.reconsider_affordable();
         if self.observation_count >= self.refresh_at {

@@ -30,6 +30,21 @@ impl Books {
         }
     }
 
+    /// A score of one attribute is in: only if that is enough for some certificate can the arm be.
+    pub(super) fn reconsider_after(&mut self, arm: ArmId, attribute: AttributeId) {
+        let margin = self.evidence(arm, attribute) - self.base(attribute);
+        let enough = match self.problem.guarantee() {
+            Guarantee::Paper => margin >= 0.0,
+            // No level is ever below ln(1/δ).
+            Guarantee::Union | Guarantee::Holm => margin >= self.problem.delta().ln_inverse(),
+            // A falling value matters too.
+            Guarantee::FalseDiscovery => true,
+        };
+        if enough {
+            self.reconsider(arm);
+        }
+    }
+
     /// An arm's evidence may have changed: certify what can be certified.
     pub(super) fn reconsider(&mut self, arm: ArmId) {
         if !self.is_active(arm) {

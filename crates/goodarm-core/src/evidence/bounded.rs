@@ -15,18 +15,19 @@ pub(crate) struct Bounded {
     stakes_against: [f64; BETS_AGAINST],
 }
 
-/// The log-wealths of the gamblers of one pair.
+/// The log-wealths of the gamblers of one pair, in whole quanta: every step is rounded down, and sums
+/// of them are exact, however deep a gambler has been before it recovers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wealths {
-    above: [f64; BETS],
-    below: [f64; BETS_AGAINST],
+    above: [i64; BETS],
+    below: [i64; BETS_AGAINST],
     /// Of all scores that are back, in any order: for beliefs, not for evidence.
     pub(crate) sum_of_squares: f64,
 }
 
 impl Wealths {
     pub(crate) const START: Self =
-        Self { above: [0.0; BETS], below: [0.0; BETS_AGAINST], sum_of_squares: 0.0 };
+        Self { above: [0; BETS], below: [0; BETS_AGAINST], sum_of_squares: 0.0 };
 
     /// Σ(x - x̄)² of the scores that are back.
     pub(crate) fn squared_deviations(&self, tally: &Tally) -> f64 {
@@ -56,39 +57,43 @@ impl Bounded {
     pub(crate) fn absorb(&self, wealths: &mut Wealths, score: f64) {
         let excess = score - self.threshold;
         for (wealth, stake) in wealths.above.iter_mut().zip(&self.stakes) {
-            *wealth += libm::log1p(stake * excess);
+            *wealth = grown(*wealth, libm::log1p(stake * excess));
         }
         for (wealth, stake) in wealths.below.iter_mut().zip(&self.stakes_against) {
-            *wealth += libm::log1p(-stake * excess);
+            *wealth = grown(*wealth, libm::log1p(-stake * excess));
         }
     }
 
     /// ln of the evidence for a mean above ξ.
-    pub(crate) fn log_e(&self, log_weights: &LogWeights, wealths: &Wealths, count: u64) -> f64 {
-        pooled(log_weights, &wealths.above, count)
+    pub(crate) fn log_e(&self, log_weights: &LogWeights, wealths: &Wealths) -> f64 {
+        pooled(log_weights, &wealths.above)
     }
 
     /// ln of the evidence for a mean below ξ.
-    pub(crate) fn log_e_against(&self, wealths: &Wealths, count: u64) -> f64 {
-        pooled(&super::UNIFORM_AGAINST, &wealths.below, count)
+    pub(crate) fn log_e_against(&self, wealths: &Wealths) -> f64 {
+        pooled(&super::UNIFORM_AGAINST, &wealths.below)
     }
 
     /// The wealths after so many ones and zeros: states that would take hours to reach.
     #[cfg(test)]
-    pub(crate) fn wealths_after(&self, ones: f64, zeros: f64) -> Wealths {
+    pub(crate) fn wealths_after(&self, ones: u64, zeros: u64) -> Wealths {
         let (mut one, mut zero) = (Wealths::START, Wealths::START);
         self.absorb(&mut one, 1.0);
         self.absorb(&mut zero, 0.0);
+        let sum = |one: i64, zero: i64| {
+            let sum = i128::from(ones) * i128::from(one) + i128::from(zeros) * i128::from(zero);
+            i64::try_from(sum).unwrap_or(if sum < 0 { BANKRUPT } else { i64::MAX })
+        };
         Wealths {
-            above: core::array::from_fn(|bet| ones * one.above[bet] + zeros * zero.above[bet]),
-            below: core::array::from_fn(|bet| ones * one.below[bet] + zeros * zero.below[bet]),
+            above: core::array::from_fn(|bet| sum(one.above[bet], zero.above[bet])),
+            below: core::array::from_fn(|bet| sum(one.below[bet], zero.below[bet])),
             ..Wealths::START
         }
     }
 
     /// The log-wealth of the gambler whose stake is nearest to `stake`.
     pub(crate) fn wealth_near(&self, wealths: &Wealths, stake: f64) -> f64 {
-        wealths.above[self.nearest(stake)]
+        nats(wealths.above[self.nearest(stake)])
     }
 
     pub(crate) fn nearest(&self, stake: f64) -> usize {
@@ -104,16 +109,37 @@ impl Bounded {
     }
 }
 
-fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[f64; COUNT], count: u64) -> f64 {
-    let mut terms = [0.0; COUNT];
-    for bet in 0..COUNT {
-        terms[bet] = weights[bet] + wealths[bet];
+/// One step of a log-wealth, rounded down by more than `step` can be wrong.
+fn grown(wealth: i64, step: f64) -> i64 {
+    if wealth == BANKRUPT {
+        return BANKRUPT;
     }
-    let log_e = log_sum_exp(&terms);
-    // One rounding for every score that went in, relative to the wealth, and a few for the pool.
-    log_e - EPSILON * (real(count) + 16.0) * (1.0 + libm::fabs(log_e))
+    #[expect(clippy::cast_possible_truncation, reason = "a step is below 2^10 nats")]
+    let quanta = libm::floor(step * QUANTA_PER_NAT) as i64 - 1;
+    wealth.saturating_add(quanta)
 }
 
+#[expect(clippy::cast_precision_loss, reason = "rounding is allowed for in `pooled`")]
+fn nats(wealth: i64) -> f64 {
+    wealth as f64 / QUANTA_PER_NAT
+}
+
+fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[i64; COUNT]) -> f64 {
+    let mut terms = [0.0; COUNT];
+    for bet in 0..COUNT {
+        terms[bet] = weights[bet] + nats(wealths[bet]);
+    }
+    let log_e = log_sum_exp(&terms);
+    log_e - ROUNDINGS * EPSILON * (1.0 + libm::fabs(log_e))
+}
+
+/// 2³²: a billion scores lose half a nat at most, and 10⁹ nats can be told apart.
+const QUANTA_PER_NAT: f64 = 4_294_967_296.0;
+#[cfg(test)]
+pub(crate) const QUANTUM: f64 = 1.0 / QUANTA_PER_NAT;
+/// Who has fallen so low does not rise again.
+const BANKRUPT: i64 = i64::MIN;
+const ROUNDINGS: f64 = 16.0;
 const STAKE_MIN: f64 = 0.06;
 /// Of the largest stake that cannot go bankrupt.
 const BOLDEST: f64 = 0.98;

@@ -52,7 +52,9 @@ impl<K: Key> Least<K> {
     pub(crate) fn find(&mut self, books: &Books) -> Option<(K, ArmId, AttributeId)> {
         let mut best: Option<(K, ArmId, AttributeId)> = None;
         for attribute in books.problem().attributes() {
-            if !books.is_affordable(attribute) {
+            // Most attributes are out of the question by their root alone.
+            let root = self.trees[attribute.index()].min();
+            if best.is_some_and(|(least, ..)| root > least) || !books.is_affordable(attribute) {
                 continue;
             }
             let Some(arm) = self.find_in(books, attribute) else { continue };

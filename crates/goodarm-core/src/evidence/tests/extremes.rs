@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::assert_close;
-use crate::evidence::bounded::Wealths;
+use crate::evidence::bounded::{Bounded, Wealths};
 use crate::evidence::half_normal::HalfNormal;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::evidence::{Evidence, Process, Rule};
@@ -60,7 +60,13 @@ impl Stream {
         match &stream.process {
             Process::SubGaussian(_) => stream.evidence.sum = sum(real(count) * (mean - threshold)),
             Process::Bounded(bounded) => {
-                stream.wealths = bounded.wealths_after(ones, real(count) - ones);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a count"
+                )]
+                let ones_count = ones as u64;
+                stream.wealths = bounded.wealths_after(ones_count, count - ones_count);
                 stream.evidence.sum = sum(ones);
             }
             _ => stream.evidence.sum = sum(ones),
@@ -90,7 +96,7 @@ impl Stream {
         match &self.process {
             Process::SubGaussian(process) => process.log_e_against(count, sum),
             Process::Binary(process) => process.log_e_against(count, sum),
-            Process::Bounded(process) => process.log_e_against(&self.wealths, count),
+            Process::Bounded(process) => process.log_e_against(&self.wealths),
             Process::Paper(_) | Process::Exact => 0.0,
         }
     }
@@ -192,4 +198,16 @@ fn thresholds_next_to_zero_and_one_give_numbers() {
             }
         }
     }
+}
+
+/// A million zeros and then nine million ones: a sum of rounded steps would by now claim too much.
+#[test]
+fn bounded_evidence_claims_no_more_after_a_deep_dip() {
+    let bounded = Bounded::new(0.9);
+    let (ones, zeros) = (9_300_000, 1_000_000);
+    let mut wealths = Wealths::START;
+    for order in 0..zeros + ones {
+        bounded.absorb(&mut wealths, if order < zeros { 0.0 } else { 1.0 });
+    }
+    assert_eq!(wealths, bounded.wealths_after(ones, zeros), "sums of quanta are exact");
 }

@@ -9,7 +9,7 @@ use goodarm_core::{
     Options, Problem, ProblemSpec, Pull, ScoreModel, Session, Ticket,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Latency, Outcome, ScoreLaw, World};
+use goodarm_sim::world::{Latency, Outcome, ScoreLaw, Verifiers, World};
 
 use super::limit::{check_broken, check_valid};
 

@@ -3,11 +3,10 @@
 //! company. On present e-values that is no use; on their running maxima it is.
 
 use goodarm_core::{
-    ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Problem, ProblemSpec,
-    ScoreModel,
+    ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Problem, ProblemSpec, ScoreModel,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Outcome, ScoreLaw, World};
+use goodarm_sim::world::{Outcome, ScoreLaw, Verifiers, World};
 
 use super::lab::count;
 use super::limit::{check_broken, check_valid};
@@ -190,6 +189,26 @@ fn company_for_lucky_bad_arms_does_no_harm() {
 fn e_values_at_their_highest_break_false_discovery() {
     let errors = rounded_errors(Reading::RunningMaximum, false, TRIALS);
     check_broken("running maximum", errors, TRIALS, DELTA);
+}
+
+/// Arms that come in one after the other, each tried at a level of its own; whether one is certified.
+fn newcomers_err(level_of: impl Fn(u32) -> f64, trial: u32) -> bool {
+    let mut matchmaker = Matchmaker::new(Reading::RunningMaximum, u64::from(trial));
+    (1..=BAD).zip(bad_arms()).any(|(number, arm)| {
+        matchmaker.try_luck(arm, level_of(number));
+        matchmaker.evidence(arm) >= level_of(number)
+    })
+}
+
+#[test]
+fn levels_from_the_number_of_arms_so_far_break_it() {
+    let trials = TRIALS / 8;
+    let errors = |level_of: &dyn Fn(u32) -> f64| {
+        (0..trials).map(|trial| u32::from(newcomers_err(level_of, trial))).sum()
+    };
+    // The union is over all arms there will ever be, not over those that have come so far.
+    check_valid("all arms", errors(&|_| (f64::from(BAD) / DELTA).ln()), trials, DELTA);
+    check_broken("arms so far", errors(&|number| (f64::from(number) / DELTA).ln()), trials, DELTA);
 }
 
 /// Where no arm was luckier than it is, both readings are the same.

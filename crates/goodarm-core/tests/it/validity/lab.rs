@@ -10,7 +10,7 @@ use goodarm_core::{
     Problem, ProblemSpec, Pull, ScoreModel, Session, TellError, Ticket, VoidFailure,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, World};
+use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
 
 use super::hostile::{Chaser, Gambler};
 use super::twins::Screener;

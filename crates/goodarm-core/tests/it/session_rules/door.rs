@@ -1,0 +1,175 @@
+//! What is refused, and that a refusal changes nothing.
+
+use goodarm_core::cost::CostError;
+use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
+use goodarm_core::{
+    ArmId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
+    TellError, Ticket,
+};
+
+use super::{FIRST, SUB_GAUSSIAN, UNIT, answer, books, feed, picture, send, spec};
+
+const BINARY: &[ScoreModel] = &[ScoreModel::Binary, ScoreModel::Binary];
+
+/// Spoils a sound problem, and expects one error.
+fn check_flaw(spoil: impl Fn(&mut ProblemSpec), expected: &SpecError) {
+    let mut flawed = spec(3, Guarantee::Holm, BINARY);
+    assert!(Problem::new(flawed.clone()).is_ok());
+    spoil(&mut flawed);
+    assert_eq!(Problem::new(flawed).as_ref(), Err(expected));
+}
+
+#[test]
+fn the_size_of_a_problem_is_checked() {
+    check_flaw(|spec| spec.arms = 0, &SpecError::Arms(0));
+    check_flaw(|spec| spec.arms = ARMS_MAX + 1, &SpecError::Arms(ARMS_MAX + 1));
+    check_flaw(|spec| spec.attributes.clear(), &SpecError::Attributes(0));
+    let many = |spec: &mut ProblemSpec| {
+        spec.attributes = vec![spec.attributes[0].clone(); ATTRIBUTES_MAX + 1];
+    };
+    check_flaw(many, &SpecError::Attributes(ATTRIBUTES_MAX + 1));
+    let taken = SpecError::NameTaken { attribute: 1, name: "attribute 0".into() };
+    check_flaw(|spec| spec.attributes[1].name = "attribute 0".into(), &taken);
+}
+
+#[test]
+fn money_is_checked() {
+    let price = |reason| SpecError::Price { attribute: 1, reason };
+    let not_an_amount = price(CostError::NotAnAmount(-1.0));
+    check_flaw(|spec| spec.attributes[1].price = -1.0, &not_an_amount);
+    let infinite = price(CostError::NotAnAmount(f64::INFINITY));
+    check_flaw(|spec| spec.attributes[1].price = f64::INFINITY, &infinite);
+    check_flaw(|spec| spec.attributes[1].price = 2e15, &price(CostError::TooLarge(2e15)));
+    let zero = SpecError::PriceZero { attribute: 1 };
+    check_flaw(|spec| spec.attributes[1].price = 0.0, &zero);
+    let negative = SpecError::Budget(CostError::NotAnAmount(-0.5));
+    check_flaw(|spec| spec.budget = -0.5, &negative);
+    check_flaw(|spec| spec.budget = 0.0, &SpecError::BudgetZero);
+    // Digits beyond the twelfth decimal are cut from a budget.
+    check_flaw(|spec| spec.budget = 1e-13, &SpecError::BudgetZero);
+}
+
+/// Condition 1: ξ lies strictly between 0 and 1, σ is declared and positive, and so is δ.
+#[test]
+fn thresholds_sigmas_and_delta_are_checked() {
+    for value in [0.0, 1.0, -0.1, 1.5, f64::INFINITY] {
+        let error = SpecError::Threshold { attribute: 1, value };
+        check_flaw(|spec| spec.attributes[1].threshold = value, &error);
+        check_flaw(|spec| spec.delta = value, &SpecError::Delta(value));
+    }
+    for sigma in [0.0, -1.0, 0.5 * SIGMA_MIN, 2.0 * SCORE_ABS_MAX, f64::INFINITY] {
+        let scores = ScoreModel::SubGaussian { sigma, lowest: None };
+        let error = SpecError::Sigma { attribute: 1, value: sigma };
+        check_flaw(|spec| spec.attributes[1].scores = scores, &error);
+    }
+    // A failed call must not count in favour.
+    for lowest in [0.5, 0.7, -2.0 * SCORE_ABS_MAX, f64::NEG_INFINITY] {
+        let scores = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(lowest) };
+        let error = SpecError::Lowest { attribute: 1, value: lowest };
+        check_flaw(|spec| spec.attributes[1].scores = scores, &error);
+    }
+}
+
+#[test]
+fn what_is_not_a_number_is_refused_everywhere() {
+    let nan = f64::NAN;
+    let spoilt = |spoil: &dyn Fn(&mut ProblemSpec)| {
+        let mut flawed = spec(3, Guarantee::Holm, BINARY);
+        spoil(&mut flawed);
+        Problem::new(flawed).expect_err("NaN is no parameter")
+    };
+    let sigma = ScoreModel::SubGaussian { sigma: nan, lowest: None };
+    let lowest = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(nan) };
+    assert!(matches!(spoilt(&|spec| spec.delta = nan), SpecError::Delta(_)));
+    assert!(matches!(spoilt(&|spec| spec.budget = nan), SpecError::Budget(_)));
+    let price = spoilt(&|spec| spec.attributes[1].price = nan);
+    assert!(matches!(price, SpecError::Price { attribute: 1, .. }));
+    let threshold = spoilt(&|spec| spec.attributes[1].threshold = nan);
+    assert!(matches!(threshold, SpecError::Threshold { attribute: 1, .. }));
+    let sigma = spoilt(&|spec| spec.attributes[1].scores = sigma);
+    assert!(matches!(sigma, SpecError::Sigma { attribute: 1, .. }));
+    let lowest = spoilt(&|spec| spec.attributes[1].scores = lowest);
+    assert!(matches!(lowest, SpecError::Lowest { attribute: 1, .. }));
+    let weight = spoilt(&|spec| spec.prior_weights = Some(vec![1.0, 1.0, nan]));
+    assert!(matches!(weight, SpecError::Weight { arm: 2, .. }));
+}
+
+#[test]
+fn prior_weights_are_checked() {
+    let count = SpecError::WeightCount { given: 2, arms: 3 };
+    check_flaw(|spec| spec.prior_weights = Some(vec![1.0; 2]), &count);
+    for value in [0.0, -1.0, 2.0 * PRIOR_WEIGHT_MAX, 0.5 / PRIOR_WEIGHT_MAX, f64::INFINITY] {
+        let error = SpecError::Weight { arm: 1, value };
+        check_flaw(|spec| spec.prior_weights = Some(vec![1.0, value, 1.0]), &error);
+    }
+    for guarantee in [Guarantee::Paper, Guarantee::FalseDiscovery] {
+        let weigh = |spec: &mut ProblemSpec| {
+            spec.prior_weights = Some(vec![1.0; 3]);
+            spec.guarantee = guarantee;
+        };
+        check_flaw(weigh, &SpecError::WeightsUnused(guarantee));
+    }
+}
+
+/// Tells a score that must be refused, and gives back why.
+fn refused(books: &mut Books, score: f64) -> TellError {
+    let pull = send(books, 0, FIRST);
+    let before = picture(books);
+    let error = books.tell(pull.ticket, score, UNIT).expect_err("the score is not sound");
+    assert_eq!(picture(books), before, "a refusal changes nothing");
+    assert!(books.outstanding().any(|ticket| ticket == pull.ticket), "the ticket stays out");
+    let failure = Failure::Counted(CountedFailure::Unreadable);
+    books.fail(pull.ticket, failure, UNIT).expect("the ticket is still out");
+    error
+}
+
+/// Condition 13: NaN, infinities and negative scores are refused, not clipped up.
+#[test]
+fn scores_that_a_model_does_not_allow_are_refused() {
+    let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
+    for model in [ScoreModel::Binary, ScoreModel::Bounded, ScoreModel::Exact, SUB_GAUSSIAN, floored]
+    {
+        for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0 * SCORE_ABS_MAX] {
+            let error = refused(&mut books(2, Guarantee::Holm, &[model]), score);
+            assert!(matches!(error, TellError::NotANumber { attribute: FIRST, .. }), "{error}");
+        }
+    }
+    let below = |score, lowest| TellError::BelowLowest { score, attribute: FIRST, lowest };
+    let of = |model| books(2, Guarantee::Holm, &[model]);
+    assert_eq!(refused(&mut of(ScoreModel::Bounded), -1e-9), below(-1e-9, 0.0));
+    assert_eq!(refused(&mut of(floored), -2.1), below(-2.1, -2.0));
+    let not_binary = |score| TellError::NotBinary { score, attribute: FIRST };
+    for score in [0.5, 2.0, -1.0] {
+        assert_eq!(refused(&mut of(ScoreModel::Binary), score), not_binary(score));
+    }
+}
+
+#[test]
+fn scores_above_one_count_as_one() {
+    for guarantee in super::GUARANTEES {
+        let (mut clipped, mut plain) = (
+            books(2, guarantee, &[ScoreModel::Bounded]),
+            books(2, guarantee, &[ScoreModel::Bounded]),
+        );
+        feed(&mut clipped, 0, FIRST, &[1.5, 0.3, 7.0, 1.0]);
+        feed(&mut plain, 0, FIRST, &[1.0, 0.3, 1.0, 1.0]);
+        assert_eq!(picture(&clipped), picture(&plain));
+    }
+}
+
+#[test]
+fn tickets_that_are_not_out_are_refused() {
+    let mut books = books(2, Guarantee::Holm, &[ScoreModel::Binary]);
+    let answered = send(&mut books, 0, FIRST);
+    answer(&mut books, &answered, 1.0);
+    send(&mut books, 1, FIRST);
+    let before = picture(&books);
+    let failure = Failure::Counted(CountedFailure::TimedOut);
+    for ticket in [answered.ticket, Ticket(2), Ticket(u64::MAX)] {
+        let error = Err(TellError::NotOutstanding(ticket));
+        assert_eq!(books.tell(ticket, 1.0, UNIT), error);
+        assert_eq!(books.fail(ticket, failure, UNIT), error);
+    }
+    assert_eq!(picture(&books), before);
+    assert_eq!(books.tally(ArmId(0), FIRST).returned_count, 1);
+}

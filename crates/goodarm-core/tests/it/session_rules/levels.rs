@@ -1,0 +1,243 @@
+//! From evidence to certificates: stepping down, weights, exact verifiers, e-BH.
+
+use goodarm_core::books::DispatchError;
+use goodarm_core::{
+    ArmId, ArmStatus, Books, Cost, CountedFailure, Failure, Guarantee, ProblemSpec, ScoreModel,
+    VoidFailure,
+};
+
+use super::{
+    FIRST, GUARANTEES, SECOND, SUB_GAUSSIAN, UNIT, answer, books, feed, pass, problem, raise, send,
+    spec,
+};
+
+const DELTA: f64 = 0.05;
+const EXACT: [ScoreModel; 2] = [ScoreModel::Exact, ScoreModel::Binary];
+
+// ln(k/δ)
+fn level(arms: f64) -> f64 {
+    (arms / DELTA).ln()
+}
+
+fn check_level(books: &Books, arm: u32, expected: f64) {
+    let level = books.level(ArmId(arm), FIRST);
+    assert!((level - expected).abs() < 1e-9, "arm {arm}: {level}, not {expected}");
+}
+
+/// Condition 5: one arm at a time, and each lowers the level for the next.
+#[test]
+fn stepping_down_goes_one_arm_at_a_time() {
+    let mut books = books(4, Guarantee::Holm, &[SUB_GAUSSIAN]);
+    // Not enough for four, three or two, but in each case for one arm fewer.
+    for (arm, arms) in [(0, 3.0), (1, 2.0), (2, 1.0)] {
+        raise(&mut books, arm, 0.6, level(arms));
+        assert!(books.evidence(ArmId(arm), FIRST) < level(arms + 1.0));
+    }
+    check_level(&books, 0, level(4.0));
+    assert!(books.certified().is_empty());
+    raise(&mut books, 3, 1.0, level(4.0));
+    assert_eq!(books.certified(), [3, 0, 1, 2].map(ArmId));
+}
+
+#[test]
+fn an_arm_that_no_other_frees_is_not_certified() {
+    let mut books = books(4, Guarantee::Holm, &[SUB_GAUSSIAN]);
+    // Enough if two were certified, but only one is.
+    raise(&mut books, 0, 0.6, level(2.0));
+    assert!(books.evidence(ArmId(0), FIRST) < level(3.0));
+    raise(&mut books, 1, 1.0, level(4.0));
+    assert_eq!(books.certified(), [ArmId(1)]);
+    check_level(&books, 0, level(3.0));
+}
+
+#[test]
+fn the_plain_union_never_steps_down() {
+    let mut books = books(4, Guarantee::Union, &[SUB_GAUSSIAN]);
+    raise(&mut books, 0, 1.0, level(4.0));
+    assert_eq!(books.certified(), [ArmId(0)]);
+    check_level(&books, 1, level(4.0));
+}
+
+/// Condition 5: what merely looks bad still takes its share of δ.
+#[test]
+fn rejected_arms_are_not_subtracted() {
+    for guarantee in [Guarantee::Union, Guarantee::Holm] {
+        let mut books = books(4, guarantee, &[ScoreModel::Binary]);
+        feed(&mut books, 0, FIRST, &[0.0; 100]);
+        assert_eq!(books.status(ArmId(0)), ArmStatus::Rejected);
+        assert!(books.is_active(ArmId(0)), "it may still be certified");
+        check_level(&books, 1, level(4.0));
+    }
+}
+
+#[test]
+fn a_rejected_arm_may_still_be_certified() {
+    let mut books = books(1, Guarantee::Holm, &[ScoreModel::Binary]);
+    feed(&mut books, 0, FIRST, &[0.0; 60]);
+    assert_eq!(books.status(ArmId(0)), ArmStatus::Rejected);
+    pass(&mut books, 0, FIRST);
+    assert_eq!(books.status(ArmId(0)), ArmStatus::Certified);
+}
+
+/// Condition 5: with prior weights, ln((V - V_certified)/(v δ)).
+#[test]
+fn prior_weights_move_the_levels() {
+    for (guarantee, left) in [(Guarantee::Union, 8.0), (Guarantee::Holm, 6.0)] {
+        let mut books = Books::new(problem(ProblemSpec {
+            prior_weights: Some(vec![1.0, 2.0, 5.0]),
+            ..spec(3, guarantee, &[SUB_GAUSSIAN])
+        }));
+        for (arm, weight) in [(0, 1.0), (1, 2.0), (2, 5.0)] {
+            check_level(&books, arm, level(8.0 / weight));
+        }
+        raise(&mut books, 1, 1.0, level(8.0 / 2.0));
+        assert_eq!(books.certified(), [ArmId(1)]);
+        check_level(&books, 0, level(left / 1.0));
+        check_level(&books, 2, level(left / 5.0));
+    }
+}
+
+/// Condition 3: one call tells all.
+#[test]
+fn an_exact_verifier_is_asked_once() {
+    for guarantee in GUARANTEES {
+        let mut books = books(2, guarantee, &EXACT);
+        let pull = send(&mut books, 0, FIRST);
+        let closed = Err(DispatchError::PairClosed(ArmId(0), FIRST));
+        assert_eq!(books.dispatch(ArmId(0), FIRST), closed, "while the call is out");
+        answer(&mut books, &pull, 0.5);
+        assert!(books.is_resolved(ArmId(0), FIRST), "ξ itself passes");
+        assert!(books.evidence(ArmId(0), FIRST) > f64::MAX, "and needs no evidence");
+        assert_eq!(books.dispatch(ArmId(0), FIRST), closed);
+        assert!(books.certified().is_empty(), "the other verifier has not spoken");
+        pass(&mut books, 0, SECOND);
+    }
+}
+
+/// Condition 3: a failed exact call is never a pass, and is never tried again.
+#[test]
+fn an_arm_that_fails_an_exact_verifier_leaves() {
+    for guarantee in GUARANTEES {
+        for counted in [false, true] {
+            let mut books = books(2, guarantee, &EXACT);
+            feed(&mut books, 0, SECOND, &[1.0; 20]);
+            let pull = send(&mut books, 0, FIRST);
+            if counted {
+                let failure = Failure::Counted(CountedFailure::TimedOut);
+                books.fail(pull.ticket, failure, UNIT).unwrap();
+            } else {
+                answer(&mut books, &pull, 0.499);
+            }
+            assert_eq!(books.status(ArmId(0)), ArmStatus::Rejected);
+            assert!(!books.is_active(ArmId(0)));
+            let left = Err(DispatchError::ArmLeft(ArmId(0)));
+            assert_eq!(books.dispatch(ArmId(0), FIRST), left);
+            assert_eq!(books.dispatch(ArmId(0), SECOND), left);
+            assert!(books.dispatch_owed().is_none());
+            assert!(books.certified().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_void_exact_call_is_made_again() {
+    let mut books = books(2, Guarantee::Holm, &EXACT);
+    let pull = send(&mut books, 0, FIRST);
+    let void = Failure::Void(VoidFailure::NotConnected);
+    books.fail(pull.ticket, void, Cost::ZERO).unwrap();
+    assert!(books.is_active(ArmId(0)));
+    assert!(books.dispatch(ArmId(0), FIRST).is_err(), "only as the retry that is owed");
+    let retry = books.dispatch_owed().unwrap();
+    assert_eq!((retry.arm, retry.attribute, retry.attempt), (ArmId(0), FIRST, 1));
+    answer(&mut books, &retry, 1.0);
+    assert!(books.is_resolved(ArmId(0), FIRST));
+}
+
+/// Conditions 3 and 5: only the verifier's own word frees the others' δ, not a call that broke.
+#[test]
+fn exact_failures_are_subtracted_and_broken_calls_are_not() {
+    let mut books = books(4, Guarantee::Holm, &EXACT);
+    let binary = |books: &Books| books.level(ArmId(3), SECOND);
+    let broken = send(&mut books, 0, FIRST);
+    let failure = Failure::Counted(CountedFailure::Crashed);
+    books.fail(broken.ticket, failure, UNIT).unwrap();
+    assert!((binary(&books) - level(4.0)).abs() < 1e-9);
+    feed(&mut books, 1, FIRST, &[0.0]);
+    assert!((binary(&books) - level(3.0)).abs() < 1e-9);
+    let mut union = super::books(4, Guarantee::Union, &EXACT);
+    feed(&mut union, 1, FIRST, &[0.0]);
+    assert!((binary(&union) - level(4.0)).abs() < 1e-9);
+}
+
+#[test]
+fn an_exact_failure_can_certify_another_arm() {
+    let scores = [SUB_GAUSSIAN, ScoreModel::Exact];
+    let mut books = books(3, Guarantee::Holm, &scores);
+    feed(&mut books, 0, SECOND, &[1.0]);
+    raise(&mut books, 0, 0.6, level(2.0));
+    assert!(books.certified().is_empty());
+    feed(&mut books, 1, SECOND, &[0.0]);
+    assert_eq!(books.certified(), [ArmId(0)]);
+}
+
+/// Condition 8: k arms at ln(Q/(k δ)) are certified together, and none of them alone.
+#[test]
+fn false_discovery_certifies_arms_in_company() {
+    let mut books = books(10, Guarantee::FalseDiscovery, &[SUB_GAUSSIAN]);
+    for arm in 0..3 {
+        raise(&mut books, arm, 0.6, level(10.0 / 4.0));
+        assert!(books.evidence(ArmId(arm), FIRST) < level(10.0 / 3.0));
+    }
+    assert!(books.certified().is_empty());
+    raise(&mut books, 3, 0.6, level(10.0 / 4.0));
+    let mut certified = books.certified().to_vec();
+    certified.sort();
+    assert_eq!(certified, [0, 1, 2, 3].map(ArmId));
+}
+
+/// Condition 8: the set only grows, and its arms take no more calls.
+#[test]
+fn for_false_discovery_certified_arms_are_frozen() {
+    let mut books = books(10, Guarantee::FalseDiscovery, &[SUB_GAUSSIAN]);
+    raise(&mut books, 0, 1.0, level(10.0));
+    assert_eq!(books.certified(), [ArmId(0)]);
+    assert_eq!(books.dispatch(ArmId(0), FIRST), Err(DispatchError::ArmLeft(ArmId(0))));
+    raise(&mut books, 1, 0.6, level(10.0 / 2.0));
+    assert_eq!(books.certified(), [ArmId(0), ArmId(1)], "the first is company for the second");
+    feed(&mut books, 2, FIRST, &[0.0; 50]);
+    assert_eq!(books.certified(), [ArmId(0), ArmId(1)]);
+}
+
+/// Condition 8: a call that is out counts as its lowest score until it is back.
+#[test]
+fn for_false_discovery_calls_that_are_out_count_against() {
+    let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
+    for model in [ScoreModel::Binary, ScoreModel::Bounded, floored] {
+        for (guarantee, early) in [(Guarantee::FalseDiscovery, false), (Guarantee::Holm, true)] {
+            let mut books = books(2, guarantee, &[model]);
+            let out = [0; 200].map(|_| send(&mut books, 0, FIRST));
+            for pull in &out[..100] {
+                answer(&mut books, pull, 1.0);
+            }
+            assert!(books.is_resolved(ArmId(0), FIRST));
+            assert_eq!(!books.certified().is_empty(), early, "{guarantee:?} {model:?}");
+            for pull in &out[100..] {
+                answer(&mut books, pull, 1.0);
+            }
+            assert_eq!(books.certified(), [ArmId(0)], "{guarantee:?} {model:?}");
+        }
+    }
+}
+
+/// Conditions 8 and 12: without a lowest score, nothing is certified while a call is out.
+#[test]
+fn for_false_discovery_a_call_without_a_lowest_score_blocks_while_it_is_out() {
+    let mut books = books(2, Guarantee::FalseDiscovery, &[SUB_GAUSSIAN]);
+    let out = [0; 200].map(|_| send(&mut books, 0, FIRST));
+    for pull in &out[..199] {
+        answer(&mut books, pull, 1.0);
+    }
+    assert!(books.is_resolved(ArmId(0), FIRST) && books.certified().is_empty());
+    answer(&mut books, &out[199], 0.0);
+    assert_eq!(books.certified(), [ArmId(0)]);
+}

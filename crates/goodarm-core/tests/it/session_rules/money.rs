@@ -1,0 +1,258 @@
+//! The budget, to the last decimal.
+
+use goodarm_core::policy::round_robin::RoundRobin;
+use goodarm_core::policy::{Choice, Policy};
+use goodarm_core::{
+    ArmId, Ask, Books, Cost, CountedFailure, Failure, Guarantee, Options, ProblemSpec, Pull,
+    ScoreModel, Session, StopReason, VoidFailure,
+};
+use goodarm_sim::random::Random;
+
+use super::{FIRST, GUARANTEES, SUB_GAUSSIAN, UNIT, problem, pulled, send, spec};
+
+fn cost(units: f64) -> Cost {
+    Cost::of_price(units).expect("an amount")
+}
+
+fn binary(budget: f64) -> ProblemSpec {
+    ProblemSpec { budget, ..spec(3, Guarantee::Holm, &[ScoreModel::Binary]) }
+}
+
+#[test]
+fn ten_calls_at_a_dime_fit_a_budget_of_one() {
+    let mut spec = binary(1.0);
+    spec.attributes[0].price = 0.1;
+    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    for _ in 0..10 {
+        let pull = pulled(session.ask().unwrap());
+        session.tell(pull.ticket, 0.0, cost(0.1)).unwrap();
+    }
+    assert_eq!(session.ask(), Ok(Ask::Done(StopReason::BudgetSpent)));
+    assert_eq!(session.books().ledger().settled(), session.books().ledger().budget());
+}
+
+#[test]
+fn a_budget_below_every_price_buys_nothing() {
+    for guarantee in GUARANTEES {
+        let spec = ProblemSpec { guarantee, ..binary(0.999) };
+        let mut session = Session::new(problem(spec), RoundRobin::new(false));
+        assert_eq!(session.ask(), Ok(Ask::Done(StopReason::BudgetSpent)));
+        assert!(session.certified().is_empty());
+        assert_eq!(session.books().ledger().settled(), Cost::ZERO);
+    }
+}
+
+/// Condition 17: a bill above the ceiling is a fact, and so is the score that came with it.
+#[test]
+fn an_overrun_is_recorded_and_its_score_counts() {
+    let mut books = Books::new(problem(binary(10.0)));
+    let pull = send(&mut books, 0, FIRST);
+    books.tell(pull.ticket, 1.0, cost(9.5)).unwrap();
+    let ledger = books.ledger();
+    assert_eq!((ledger.settled(), ledger.left()), (cost(9.5), cost(0.5)));
+    assert_eq!((ledger.overrun_count(), ledger.overrun()), (1, cost(8.5)));
+    assert_eq!(books.evidence_count(ArmId(0), FIRST), 1);
+    assert!(!books.is_affordable(FIRST), "what is left no longer buys a call");
+    let mut broke = Books::new(problem(binary(10.0)));
+    let [one, other] = [0, 1].map(|arm| send(&mut broke, arm, FIRST));
+    broke.tell(one.ticket, 1.0, cost(25.0)).unwrap();
+    assert_eq!((broke.ledger().settled(), broke.ledger().left()), (cost(25.0), Cost::ZERO));
+    broke.tell(other.ticket, 1.0, UNIT).unwrap();
+    assert_eq!(broke.ledger().settled(), cost(26.0), "what is out is still paid for");
+}
+
+#[test]
+fn the_money_of_a_void_call_stays_reserved_for_its_retry() {
+    let mut books = Books::new(problem(binary(2.0)));
+    let void = send(&mut books, 0, FIRST);
+    send(&mut books, 1, FIRST);
+    books.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
+    assert_eq!(books.ledger().reserved(), cost(2.0));
+    assert!(!books.is_affordable(FIRST), "nobody else gets it");
+    let retry = books.dispatch_owed().unwrap();
+    assert_eq!((retry.ceiling, books.ledger().reserved()), (UNIT, cost(2.0)));
+}
+
+#[test]
+fn the_money_of_a_retry_that_nobody_needs_is_free_again() {
+    let scores = [ScoreModel::Exact, ScoreModel::Binary];
+    let mut books =
+        Books::new(problem(ProblemSpec { budget: 2.0, ..spec(2, Guarantee::Holm, &scores) }));
+    let exact = send(&mut books, 0, FIRST);
+    let void = send(&mut books, 0, super::SECOND);
+    books.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
+    books.tell(exact.ticket, 0.0, UNIT).unwrap();
+    assert!(!books.is_active(ArmId(0)));
+    assert_eq!(books.ledger().reserved(), Cost::ZERO);
+    assert!(books.is_affordable(FIRST));
+    assert!(books.dispatch_owed().is_none());
+}
+
+#[test]
+fn a_share_of_the_money_limits_what_is_out() {
+    for (in_flight_share, calls) in [(0.02, 2), (0.1, 10), (1.0, 100), (1e-9, 1)] {
+        let options = Options { in_flight_share, ..Options::default() };
+        let mut session =
+            Session::with_options(problem(binary(100.0)), RoundRobin::new(false), options).unwrap();
+        let mut out: Vec<Pull> = Vec::new();
+        while let Ask::Pull(pull) = session.ask().unwrap() {
+            out.push(pull);
+        }
+        assert_eq!(out.len(), calls, "share {in_flight_share}");
+        assert_eq!(session.ask(), Ok(Ask::Wait));
+        session.tell(out[0].ticket, 0.0, UNIT).unwrap();
+        // The next call fits if what is out and it are still within the share of what is left.
+        let again = matches!(session.ask(), Ok(Ask::Pull(_)));
+        assert_eq!(again, calls == 1, "share {in_flight_share}");
+    }
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    for in_flight_share in [0.0, -1.0, 1.01, f64::INFINITY, f64::NAN] {
+        let options = Options { in_flight_share, ..Options::default() };
+        let session = Session::with_options(problem(binary(1.0)), RoundRobin::new(false), options);
+        assert!(session.is_err(), "{in_flight_share}");
+    }
+}
+
+/// Condition 18: more money is always valid, less is not.
+#[test]
+fn a_raised_budget_goes_on_and_a_lowered_one_is_refused() {
+    for name in goodarm_core::policy::NAMES {
+        let means = vec![vec![0.9]; 3];
+        let parameters =
+            goodarm_core::policy::Parameters { means: Some(means), ..Default::default() };
+        let policy = goodarm_core::policy::by_name(name, &parameters).unwrap();
+        let mut session = Session::new(problem(binary(2.0)), policy);
+        assert_eq!(spend(&mut session), Ask::Done(StopReason::BudgetSpent), "{name}");
+        assert!(session.certified().is_empty(), "{name}");
+        let before = super::picture(session.books());
+        assert!(!session.raise_budget(cost(1.999)), "{name}");
+        assert_eq!(super::picture(session.books()), before, "{name}");
+        assert!(session.raise_budget(cost(500.0)), "{name}");
+        assert_eq!(spend(&mut session), Ask::Done(StopReason::AllCertified), "{name}");
+    }
+}
+
+/// Answers every call with a pass until there are no more.
+fn spend(session: &mut Session) -> Ask {
+    loop {
+        match session.ask().expect("the policy names an open pair") {
+            Ask::Pull(pull) => session.tell(pull.ticket, 1.0, UNIT).expect("the ticket is out"),
+            end => return end,
+        }
+    }
+}
+
+#[test]
+fn a_session_without_hope_keeps_its_money_if_told_to() {
+    let run = |stop_when_hopeless| {
+        let options = Options { stop_when_hopeless, ..Options::default() };
+        let policy = RoundRobin::new(false);
+        let mut session = Session::with_options(problem(binary(3000.0)), policy, options).unwrap();
+        let reason = loop {
+            match session.ask().unwrap() {
+                Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).unwrap(),
+                Ask::Wait => unreachable!("no call is out"),
+                Ask::Done(reason) => break reason,
+            }
+        };
+        (reason, session.books().ledger().left())
+    };
+    assert_eq!(run(false), (StopReason::BudgetSpent, Cost::ZERO));
+    let (reason, left) = run(true);
+    assert_eq!(reason, StopReason::Hopeless);
+    assert!(left > cost(2000.0), "{left}");
+}
+
+/// Names any pair that may be pulled, or sometimes none.
+struct Whim {
+    random: Random,
+}
+
+impl Policy for Whim {
+    fn name(&self) -> &'static str {
+        "whim"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let problem = books.problem();
+        let pairs = problem.arms().flat_map(|arm| problem.attributes().map(move |m| (arm, m)));
+        let may = |&(arm, attribute): &(_, _)| {
+            books.is_open(arm, attribute) && books.is_affordable(attribute)
+        };
+        let open: Vec<_> = pairs.filter(may).collect();
+        let chosen = self.random.below(open.len() as u64 + 1);
+        let (arm, attribute) = *open.get(usize::try_from(chosen).expect("a small number"))?;
+        Some(Choice { arm, attribute, branch: "whim" })
+    }
+}
+
+/// What a caller on whims has paid, and what it has out.
+struct Whims {
+    random: Random,
+    out: Vec<Pull>,
+    billed: Cost,
+}
+
+impl Whims {
+    /// Answers some call that is out, somehow; no bill is above its ceiling.
+    fn answer(&mut self, session: &mut Session) {
+        let chosen = self.random.below(self.out.len() as u64);
+        let pull = self.out.swap_remove(usize::try_from(chosen).expect("a small number"));
+        let picos = u64::try_from(pull.ceiling.picos()).expect("a small amount");
+        let bill = Cost::from_picos(u128::from(self.random.below(picos + 1)));
+        self.billed = self.billed + bill;
+        let answered = match self.random.below(10) {
+            0 => session.fail(pull.ticket, Failure::Counted(CountedFailure::Crashed), bill),
+            1 | 2 => session.fail(pull.ticket, Failure::Void(VoidFailure::NotConnected), bill),
+            score => session.tell(pull.ticket, f64::from(u8::from(score > 3)), bill),
+        };
+        answered.expect("the ticket is out");
+    }
+
+    fn check(&self, session: &Session) {
+        let ledger = session.books().ledger();
+        assert!(ledger.settled() + ledger.reserved() <= ledger.budget(), "{ledger:?}");
+        assert_eq!(ledger.settled(), self.billed);
+        assert_eq!(ledger.settled() + ledger.reserved() + ledger.left(), ledger.budget());
+        let out: Cost = self.out.iter().fold(Cost::ZERO, |sum, pull| sum + pull.ceiling);
+        assert!(ledger.reserved() >= out, "{ledger:?}");
+        let mut certified = session.certified().to_vec();
+        certified.sort();
+        certified.dedup();
+        assert_eq!(certified.len(), session.certified().len(), "no arm is certified twice");
+    }
+}
+
+#[test]
+fn the_budget_is_kept_whatever_callers_and_policies_do() {
+    let scores = [ScoreModel::Binary, SUB_GAUSSIAN, ScoreModel::Bounded, ScoreModel::Exact];
+    for seed in 0..60 {
+        let guarantee = GUARANTEES[usize::try_from(seed % 4).unwrap()];
+        let mut spec = ProblemSpec { budget: 123.456_789, ..spec(4, guarantee, &scores) };
+        for (attribute, price) in spec.attributes.iter_mut().zip([0.1, 1.7, 0.333_333, 3.0]) {
+            attribute.price = price;
+        }
+        let options = Options { in_flight_share: 0.3, ..Options::default() };
+        let policy = Whim { random: Random::at(seed, &[1]) };
+        let mut session = Session::with_options(problem(spec), policy, options).unwrap();
+        let mut whims =
+            Whims { random: Random::at(seed, &[2]), out: Vec::new(), billed: Cost::ZERO };
+        for _ in 0..3000 {
+            let ask = session.ask().unwrap();
+            match ask {
+                Ask::Pull(pull) => whims.out.push(pull),
+                Ask::Wait => whims.answer(&mut session),
+                // On a whim the policy may have named nothing: ask again.
+                Ask::Done(_) => {}
+            }
+            whims.check(&session);
+        }
+        while !whims.out.is_empty() {
+            whims.answer(&mut session);
+            whims.check(&session);
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Before a cent is spent: what a budget will buy, and what certifying so many answers will cost.
+//!
+//! Two answers to each question. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The
+//! realistic one is simulation: sessions like those that would be run, on answers like those
+//! described.
+
+use std::sync::Arc;
+
+use goodarm_core::policy::Parameters;
+use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::CertificateSpec;
+use crate::instance::Instance;
+use crate::random::Random;
+use crate::trial::{self, Method, Setting, Trial};
+use crate::world::{BillLaw, Failures, Latency, ScoreLaw, World};
+
+/// What is to be planned.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanSpec {
+    /// The error probability.
+    pub delta: f64,
+    /// What might be spent; without it, what everything costs is found out.
+    #[serde(default)]
+    pub budget: Option<f64>,
+    /// ε of the theorems.
+    #[serde(default = "slack")]
+    pub slack: f64,
+    /// The guarantee that will be asked for.
+    #[serde(default)]
+    pub certificate: CertificateSpec,
+    /// The policy that will be used.
+    #[serde(default = "policy")]
+    pub policy: String,
+    /// Calls out at once.
+    #[serde(default = "concurrency")]
+    pub concurrency: usize,
+    /// How many sessions are simulated.
+    #[serde(default = "repetitions")]
+    pub repetitions: u64,
+    /// All luck comes from this.
+    #[serde(default)]
+    pub seed: u64,
+    /// The verifiers.
+    pub verifiers: Vec<VerifierSpec>,
+    /// Groups of answers.
+    pub answers: Vec<AnswerSpec>,
+}
+
+const fn slack() -> f64 {
+    0.1
+}
+
+fn policy() -> String {
+    "rcb".into()
+}
+
+const fn concurrency() -> usize {
+    1
+}
+
+const fn repetitions() -> u64 {
+    40
+}
+
+/// One verifier.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifierSpec {
+    /// What reports call it.
+    pub name: String,
+    /// What a call costs.
+    pub price: f64,
+    /// The mean score that is asked for.
+    pub threshold: f64,
+    /// What its scores are like.
+    pub scores: ScoreSpec,
+}
+
+/// What a verifier's scores are like.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum ScoreSpec {
+    /// 0 or 1.
+    Binary,
+    /// Always the same.
+    Exact,
+    /// Between 0 and 1, with this standard deviation around an answer's mean.
+    Bounded {
+        /// Of one score.
+        deviation: f64,
+    },
+    /// Any number, with this standard deviation.
+    Gaussian {
+        /// Of one score.
+        sigma: f64,
+    },
+}
+
+/// Answers that are alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerSpec {
+    /// How many.
+    pub count: usize,
+    /// The mean score of each verifier.
+    pub means: Vec<f64>,
+    /// How much the means differ from answer to answer: their standard deviation.
+    #[serde(default)]
+    pub spread: f64,
+}
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// δ.
+    pub delta: f64,
+    /// Answers described.
+    pub answers: usize,
+    /// Good ones among them: every mean at its threshold or above.
+    pub good: usize,
+    /// For ℓ = 1, 2, …: what ℓ certificates cost.
+    pub steps: Vec<PlanStep>,
+    /// What the budget buys, if there is one.
+    pub purchase: Option<Purchase>,
+    /// Sessions simulated.
+    pub repetitions: u64,
+}
+
+/// What so many certificates cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlanStep {
+    /// ℓ.
+    pub certified: usize,
+    /// h_q of the ℓ-th cheapest good answer.
+    pub complexity: f64,
+    /// T*_ℓ.
+    pub characteristic: f64,
+    /// T*_ℓ log(1/δ).
+    pub asymptotic: f64,
+    /// What simulated sessions had spent at the ℓ-th certificate; none if most did not get there.
+    pub realistic: Option<Spread>,
+}
+
+/// Where simulated sessions lie.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// One in ten is below.
+    pub low: f64,
+    /// Half are below.
+    pub median: f64,
+    /// One in ten is above.
+    pub high: f64,
+}
+
+/// What a budget buys.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Purchase {
+    /// What might be spent.
+    pub budget: f64,
+    /// b: the budget over log(1/δ).
+    pub normalized: f64,
+    /// K(b).
+    pub asymptotic: usize,
+    /// Reached as δ → 0 with a slack of ε.
+    pub asymptotic_lower: usize,
+    /// Exceeded by no reliable policy as δ → 0, with a slack of ε.
+    pub asymptotic_upper: usize,
+    /// Certified answers in simulated sessions with this budget.
+    pub realistic: Spread,
+    /// Their mean.
+    pub mean: f64,
+    /// What they spent, on the average.
+    pub spent: f64,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+/// Makes a plan.
+pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
+    check(spec)?;
+    let instance = spec.instance(0);
+    let complexity = instance.complexity();
+    let log = -libm::log(spec.delta);
+    // Enough for all that can be certified at all, by a wide margin.
+    let ample = (REACH * complexity.total() * (log + libm::log(size(instance.means.len()))))
+        .max(spec.smallest_budget());
+    let trials = spec.simulate(ample)?;
+    let steps =
+        (1..=complexity.good_count())
+            .map(|count| PlanStep {
+                certified: count,
+                complexity: complexity.staircase[count] - complexity.staircase[count - 1],
+                characteristic: complexity.staircase[count],
+                asymptotic: complexity.staircase[count] * log,
+                realistic: spread(trials.iter().map(|trial| {
+                    trial.certified.get(count - 1).map_or(f64::INFINITY, |one| one.cost)
+                })),
+            })
+            .collect();
+    let purchase = match spec.budget {
+        None => None,
+        Some(budget) => {
+            let trials = spec.simulate(budget)?;
+            let counts = trials.iter().map(|trial| size(trial.certified.len()));
+            let normalized = budget / log;
+            Some(Purchase {
+                budget,
+                normalized,
+                asymptotic: complexity.reach(normalized),
+                asymptotic_lower: complexity.reach_lower(normalized, spec.slack),
+                asymptotic_upper: complexity.reach_upper(normalized, spec.slack),
+                mean: counts.clone().sum::<f64>() / size(trials.len()),
+                realistic: spread(counts).ok_or_else(|| PlanError("repetitions: none".into()))?,
+                spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
+            })
+        }
+    };
+    Ok(Plan {
+        delta: spec.delta,
+        answers: instance.means.len(),
+        good: complexity.good_count(),
+        steps,
+        purchase,
+        repetitions: spec.repetitions,
+    })
+}
+
+fn check(spec: &PlanSpec) -> Result<(), PlanError> {
+    let wrong = |reason: String| Err(PlanError(reason));
+    if spec.repetitions == 0 {
+        return wrong("repetitions: at least one is needed".into());
+    }
+    if spec.concurrency == 0 {
+        return wrong("concurrency: at least one is needed".into());
+    }
+    if !(spec.slack > 0.0 && spec.slack < 1.0) {
+        return wrong(format!("slack: {} is not between 0 and 1", spec.slack));
+    }
+    if spec.budget.is_some_and(|budget| !(budget > 0.0 && budget.is_finite())) {
+        return wrong("budget: a positive number is needed".into());
+    }
+    for (index, answers) in spec.answers.iter().enumerate() {
+        if answers.means.len() != spec.verifiers.len() {
+            return wrong(format!(
+                "answers[{index}].means: {} means for {} verifiers",
+                answers.means.len(),
+                spec.verifiers.len()
+            ));
+        }
+        if answers.means.iter().any(|mean| !(0.0..=1.0).contains(mean)) {
+            return wrong(format!("answers[{index}].means: a mean lies between 0 and 1"));
+        }
+        if !(0.0..=1.0).contains(&answers.spread) {
+            return wrong(format!("answers[{index}].spread: {} is not in 0..1", answers.spread));
+        }
+    }
+    for (index, verifier) in spec.verifiers.iter().enumerate() {
+        if Cost::of_price(verifier.price).is_err() {
+            return wrong(format!("verifiers[{index}].price: {} is no price", verifier.price));
+        }
+        if let ScoreSpec::Bounded { deviation } = verifier.scores
+            && !(deviation > 0.0 && deviation < 0.5)
+        {
+            return wrong(format!("verifiers[{index}].scores: a deviation is between 0 and 0.5"));
+        }
+    }
+    // The rest is checked where a problem is made of it.
+    spec.simulate_one(spec.smallest_budget() * 1e-3, 0).map(|_| ())
+}
+
+impl PlanSpec {
+    fn smallest_budget(&self) -> f64 {
+        self.verifiers.iter().map(|verifier| verifier.price).fold(1.0, f64::max)
+    }
+
+    fn method(&self) -> Method {
+        Method {
+            name: self.policy.clone(),
+            policy: self.policy.clone(),
+            guarantee: Guarantee::from(self.certificate),
+            parameters: Parameters::default(),
+            options: Options::default(),
+        }
+    }
+
+    /// Answers as described; means that spread are drawn anew in every repetition.
+    fn instance(&self, repetition: u64) -> Instance {
+        let mut random = Random::at(self.seed, &[repetition, 0x91A7]);
+        let mut means = Vec::new();
+        for answers in &self.answers {
+            for _ in 0..answers.count {
+                let drawn =
+                    answers.means.iter().zip(&self.verifiers).map(
+                        |(mean, verifier)| match verifier.scores {
+                            ScoreSpec::Exact => *mean,
+                            _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
+                        },
+                    );
+                means.push(drawn.collect::<Vec<f64>>());
+            }
+        }
+        let price = |verifier: &VerifierSpec| Cost::of_price(verifier.price).unwrap_or(Cost::ZERO);
+        let world = World {
+            means: means.clone(),
+            scores: self.verifiers.iter().map(VerifierSpec::law).collect(),
+            bills: self.verifiers.iter().map(|one| BillLaw::Fixed(price(one))).collect(),
+            latency: Latency::INDEPENDENT,
+            failures: Failures::NONE,
+        };
+        Instance {
+            attributes: self.verifiers.iter().map(VerifierSpec::attribute).collect(),
+            costs: self.verifiers.iter().map(|verifier| verifier.price).collect(),
+            types: vec![0; means.len()],
+            type_names: vec!["answer".into()],
+            right: None,
+            means,
+            verifiers: Arc::new(world),
+        }
+    }
+
+    fn simulate(&self, budget: f64) -> Result<Vec<Trial>, PlanError> {
+        (0..self.repetitions)
+            .into_par_iter()
+            .map(|repetition| self.simulate_one(budget, repetition))
+            .collect()
+    }
+
+    fn simulate_one(&self, budget: f64, repetition: u64) -> Result<Trial, PlanError> {
+        let setting = Setting {
+            budget,
+            delta: self.delta,
+            concurrency: self.concurrency,
+            seed: Random::at(self.seed, &[repetition]).bits(),
+            shuffled: true,
+        };
+        trial::run(&self.instance(repetition), &self.method(), setting)
+            .map_err(|error| PlanError(error.to_string()))
+    }
+}
+
+impl VerifierSpec {
+    fn attribute(&self) -> AttributeSpec {
+        let scores = match self.scores {
+            ScoreSpec::Binary => ScoreModel::Binary,
+            ScoreSpec::Exact => ScoreModel::Exact,
+            ScoreSpec::Bounded { .. } => ScoreModel::Bounded,
+            ScoreSpec::Gaussian { sigma } => ScoreModel::SubGaussian { sigma, lowest: None },
+        };
+        AttributeSpec {
+            name: self.name.clone(),
+            price: self.price,
+            threshold: self.threshold,
+            scores,
+        }
+    }
+
+    fn law(&self) -> ScoreLaw {
+        match self.scores {
+            ScoreSpec::Binary => ScoreLaw::Binary,
+            ScoreSpec::Exact => ScoreLaw::Exact,
+            // Beta with this deviation at a mean of a half, and less towards the ends.
+            ScoreSpec::Bounded { deviation } => {
+                ScoreLaw::Beta(0.25 / (deviation * deviation) - 1.0)
+            }
+            ScoreSpec::Gaussian { sigma } => ScoreLaw::Gaussian(sigma),
+        }
+    }
+}
+
+/// The tenth, half and nine tenths of a sample; none if even the half is infinite.
+fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let at =
+        |tenths: usize| sorted.get((sorted.len().saturating_sub(1) * tenths + 5) / 10).copied();
+    let spread = Spread { low: at(1)?, median: at(5)?, high: at(9)? };
+    spread.median.is_finite().then_some(spread)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of answers")]
+fn size(count: usize) -> f64 {
+    count as f64
+}
+
+/// So many times T* (log(1/δ) + log Q) is ample for every policy worth planning with.
+const REACH: f64 = 6.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> PlanSpec {
+        PlanSpec {
+            delta: 0.02,
+            budget: Some(20_000.0),
+            slack: 0.1,
+            certificate: CertificateSpec::Holm,
+            policy: "rcb".into(),
+            concurrency: 1,
+            repetitions: 12,
+            seed: 1,
+            verifiers: vec![
+                VerifierSpec {
+                    name: "format".into(),
+                    price: 1.0,
+                    threshold: 0.5,
+                    scores: ScoreSpec::Exact,
+                },
+                VerifierSpec {
+                    name: "judge".into(),
+                    price: 20.0,
+                    threshold: 0.5,
+                    scores: ScoreSpec::Binary,
+                },
+            ],
+            answers: vec![
+                AnswerSpec { count: 14, means: vec![1.0, 0.9], spread: 0.02 },
+                AnswerSpec { count: 6, means: vec![1.0, 0.2], spread: 0.02 },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_plan_grows_with_the_budget_and_lies_above_theory() {
+        let plan = plan(&spec()).unwrap();
+        assert_eq!((plan.answers, plan.good, plan.steps.len()), (20, 14, 14));
+        for pair in plan.steps.windows(2) {
+            assert!(pair[0].asymptotic < pair[1].asymptotic);
+            assert!(pair[0].realistic.unwrap().median <= pair[1].realistic.unwrap().median);
+        }
+        let last = plan.steps.last().unwrap();
+        assert!(last.realistic.unwrap().median > last.asymptotic, "{last:?}");
+        let purchase = plan.purchase.unwrap();
+        assert!(purchase.realistic.median > 12.0, "{purchase:?}");
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        let wrong = |change: &dyn Fn(&mut PlanSpec), name: &str| {
+            let mut spec = spec();
+            change(&mut spec);
+            let error = plan(&spec).unwrap_err();
+            assert!(error.0.contains(name), "{error} should name {name}");
+        };
+        wrong(&|spec| spec.answers[1].means.truncate(1), "answers[1].means");
+        wrong(&|spec| spec.delta = 2.0, "delta");
+        wrong(&|spec| spec.policy = "magic".into(), "policy");
+        wrong(&|spec| spec.verifiers[0].price = -1.0, "verifiers[0].price");
+        wrong(&|spec| spec.budget = Some(f64::NAN), "budget");
+        wrong(&|spec| spec.answers.clear(), "arms");
+    }
+}
