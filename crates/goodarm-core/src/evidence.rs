@@ -138,8 +138,8 @@ impl Evidence {
             Process::Paper(paper) => {
                 self.sum.add(score);
                 let mean = self.sum.get() / real(self.count);
-                self.against = self.against.max(paper.shortfall(self.count, mean));
-                paper.lower(self.count, mean)
+                paper.raise(self.count, mean, &mut self.held, &mut self.against);
+                return;
             }
             Process::SubGaussian(process) => {
                 self.sum.add(score - rule.threshold);

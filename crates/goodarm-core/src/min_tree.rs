@@ -33,6 +33,8 @@ const FAN_OUT: usize = 8;
 pub(crate) struct MinTree<K> {
     /// The keys first, then the minima of each eight of them, and so on up to one.
     levels: Vec<Vec<K>>,
+    /// The leftmost index of the smallest key, as long as nothing can have changed it.
+    argmin: Option<usize>,
 }
 
 impl<K: Key> MinTree<K> {
@@ -43,7 +45,7 @@ impl<K: Key> MinTree<K> {
             width = width.div_ceil(FAN_OUT);
             levels.push(vec![key; width]);
         }
-        Self { levels }
+        Self { levels, argmin: None }
     }
 
     pub(crate) fn key(&self, index: usize) -> K {
@@ -51,6 +53,9 @@ impl<K: Key> MinTree<K> {
     }
 
     pub(crate) fn set(&mut self, index: usize, key: K) {
+        if self.argmin.is_some_and(|argmin| argmin == index || key <= self.key(argmin)) {
+            self.argmin = None;
+        }
         let mut position = index;
         let mut smallest = key;
         for level in 0..self.levels.len() {
@@ -68,6 +73,7 @@ impl<K: Key> MinTree<K> {
 
     /// Sets every key at once: O(n), cheaper than n times [`MinTree::set`].
     pub(crate) fn fill_with(&mut self, mut key_at: impl FnMut(usize) -> K) {
+        self.argmin = None;
         for (index, key) in self.levels[0].iter_mut().enumerate() {
             *key = key_at(index);
         }
@@ -85,9 +91,12 @@ impl<K: Key> MinTree<K> {
     }
 
     /// The leftmost index with the smallest key; none if every key is absent.
-    pub(crate) fn argmin(&self) -> Option<usize> {
-        let min = self.min();
-        if min == K::ABSENT { None } else { self.first_at_most(min) }
+    pub(crate) fn argmin(&mut self) -> Option<usize> {
+        if self.argmin.is_none() {
+            let min = self.min();
+            self.argmin = if min == K::ABSENT { None } else { self.first_at_most(min) };
+        }
+        self.argmin
     }
 
     /// The leftmost index whose key is at most `limit`, which is below "absent".

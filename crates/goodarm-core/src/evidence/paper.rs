@@ -9,6 +9,8 @@ pub(crate) struct PaperRadius {
     sigma: f64,
     pairs: f64,
     log_delta: f64,
+    /// 2 log(4 D/δ), so that σ√(this/n) is at most the radius, for the price of a root.
+    twice_log_term_min: f64,
 }
 
 impl PaperRadius {
@@ -18,7 +20,23 @@ impl PaperRadius {
         pair_count: usize,
         log_inverse_delta: f64,
     ) -> Self {
-        Self { threshold, sigma, pairs: real_size(pair_count), log_delta: -log_inverse_delta }
+        let pairs = real_size(pair_count);
+        let twice_log_term_min = 2.0 * (libm::log(4.0 * pairs) + log_inverse_delta) * ROUND_DOWN;
+        Self { threshold, sigma, pairs, log_delta: -log_inverse_delta, twice_log_term_min }
+    }
+
+    /// The running maxima of μ̂ - r(n, δ) and of ξ - (μ̂ + r(n, δ)), of which the second is above 0 when
+    /// the mirror image of the certificate says "not good". Most scores raise neither, and a bound on
+    /// the radius shows it.
+    pub(crate) fn raise(&self, count: u64, mean: f64, lower: &mut f64, shortfall: &mut f64) {
+        let radius_min = self.sigma * libm::sqrt(self.twice_log_term_min / real(count));
+        let may_raise =
+            mean - radius_min > *lower || self.threshold - (mean + radius_min) > *shortfall;
+        if may_raise {
+            let radius = self.radius(count);
+            *lower = lower.max(mean - radius);
+            *shortfall = shortfall.max(self.threshold - (mean + radius));
+        }
     }
 
     // [P Eq. track-certificate]  r(n, δ) = √((2/n) log(4 D n²/δ)), times σ, which is 1 there
@@ -29,16 +47,6 @@ impl PaperRadius {
     // log(4 D n²/δ)
     fn log_term(&self, count: f64) -> f64 {
         libm::log(4.0 * self.pairs * count * count) - self.log_delta
-    }
-
-    /// μ̂ - r(n, δ).
-    pub(crate) fn lower(&self, count: u64, mean: f64) -> f64 {
-        mean - self.radius(count)
-    }
-
-    /// ξ - (μ̂ + r(n, δ)): above 0 when the mirror image of the certificate says "not good".
-    pub(crate) fn shortfall(&self, count: u64, mean: f64) -> f64 {
-        self.threshold - (mean + self.radius(count))
     }
 
     /// How many more scores, each `gap` above ξ, bring the certificate to ξ: the smallest N with
@@ -58,6 +66,7 @@ impl PaperRadius {
 }
 
 const FIXED_POINT_STEPS: u32 = 4;
+const ROUND_DOWN: f64 = 1.0 - 1e-12;
 
 #[cfg(test)]
 mod tests {
@@ -67,7 +76,7 @@ mod tests {
     fn remaining_is_where_the_certificate_reaches_the_threshold() {
         let paper = PaperRadius::new(0.5, 1.0, 48, (1.0_f64 / 0.02).ln());
         let total = paper.remaining(0, 0.0, 0.3);
-        let first = (1..100_000).find(|&count| paper.lower(count, 0.8) >= 0.5).unwrap();
+        let first = (1..100_000).find(|&count| 0.8 - paper.radius(count) >= 0.5).unwrap();
         assert!((real(first) - total).abs() < 1.5, "{first} {total}");
     }
 }

@@ -53,7 +53,7 @@ pub struct BmaGai {
     optimistic_until: Vec<u64>,
     expiries: BinaryHeap<Reverse<(u64, u32)>>,
     horizon: u64,
-    /// t and 8 log(t + 1) for it.
+    /// A time that has been, and 8 log(t + 1) for it.
     clock: (u64, f64),
 }
 
@@ -153,6 +153,7 @@ impl BmaGai {
 
     // [P Eq. track-stable-target]  min{q : H⁻_q ≤ min H⁺}; none if min H⁺ = ∞
     fn stable_target(&mut self, books: &Books) -> Option<ArmId> {
+        self.conservative.argmin()?;
         let scaled_log = self.scaled_log(books);
         self.expire(books);
         let mut bracket = (0.0, f64::INFINITY);
@@ -269,11 +270,15 @@ impl BmaGai {
     }
 
     fn recompute(&mut self, books: &Books, arm: ArmId) {
-        let scaled_log = self.scaled_log(books);
-        let index = if books.is_active(arm) {
-            self.cost_index(books, arm, scaled_log, End::Lower)
-        } else {
+        // An H⁺ that was infinite at an earlier time would be so now: no logarithm is needed.
+        let stale = self.clock.1;
+        let infinite =
+            !books.is_active(arm) || self.surrogate(books, arm, stale, End::Lower) == f64::INFINITY;
+        let index = if infinite {
             f64::ABSENT
+        } else {
+            let scaled_log = self.scaled_log(books);
+            self.cost_index(books, arm, scaled_log, End::Lower)
         };
         self.conservative.set(arm.index(), index);
         self.forget_optimistic(books, arm);

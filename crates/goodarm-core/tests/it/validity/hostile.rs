@@ -166,3 +166,36 @@ impl Policy for Gambler {
         })
     }
 }
+
+/// Tries other bad arms until bets are learned from them, and then only the last arm.
+pub(super) struct Pupil {
+    insider: Insider,
+}
+
+/// Observations before the last arm's first call.
+const LESSON: u64 = 80;
+
+impl Pupil {
+    pub(super) fn new(lab: Lab, spy: Spy) -> Self {
+        Self { insider: Insider::new(lab, spy) }
+    }
+}
+
+impl Policy for Pupil {
+    fn name(&self) -> &'static str {
+        "pupil"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let last = ArmId(self.insider.lab.arms - 1);
+        let null = self.insider.null(last);
+        if books.observation_count() >= LESSON {
+            let attribute = self.insider.lack(books, last).filter(|_| books.is_active(last))?;
+            return Some(Choice { arm: last, attribute, branch: "last" });
+        }
+        let alike = |&arm: &ArmId| arm != last && self.insider.lab.null_of(arm) == Some(null);
+        let calls = |arm: &ArmId| books.tally(*arm, null).dispatched_count;
+        let arm = books.problem().arms().filter(alike).min_by_key(calls)?;
+        Some(Choice { arm, attribute: null, branch: "lesson" })
+    }
+}

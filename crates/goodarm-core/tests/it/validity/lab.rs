@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use goodarm_core::policy::{self, Parameters, Policy};
+use goodarm_core::problem::PRIOR_WEIGHT_MAX;
 use goodarm_core::{
     ArmId, Ask, AttributeId, AttributeSpec, Cost, CountedFailure, Failure, Guarantee, Options,
     Problem, ProblemSpec, Pull, ScoreModel, Session, TellError, Ticket, VoidFailure,
@@ -12,7 +13,7 @@ use goodarm_core::{
 use goodarm_sim::random::Random;
 use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
 
-use super::hostile::{Chaser, Gambler};
+use super::hostile::{Chaser, Gambler, Pupil};
 use super::twins::Screener;
 
 /// What is declared about scores, and how they are in fact drawn.
@@ -57,6 +58,8 @@ pub(super) struct Lab {
     /// How many calls the budget is good for, on the average.
     pub(super) calls: u32,
     pub(super) delta: f64,
+    /// Whether all of δ is the last arm's, by prior weights.
+    pub(super) favourite: bool,
     pub(super) concurrency: usize,
     pub(super) failures: Failures,
     pub(super) drift: Drift,
@@ -110,6 +113,7 @@ impl Lab {
             good: 0,
             calls: 1000,
             delta: 0.2,
+            favourite: false,
             concurrency: 1,
             failures: Failures::NONE,
             drift: Drift::None,
@@ -130,7 +134,11 @@ impl Lab {
             budget: 0.5 * (PRICES[0] + PRICES[1]) * f64::from(self.calls),
             delta: self.delta,
             guarantee: self.guarantee,
-            prior_weights: None,
+            prior_weights: self.favourite.then(|| {
+                let mut weights = vec![1.0 / PRIOR_WEIGHT_MAX; self.arms as usize - 1];
+                weights.push(1.0);
+                weights
+            }),
         })
         .expect("the laboratory states sound problems")
     }
@@ -165,6 +173,7 @@ impl Lab {
         match name {
             "chaser" => Box::new(Chaser::new(*self, spy.clone())),
             "gambler" => Box::new(Gambler::new(*self, spy.clone())),
+            "pupil" => Box::new(Pupil::new(*self, spy.clone())),
             "screener" => Box::new(Screener::new(*self)),
             _ => {
                 // Told the truth, the oracle would not touch a bad arm: so it is lied to.

@@ -97,7 +97,7 @@ fn taking_turns_at_being_bad_breaks_it() {
 
 #[test]
 fn not_counting_the_arms_that_were_dropped_breaks_it() {
-    let right = Lab { arms: 33, calls: 3000, delta: 0.05, ..Lab::new(Guarantee::Union, BINARY) };
+    let right = Lab { arms: 33, calls: 1500, delta: 0.05, ..Lab::new(Guarantee::Union, BINARY) };
     // Q/δ' = SHORT_LIST/δ: as if the arms that are not on the short list had never been.
     let wrong = Lab { delta: right.delta * 33.0 / f64::from(SHORT_LIST), ..right };
     check_twins("dropped arms", "screener", right, wrong);

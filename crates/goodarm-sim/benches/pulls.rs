@@ -1,0 +1,89 @@
+//! Pulls simulated per second on one core, scores drawn and all, beside a plain numpy transcription of
+//! Algorithm 1 in the same run: `cargo bench -p goodarm-sim --bench pulls`.
+//!
+//! The numpy column is empty where Python or numpy is missing.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
+
+use std::process::Command;
+use std::time::Instant;
+
+use goodarm_core::policy::{Parameters, by_name};
+use goodarm_core::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, Session};
+use goodarm_sim::episode;
+use goodarm_sim::world::{ScoreLaw, World};
+
+/// Arms, attributes, pulls of ours, pulls of numpy.
+const SIZES: [(usize, usize, u32, u32); 3] =
+    [(12, 4, 3_000_000, 20_000), (1_000, 4, 3_000_000, 3_000), (100_000, 4, 3_000_000, 50)];
+
+fn main() {
+    println!(
+        "|    arms | attributes | policy  | pulls/s and core | ns/pull | numpy ns/pull | ratio |"
+    );
+    println!(
+        "|--------:|-----------:|---------|-----------------:|--------:|--------------:|------:|"
+    );
+    for (arms, attributes, pulls, pulls_numpy) in SIZES {
+        let numpy = numpy(arms, attributes, pulls_numpy);
+        for policy in ["bma-gai", "rcb"] {
+            let nanoseconds = goodarm(policy, arms, attributes, pulls);
+            // numpy runs Algorithm 1 only.
+            let (other, ratio) = match numpy {
+                Some(numpy) if policy == "bma-gai" => {
+                    (format!("{numpy:.0}"), format!("{:.0}", numpy / nanoseconds))
+                }
+                _ => Default::default(),
+            };
+            println!(
+                "| {arms:>7} | {attributes:>10} | {policy:<7} | {:>16.0} | {nanoseconds:>7.0} | {other:>13} | {ratio:>5} |",
+                1e9 / nanoseconds
+            );
+        }
+    }
+}
+
+/// Nanoseconds per pull of a session that begins with nothing and is paid for about `pulls` pulls.
+fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
+    let prices: Vec<f64> = (0..attributes).map(|index| f64::from(1_u32 << index)).collect();
+    let attribute_specs = prices
+        .iter()
+        .map(|&price| AttributeSpec {
+            name: price.to_string(),
+            price,
+            threshold: 0.5,
+            scores: ScoreModel::SubGaussian { sigma: 1.0, lowest: None },
+        })
+        .collect();
+    let mean_price = prices.iter().sum::<f64>() / f64::from(u32::try_from(attributes).unwrap_or(1));
+    let guarantee = if policy == "rcb" { Guarantee::Holm } else { Guarantee::Paper };
+    let problem = Problem::new(ProblemSpec {
+        arms,
+        attributes: attribute_specs,
+        budget: mean_price * f64::from(pulls),
+        // So small that no arm is certified while the clock runs.
+        delta: if policy == "rcb" { 1e-300 } else { 0.02 },
+        guarantee,
+        prior_weights: None,
+    })
+    .expect("a sound problem");
+    let world = World::new(
+        vec![vec![0.51; attributes]; arms],
+        vec![ScoreLaw::Gaussian(1.0); attributes],
+        &prices,
+    );
+    let policy = by_name(policy, &Parameters::default()).expect("a policy");
+    let mut session = Session::new(problem, policy);
+    let begin = Instant::now();
+    let episode = episode::run(&mut session, &world, 1, 1, |_, _, _| ());
+    let pulls = u32::try_from(episode.pull_count).unwrap_or(u32::MAX);
+    begin.elapsed().as_secs_f64() * 1e9 / f64::from(pulls)
+}
+
+fn numpy(arms: usize, attributes: usize, pulls: u32) -> Option<f64> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/algorithm1.py");
+    let arguments = [arms.to_string(), attributes.to_string(), pulls.to_string()];
+    let output = Command::new("python3").arg(script).args(arguments).output().ok()?;
+    output.status.success().then_some(())?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
