@@ -18,8 +18,8 @@ pub struct Episode {
     pub spent: Cost,
     /// Calls made, retries among them.
     pub pull_count: u64,
-    /// Why it ended.
-    pub reason: StopReason,
+    /// Why it ended; none if the watcher had seen enough.
+    pub reason: Option<StopReason>,
 }
 
 /// Calls that are out, in the order in which they will come back.
@@ -47,7 +47,8 @@ impl Ord for Time {
     }
 }
 
-/// Drives a session with up to `concurrency` calls out at once, and calls `watch` for each answer.
+/// Drives a session to its end with up to `concurrency` calls out at once, and calls `watch` for each
+/// answer.
 ///
 /// # Panics
 /// If the policy names a pair that may not be pulled, or a score does not fit its model: in the
@@ -58,6 +59,23 @@ pub fn run(
     seed: u64,
     concurrency: usize,
     mut watch: impl FnMut(&Session, &Pull, &Reply),
+) -> Episode {
+    run_while(session, verifiers, seed, concurrency, |session, pull, reply| {
+        watch(session, pull, reply);
+        true
+    })
+}
+
+/// As [`run`], until `watch` says that it has seen enough by returning false.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_while(
+    session: &mut Session,
+    verifiers: &(impl Verifiers + ?Sized),
+    seed: u64,
+    concurrency: usize,
+    mut watch: impl FnMut(&Session, &Pull, &Reply) -> bool,
 ) -> Episode {
     let attribute_count = session.books().problem().attribute_count();
     let mut called = vec![0_u64; session.books().problem().pair_count()];
@@ -75,19 +93,23 @@ pub fn run(
                 let reply = verifiers.reply(seed, pull.arm, pull.attribute, called[pair]);
                 called[pair] += 1;
                 pull_count += 1;
-                if concurrency == 1 {
-                    answer(session, &pull, &reply);
-                    watch(session, &pull, &reply);
-                } else {
+                if concurrency > 1 {
                     out.send(pull, reply);
+                    continue;
+                }
+                answer(session, &pull, &reply);
+                if !watch(session, &pull, &reply) {
+                    break None;
                 }
             }
             Ask::Wait => {
                 let (pull, reply) = out.receive();
                 answer(session, &pull, &reply);
-                watch(session, &pull, &reply);
+                if !watch(session, &pull, &reply) {
+                    break None;
+                }
             }
-            Ask::Done(reason) => break reason,
+            Ask::Done(reason) => break Some(reason),
         }
     };
     Episode {

@@ -37,6 +37,10 @@ pub struct ExperimentSpec {
     /// Whether arms are shuffled in every repetition.
     #[serde(default = "yes")]
     pub shuffled: bool,
+    /// Whether a trial ends once every good arm is certified, which no session could know: for what
+    /// it costs to get there.
+    #[serde(default)]
+    pub until_all_good: bool,
     /// Where it takes place.
     pub worlds: Vec<WorldSpec>,
     /// Who takes part.
@@ -274,6 +278,7 @@ impl Experiment {
             concurrency: cell.concurrency,
             seed: self.seed(cell.world, repetition),
             shuffled: self.spec.shuffled,
+            until_all_good: self.spec.until_all_good,
         }
     }
 

@@ -339,6 +339,7 @@ impl PlanSpec {
             concurrency: self.concurrency,
             seed: Random::at(self.seed, &[repetition]).bits(),
             shuffled: true,
+            until_all_good: false,
         };
         trial::run(&self.instance(repetition), &self.method(), setting)
             .map_err(|error| PlanError(error.to_string()))

@@ -63,7 +63,7 @@ pub struct CellSummary {
     pub spent_share: Vec<Vec<Estimate>>,
     /// The kinds of arms.
     pub kinds: Vec<String>,
-    /// Certified arms of each kind.
+    /// Certified arms of each kind; only those whose answer is right, where that is known.
     pub certified_of_kind: Vec<Estimate>,
     /// The share of pulls that each branch chose.
     pub branch_share: Vec<(String, Estimate)>,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::policy::{Parameters, by_name};
-use goodarm_core::{ArmId, Guarantee, Options, Problem, ProblemSpec, Session, StopReason};
+use goodarm_core::{ArmId, Guarantee, Options, Problem, ProblemSpec, Pull, Session, StopReason};
 
 use crate::episode;
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::world::Reordered;
+use crate::world::{Reordered, Reply};
 
 /// How an instance is worked on.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Setting {
     pub seed: u64,
     /// Whether arms are shuffled, so that no method profits from their order.
     pub shuffled: bool,
+    /// Whether to stop once every good arm is certified, which no session could know.
+    pub until_all_good: bool,
 }
 
 /// What became of it. Arms are those of the instance, whatever order the session saw.
@@ -55,8 +57,8 @@ pub struct Trial {
     pub spent: f64,
     /// Calls made: the stopping time.
     pub pull_count: u64,
-    /// Why it ended.
-    pub reason: StopReason,
+    /// Why it ended; none if every good arm was certified and that was enough.
+    pub reason: Option<StopReason>,
     /// `spent_on[type][attribute]`.
     pub spent_on: Vec<Vec<f64>>,
     /// How often each branch of the policy chose.
@@ -103,17 +105,18 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     let order = order(instance.means.len(), setting);
     let mut session = session(instance, method, setting, &order)?;
     let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
+    let good_count = (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count();
     let mut watcher = Watcher::default();
-    let episode = episode::run(
-        &mut session,
-        &verifiers,
-        setting.seed,
-        setting.concurrency,
-        |session, pull, _| {
-            *watcher.branches.entry(pull.branch).or_default() += 1;
-            watcher.note(session);
-        },
-    );
+    let watch = |session: &Session, pull: &Pull, _: &Reply| {
+        *watcher.branches.entry(pull.branch).or_default() += 1;
+        watcher.note(session);
+        !setting.until_all_good || {
+            let is_good = |arm: &&ArmId| instance.is_good(order[arm.index()]);
+            session.certified().iter().filter(is_good).count() < good_count
+        }
+    };
+    let episode =
+        episode::run_while(&mut session, &verifiers, setting.seed, setting.concurrency, watch);
     watcher.note(&session);
     let books = session.books();
     let mut spent_on = vec![vec![0.0; instance.attributes.len()]; instance.type_names.len()];
@@ -130,7 +133,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
         Certified { arm, good: instance.is_good(arm), cost }
     });
     Ok(Trial {
-        good_count: (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count(),
+        good_count,
         certified: certified.collect(),
         rejected_count,
         budget: setting.budget,

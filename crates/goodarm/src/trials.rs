@@ -39,7 +39,12 @@ pub(crate) fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table 
     table.push("certified_good", integers(&|row| row.2.good()));
     table.push("certified_bad", integers(&|row| row.2.bad()));
     table.push("rejected", integers(&|row| row.2.rejected_count));
-    table.push("stopped_because", texts(&|row| format!("{:?}", row.2.reason)));
+    table.push(
+        "stopped_because",
+        texts(&|row| {
+            row.2.reason.map_or("all good arms certified".into(), |reason| format!("{reason:?}"))
+        }),
+    );
     table.push("branches", texts(&|row| branches(row.2)));
     table.push(
         "spent_by_kind_and_attribute",

@@ -1,11 +1,27 @@
 //! The contract, rule by rule: what a session must do for its certificates to be valid and its
 //! budget to be kept. Where rates are the point, see `validity`; here every rule is a plain fact.
 //!
-//! - [`door`]: what is refused, and that a refusal changes nothing.
-//! - [`streams`]: from scores to evidence: order, failures, retries, frozen bets, running maxima.
-//! - [`levels`]: from evidence to certificates: stepping down, weights, exact verifiers, e-BH.
-//! - [`money`]: the budget, to the last decimal.
-//! - [`asking`]: what `ask` says, and when.
+//! The conditions on which validity rests, as the tests number them:
+//!
+//! 1. σ is declared and never estimated; thresholds and δ lie strictly between 0 and 1.
+//! 2. A bad arm fails one attribute for good; of each pair the running maximum is kept.
+//! 3. An exact verifier is asked once: a pass needs no evidence, a failure is final.
+//! 4. Bets are learned from what was known before a pair's first call, and then kept.
+//! 5. Stepping down goes one arm at a time; arms that merely look bad are not subtracted.
+//! 6. Slots for arms, and
+//! 7. averaged closed testing are not offered.
+//! 8. e-BH takes present e-values, with calls that are out at their lowest score, and freezes arms.
+//! 9. Scores enter a stream in dispatch order; every call is fresh.
+//! 10. A void call is made again in its place; giving up counts.
+//! 11. Calls lost in a crash count.
+//! 12. Failures count as the lowest score there can be, or block the stream.
+//! 13. Scores outside their range are refused, and only those above it clipped.
+//! 14. Evidence is a number, and none comes from scores below the threshold.
+//! 15. (Of the paper's allocation, not of certificates.)
+//! 16. (Of recorded scores: they certify the recording.)
+//! 17. A call that overruns is recorded, with its score.
+//! 18. A budget may be raised, never lowered.
+//! 19. Arms cannot join later: a problem is checked once and never changed.
 
 mod asking;
 mod door;

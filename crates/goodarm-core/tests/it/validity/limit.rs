@@ -10,22 +10,12 @@ pub(super) fn count_max(trials: u32, rate: f64) -> u32 {
 
 /// Fails if there are more errors than an error probability of at most `rate` explains.
 pub(super) fn check_valid(what: &str, errors: u32, trials: u32, rate: f64) {
-    eprintln!(
-        "RATE {what}: {errors}/{trials} = {:.3} at {rate}, limit {}",
-        f64::from(errors) / f64::from(trials),
-        count_max(trials, rate)
-    );
     let limit = count_max(trials, rate);
     assert!(errors <= limit, "{what}: {errors} errors in {trials} sessions, above {limit}");
 }
 
 /// Fails unless there are more errors than that: for wrong twins.
 pub(super) fn check_broken(what: &str, errors: u32, trials: u32, rate: f64) {
-    eprintln!(
-        "TWIN {what}: {errors}/{trials} = {:.3} at {rate}, limit {}",
-        f64::from(errors) / f64::from(trials),
-        count_max(trials, rate)
-    );
     let limit = count_max(trials, rate);
     assert!(errors > limit, "{what}: {errors} errors in {trials} sessions, within {limit}");
 }
