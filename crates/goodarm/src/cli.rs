@@ -14,6 +14,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say what a budget will buy, before a cent is spent.
+    #[command(long_about = PLAN_LONG)]
+    Plan(PlanArguments),
+    /// Make every figure of the paper, and those beyond it, with the raw trials.
+    #[command(long_about = REPRODUCE_LONG)]
+    Reproduce(ReproduceArguments),
     /// Run an experiment: worlds × methods × budgets × repetitions, on all cores.
     #[command(long_about = SIMULATE_LONG)]
     Simulate(SimulateArguments),
@@ -47,6 +53,83 @@ pub(crate) struct SimulateArguments {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArguments {
+    /// Which figures; all if none is named: synthetic, allocation, interaction, gsm8k, constant,
+    /// ablation, delta, error-rates, concurrency, held-out, instances.
+    #[arg(value_name = "FIGURE")]
+    pub(crate) figures: Vec<String>,
+    /// A minute's worth: a sixth of the repetitions.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Where to write the page, figures and trials.
+    #[arg(long, short, value_name = "FOLDER", default_value = "reproduction")]
+    pub(crate) out: PathBuf,
+    /// Recorded answers for the figure gsm8k; .gz is unpacked.
+    #[arg(long, value_name = "POOLS.jsonl")]
+    pub(crate) data: Option<PathBuf>,
+    /// Threads; all cores if not given. The result does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Say nothing but errors.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// The plan file.
+    #[arg(value_name = "PLAN.toml")]
+    pub(crate) plan: PathBuf,
+    /// What might be spent; in place of the file's.
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<f64>,
+    /// JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draw it, too: a .svg or .png file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+const REPRODUCE_LONG: &str = "\
+Make every figure of the paper, and those beyond it, with the raw trials.
+
+  goodarm reproduce --quick                 all figures, a minute's worth
+  goodarm reproduce synthetic allocation    two of them, in full
+  goodarm reproduce --data pools.jsonl.gz   all, with recorded GSM8K answers
+
+writes index.html (one self-contained page), each figure as .svg and .png, and for each experiment its
+.toml, its trials as .csv and .parquet and its summary as .json. The experiments are those of the folder
+experiments/, built in.";
+
+const PLAN_LONG: &str = "\
+Say what a budget will buy, before a cent is spent.
+
+Describe the verifiers and, roughly, the answers:
+
+  delta = 0.02
+  budget = 200000
+
+  [[verifiers]]
+  name = \"one solution agrees\"
+  price = 177
+  threshold = 0.5
+  scores = \"binary\"        # or \"exact\", { bounded = { deviation = 0.2 } }, { gaussian = { sigma = 1 } }
+
+  [[answers]]               # about 70 % of 100 are good
+  count = 70
+  means = [0.85]
+  spread = 0.1
+
+  [[answers]]
+  count = 30
+  means = [0.25]
+  spread = 0.1
+
+The answer is twofold: the paper's theory (h_q, T*, the staircase K(b); what must be paid as δ → 0), and
+simulated sessions like those that would be run, with an interval that holds eight of ten of them.";
 
 const SIMULATE_LONG: &str = "\
 Run an experiment: worlds × methods × budgets × repetitions, on all cores.

@@ -1,5 +1,7 @@
 //! One module for each command.
 
+mod plan;
+mod reproduce;
 mod simulate;
 mod trace;
 
@@ -13,6 +15,8 @@ use crate::exit::Exit;
 /// Runs what was typed, and reports on standard error what went wrong.
 pub(crate) fn run(cli: Cli) -> Exit {
     let outcome = match cli.command {
+        Command::Plan(arguments) => plan::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments.problem).map_err(Failure::from),
     };

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use goodarm_sim::experiment::{Experiment, ExperimentSpec};
+use goodarm_sim::experiment::Experiment;
+use serde::de::DeserializeOwned;
 
 use crate::commands::Failure;
 
@@ -18,8 +19,8 @@ pub(crate) fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, Failu
         .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))
 }
 
-/// Parses an experiment.
-pub(crate) fn parse(text: &str) -> Result<ExperimentSpec, String> {
+/// Parses TOML, and suggests the nearest right spelling of a wrong key.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let message = error.to_string();
         match suggestion(error.message()) {
@@ -58,17 +59,19 @@ fn suggestion(message: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use goodarm_sim::experiment::ExperimentSpec;
+
     use super::*;
 
     #[test]
     fn a_misspelt_key_is_named_with_its_line_and_the_right_spelling() {
-        let error = parse("title = \"x\"\nsed = 1\n").unwrap_err();
+        let error = parse::<ExperimentSpec>("title = \"x\"\nsed = 1\n").unwrap_err();
         assert!(error.contains("line 2") && error.contains("did you mean `seed`?"), "{error}");
     }
 
     #[test]
     fn a_missing_key_is_named() {
-        let error = parse("title = \"x\"\n").unwrap_err();
+        let error = parse::<ExperimentSpec>("title = \"x\"\n").unwrap_err();
         assert!(error.contains("seed"), "{error}");
     }
 }

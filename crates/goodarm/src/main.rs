@@ -4,6 +4,8 @@ mod cli;
 mod commands;
 mod exit;
 mod experiment_file;
+mod figures;
+mod page;
 mod problem_file;
 mod progress;
 mod table;

@@ -145,25 +145,30 @@ fn spend(session: &mut Session) -> Ask {
     }
 }
 
+/// Fails every call until there are no more.
+fn waste(session: &mut Session) -> Ask {
+    loop {
+        match session.ask().expect("the policy names an open pair") {
+            Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).expect("the ticket is out"),
+            end => return end,
+        }
+    }
+}
+
 #[test]
 fn a_session_without_hope_keeps_its_money_if_told_to() {
-    let run = |stop_when_hopeless| {
+    let session = |stop_when_hopeless| {
         let options = Options { stop_when_hopeless, ..Options::default() };
-        let policy = RoundRobin::new(false);
-        let mut session = Session::with_options(problem(binary(3000.0)), policy, options).unwrap();
-        let reason = loop {
-            match session.ask().unwrap() {
-                Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).unwrap(),
-                Ask::Wait => unreachable!("no call is out"),
-                Ask::Done(reason) => break reason,
-            }
-        };
-        (reason, session.books().ledger().left())
+        Session::with_options(problem(binary(3000.0)), RoundRobin::new(false), options).unwrap()
     };
-    assert_eq!(run(false), (StopReason::BudgetSpent, Cost::ZERO));
-    let (reason, left) = run(true);
-    assert_eq!(reason, StopReason::Hopeless);
+    let mut stubborn = session(false);
+    assert_eq!(waste(&mut stubborn), Ask::Done(StopReason::BudgetSpent));
+    let mut sensible = session(true);
+    assert_eq!(waste(&mut sensible), Ask::Done(StopReason::Hopeless));
+    let left = sensible.books().ledger().left();
     assert!(left > cost(2000.0), "{left}");
+    assert!(sensible.raise_budget(cost(1e6)), "more money, more hope");
+    assert!(matches!(sensible.ask(), Ok(Ask::Pull(_))));
 }
 
 /// Names any pair that may be pulled, or sometimes none.

@@ -18,7 +18,7 @@ const DELTA: f64 = 0.05;
 const CALLS: u32 = 1000;
 const CONCURRENCY: usize = 16;
 /// Answers between two crashes.
-const LIFETIME: u32 = 25;
+const LIFETIME: u32 = 150;
 
 /// What becomes of the calls that were out.
 #[derive(Clone, Copy, PartialEq)]

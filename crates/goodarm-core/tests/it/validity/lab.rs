@@ -85,7 +85,7 @@ pub(super) enum Habit {
 pub(super) enum Drift {
     /// Nothing: on the boundary for ever.
     None,
-    /// Far below the boundary for the first calls, on it afterwards.
+    /// Below the boundary for the first calls, on it afterwards.
     Rising,
     /// Below the boundary whenever luck was bad so far, on it otherwise.
     Moody,
@@ -97,7 +97,7 @@ impl Drift {
     /// What is taken from the mean of a bad arm's null attribute, given what has happened so far.
     fn drop(self, null: Stream) -> f64 {
         match self {
-            Self::Rising if null.count < 10 => 0.3,
+            Self::Rising if null.count < 3 => 0.2,
             Self::Moody if null.excess < 0.0 => 0.2,
             Self::None | Self::Rising | Self::Moody | Self::Rotating => 0.0,
         }

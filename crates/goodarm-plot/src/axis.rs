@@ -1,0 +1,101 @@
+//! From values to distances: what an axis covers and where a value lies on it.
+
+use crate::figure::{Axis, Scale};
+
+/// What an axis covers, in the numbers its scale works with: values, or their logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) scale: Scale,
+    /// Left or bottom.
+    pub(crate) start: f64,
+    /// Right or top; below `start` on an axis that is turned around.
+    pub(crate) end: f64,
+}
+
+impl Span {
+    /// 0 at the start, 1 at the end, beyond them outside; `None` if there is no such place.
+    pub(crate) fn place(&self, value: f64) -> Option<f64> {
+        transformed(self.scale, value).map(|number| self.fraction(number))
+    }
+
+    /// Likewise, for a value or a logarithm that is already one.
+    pub(crate) fn fraction(&self, number: f64) -> f64 {
+        (number - self.start) / (self.end - self.start)
+    }
+
+    pub(crate) const fn low(&self) -> f64 {
+        self.start.min(self.end)
+    }
+
+    pub(crate) const fn high(&self) -> f64 {
+        self.start.max(self.end)
+    }
+}
+
+/// The range asked for, or what these values need with a margin on both sides (a part of their
+/// spread). `None` if no value can be shown.
+pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<Span> {
+    let scale = axis.scale;
+    let numbers: Vec<f64> = values.iter().filter_map(|&value| transformed(scale, value)).collect();
+    let low = numbers.iter().copied().reduce(f64::min)?;
+    let high = numbers.iter().copied().reduce(f64::max)?;
+    let (start, end) = asked_range(axis).unwrap_or_else(|| match scale {
+        Scale::Linear => around_values(low, high, margin),
+        Scale::Log10 => around_logarithms(low, high, margin),
+    });
+    Some(Span { scale, start, end })
+}
+
+/// What the scale works with; `None` for values an axis cannot show.
+pub(crate) fn transformed(scale: Scale, value: f64) -> Option<f64> {
+    match scale {
+        Scale::Linear if value.abs() <= VALUE_MAX => Some(value),
+        Scale::Log10 if value > 0.0 && value <= VALUE_MAX => Some(libm::log10(value)),
+        _ => None,
+    }
+}
+
+fn asked_range(axis: &Axis) -> Option<(f64, f64)> {
+    let (start, end) = axis.range?;
+    let (start, end) = (transformed(axis.scale, start)?, transformed(axis.scale, end)?);
+    (!is_point(start, end)).then_some((start, end))
+}
+
+fn around_values(low: f64, high: f64, margin: f64) -> (f64, f64) {
+    if is_point(low, high) {
+        return match low {
+            _ if low > SPREAD_MIN => (0.0, 2.0 * low),
+            _ if low < -SPREAD_MIN => (2.0 * low, 0.0),
+            _ => (0.0, 1.0),
+        };
+    }
+    // A zero that is near belongs to the picture: without it differences look larger than they are.
+    let low = if low > 0.0 && low < ZERO_IS_NEAR * high { 0.0 } else { low };
+    let high = if high < 0.0 && high > ZERO_IS_NEAR * low { 0.0 } else { high };
+    let room = margin * (high - low);
+    let low_end = if low.abs() > 0.0 { low - room } else { low };
+    let high_end = if high.abs() > 0.0 { high + room } else { high };
+    (low_end, high_end)
+}
+
+fn around_logarithms(low: f64, high: f64, margin: f64) -> (f64, f64) {
+    let room = if high - low < DECADES_MIN { 0.5 } else { margin * (high - low) };
+    (low - room, high + room)
+}
+
+/// Whether nothing can be told apart between the two.
+fn is_point(a: f64, b: f64) -> bool {
+    (a - b).abs() <= f64::max(SPREAD_MIN, SPREAD_PART_MIN * f64::max(a.abs(), b.abs()))
+}
+
+/// Sums and differences of such values are finite.
+const VALUE_MAX: f64 = 1e300;
+/// Quotients by such a spread are finite.
+const SPREAD_MIN: f64 = 1e-290;
+/// Ticks closer than this part of their value would print alike.
+const SPREAD_PART_MIN: f64 = 1e-9;
+const DECADES_MIN: f64 = 1e-3;
+const ZERO_IS_NEAR: f64 = 0.4;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! SVG text, piece by piece. All that is written here is finite and escaped.
+//!
+//! No element has an id and none is referred to, so that many figures can stand in one page.
+
+use crate::font::{self, Face, Level, Weight};
+use crate::geometry::{Rect, Spot, spot};
+use crate::look::{Colour, Marker, Shape, WHITE};
+
+/// A document being written.
+pub(crate) struct Canvas {
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stroke<'a> {
+    pub(crate) colour: Colour,
+    pub(crate) width: f64,
+    pub(crate) dashes: &'a [f64],
+}
+
+impl Stroke<'_> {
+    pub(crate) const fn solid(colour: Colour, width: f64) -> Self {
+        Self { colour, width, dashes: &[] }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How some words are set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    pub(crate) face: Face,
+    pub(crate) anchor: Anchor,
+    pub(crate) colour: Colour,
+    /// Bottom to top instead of left to right.
+    pub(crate) upward: bool,
+}
+
+impl Setting {
+    pub(crate) const fn new(face: Face, anchor: Anchor, colour: Colour) -> Self {
+        Self { face, anchor, colour, upward: false }
+    }
+}
+
+impl Canvas {
+    pub(crate) fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
+        let (w, h) = (number(width), number(height));
+        let mut canvas = Self { text: String::new() };
+        canvas.push(&format!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" aria-label="{}" font-family="{FONT_FAMILIES}">"#,
+            escape(title)
+        ));
+        canvas.push(&format!("<title>{}</title>", escape(title)));
+        canvas.push(&format!("<desc>{}</desc>", escape(description)));
+        canvas.push(&format!(r#"<rect width="{w}" height="{h}" fill="{}"/>"#, WHITE.css()));
+        canvas
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.push("</svg>");
+        self.text
+    }
+
+    /// What is drawn until [`Canvas::close`] is shown only inside the box. A nested `svg` does that
+    /// without an id.
+    pub(crate) fn open_window(&mut self, window: Rect) {
+        let (x, y) = (number(window.left), number(window.top));
+        let (w, h) = (number(window.width()), number(window.height()));
+        self.push(&format!(
+            r#"<svg x="{x}" y="{y}" width="{w}" height="{h}" viewBox="{x} {y} {w} {h}">"#
+        ));
+    }
+
+    pub(crate) fn close_window(&mut self) {
+        self.push("</svg>");
+    }
+
+    pub(crate) fn line(&mut self, from: Spot, to: Spot, stroke: Stroke<'_>) {
+        self.polyline(&[from, to], stroke);
+    }
+
+    pub(crate) fn polyline(&mut self, spots: &[Spot], stroke: Stroke<'_>) {
+        if spots.len() > 1 {
+            self.path(&trail(spots), None, Some(stroke));
+        }
+    }
+
+    pub(crate) fn polygon(&mut self, spots: &[Spot], fill: Colour, stroke: Option<Stroke<'_>>) {
+        if spots.len() > 2 {
+            self.path(&(trail(spots) + "Z"), Some((fill, 1.0)), stroke);
+        }
+    }
+
+    /// A polygon that lets through what is below.
+    pub(crate) fn area(&mut self, spots: &[Spot], fill: Colour, opacity: f64) {
+        if spots.len() > 2 {
+            self.path(&(trail(spots) + "Z"), Some((fill, opacity)), None);
+        }
+    }
+
+    pub(crate) fn rect(&mut self, area: Rect, fill: Option<Colour>, stroke: Option<Stroke<'_>>) {
+        let corners = [
+            spot(area.left, area.top),
+            spot(area.right, area.top),
+            spot(area.right, area.bottom),
+            spot(area.left, area.bottom),
+        ];
+        self.path(&(trail(&corners) + "Z"), fill.map(|fill| (fill, 1.0)), stroke);
+    }
+
+    /// `fill` is a colour and how opaque it is.
+    pub(crate) fn path(
+        &mut self,
+        data: &str,
+        fill: Option<(Colour, f64)>,
+        stroke: Option<Stroke<'_>>,
+    ) {
+        let mut element = format!(r#"<path d="{data}""#);
+        match fill {
+            None => element += r#" fill="none""#,
+            Some((colour, opacity)) => {
+                element += &format!(r#" fill="{}""#, colour.css());
+                if opacity < 1.0 {
+                    element += &format!(r#" fill-opacity="{}""#, number(opacity));
+                }
+            }
+        }
+        if let Some(stroke) = stroke {
+            let (colour, width) = (stroke.colour.css(), number(stroke.width));
+            element +=
+                &format!(r#" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round""#);
+            if !stroke.dashes.is_empty() {
+                let dashes: Vec<String> = stroke.dashes.iter().map(|&dash| number(dash)).collect();
+                element += &format!(r#" stroke-dasharray="{}""#, dashes.join(" "));
+            }
+        }
+        self.push(&(element + "/>"));
+    }
+
+    /// Words on a baseline.
+    pub(crate) fn words(&mut self, at: Spot, text: &str, setting: Setting) {
+        let runs = font::runs(text);
+        if runs.iter().all(|run| run.text.trim().is_empty()) {
+            return;
+        }
+        let (x, y) = (number(at.x), number(at.y));
+        let size = setting.face.size;
+        let mut element = format!(r#"<text x="{x}" y="{y}" font-size="{}""#, number(size));
+        match setting.anchor {
+            Anchor::Start => {}
+            Anchor::Middle => element += r#" text-anchor="middle""#,
+            Anchor::End => element += r#" text-anchor="end""#,
+        }
+        if setting.face.weight == Weight::Bold {
+            element += r#" font-weight="700""#;
+        }
+        if setting.upward {
+            element += &format!(r#" transform="rotate(-90 {x} {y})""#);
+        }
+        element += &format!(r#" fill="{}">"#, setting.colour.css());
+        let mut level = Level::Base;
+        for run in runs {
+            let words = escape(&run.text);
+            if run.level == level {
+                element += &words;
+                continue;
+            }
+            let shift = number(size * (level.rise() - run.level.rise()));
+            let run_size = number(size * run.level.size());
+            element += &format!(r#"<tspan dy="{shift}" font-size="{run_size}">{words}</tspan>"#);
+            level = run.level;
+        }
+        self.push(&(element + "</text>"));
+    }
+
+    pub(crate) fn marker(&mut self, at: Spot, marker: Marker, colour: Colour) {
+        let Spot { x, y } = at;
+        let r = MARKER_RADIUS;
+        // A white rim keeps a marker apart from the lines it sits on; an open one is white inside.
+        let (fill, stroke) = if marker.filled {
+            (colour, Stroke::solid(WHITE, 0.9))
+        } else {
+            (WHITE, Stroke::solid(colour, 1.5))
+        };
+        let corner = |(dx, dy): (f64, f64)| spot(x + r * dx, y + r * dy);
+        match marker.shape {
+            Shape::Disc => self.push(&format!(
+                r#"<circle cx="{}" cy="{}" r="{}" fill="{}" stroke="{}" stroke-width="{}"/>"#,
+                number(x),
+                number(y),
+                number(r),
+                fill.css(),
+                stroke.colour.css(),
+                number(stroke.width)
+            )),
+            Shape::Square => self.polygon(&SQUARE.map(corner), fill, Some(stroke)),
+            Shape::Triangle => self.polygon(&TRIANGLE.map(corner), fill, Some(stroke)),
+            Shape::TriangleDown => {
+                self.polygon(&TRIANGLE.map(|(dx, dy)| corner((dx, -dy))), fill, Some(stroke));
+            }
+            Shape::Diamond => self.polygon(&DIAMOND.map(corner), fill, Some(stroke)),
+        }
+    }
+
+    fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.text.push('\n');
+    }
+}
+
+/// The data of a path through these places.
+fn trail(spots: &[Spot]) -> String {
+    let mut data = String::new();
+    let mut last = None;
+    for at in spots {
+        let place = (number(at.x), number(at.y));
+        // Points closer than the last digit written would only make the file longer.
+        if last.as_ref() != Some(&place) {
+            data += if data.is_empty() { "M" } else { "L" };
+            data += &format!("{} {}", place.0, place.1);
+            last = Some(place);
+        }
+    }
+    data
+}
+
+/// Two digits after the point, which is finer than any printer; never NaN, never out of sight by so
+/// much that a renderer's arithmetic suffers.
+pub(crate) fn number(value: f64) -> String {
+    let value = if value.is_finite() { value.clamp(-NUMBER_MAX, NUMBER_MAX) } else { 0.0 };
+    let digits = format!("{value:.2}");
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    if digits == "-0" { "0".to_owned() } else { digits.to_owned() }
+}
+
+/// Text that means only itself, between tags and in attributes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in font::clean(text).chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+pub(crate) const MARKER_RADIUS: f64 = 3.6;
+
+const SQUARE: [(f64, f64); 4] = [(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)];
+const TRIANGLE: [(f64, f64); 3] = [(0.0, -1.2), (1.12, 0.82), (-1.12, 0.82)];
+const DIAMOND: [(f64, f64); 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
+
+/// The first that a machine has; all are open, or as wide as one that is.
+const FONT_FAMILIES: &str =
+    "'Noto Sans', 'Open Sans', 'Liberation Sans', Arimo, Helvetica, Arial, sans-serif";
+
+const NUMBER_MAX: f64 = 100_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_finite() {
+        let cases = [
+            (0.0, "0"),
+            (-0.001, "0"),
+            (1.0, "1"),
+            (-2.5, "-2.5"),
+            (7.77777, "7.78"),
+            (100.0, "100"),
+            (f64::NAN, "0"),
+            (f64::INFINITY, "0"),
+            (1e300, "100000"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(number(value), expected);
+        }
+    }
+
+    #[test]
+    fn hostile_text_means_only_itself() {
+        assert_eq!(
+            escape("</svg><script>alert('x' & \"y\")</script>\u{0}\u{8}"),
+            "&lt;/svg&gt;&lt;script&gt;alert(&#39;x&#39; &amp; &quot;y&quot;)&lt;/script&gt;  "
+        );
+    }
+
+    #[test]
+    fn points_on_one_place_are_written_once() {
+        let spots = [spot(1.0, 1.0), spot(1.001, 1.0), spot(2.0, 1.0)];
+        assert_eq!(trail(&spots), "M1 1L2 1");
+    }
+}

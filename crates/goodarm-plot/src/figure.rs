@@ -1,0 +1,185 @@
+//! What a figure says, as plain data. Nothing here knows how it will be drawn.
+
+use crate::look::Role;
+
+/// One figure of a paper: a title, some panels, a caption.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Above the panels; nothing if empty.
+    pub title: String,
+    /// Below the panels; nothing if empty.
+    pub caption: String,
+    /// Row by row.
+    pub panels: Vec<Panel>,
+    /// How many panels stand side by side.
+    pub columns: usize,
+    /// Where the names of methods stand.
+    pub key: Key,
+}
+
+/// Where the names of methods stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Each panel names its own: lines at their right ends, bars in a row above.
+    InPanels,
+    /// Once below the title, for panels that show the same methods side by side.
+    Shared,
+}
+
+/// One chart with its title.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// For example `(a) Reliable coverage`.
+    pub title: String,
+    /// The chart.
+    pub content: Content,
+}
+
+/// What a panel shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Lines, staircases and reference lines between two axes.
+    Lines(LineChart),
+    /// Groups of bars.
+    Bars(BarChart),
+    /// Parts of a whole, as a ring.
+    Sectors(Donut),
+}
+
+/// Lines between two axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineChart {
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// In the order of their names, where that order is free.
+    pub series: Vec<Series>,
+}
+
+/// An axis. Values that are not finite, beyond ±10³⁰⁰, or not positive on a logarithmic axis cannot
+/// be shown and are skipped wherever they occur.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What is measured, with its unit.
+    pub label: String,
+    /// How values become distances.
+    pub scale: Scale,
+    /// The values at the two ends, left or bottom first; the larger may come first, which turns the
+    /// axis around. `None`, or a range that cannot be shown: what the data need.
+    pub range: Option<(f64, f64)>,
+    /// Marks with their labels; `None`: round numbers.
+    pub ticks: Option<Vec<(f64, String)>>,
+}
+
+impl Axis {
+    /// A linear axis with automatic range and ticks.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Linear, range: None, ticks: None }
+    }
+
+    /// A logarithmic axis with automatic range and ticks.
+    pub fn log10(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Log10, range: None, ticks: None }
+    }
+}
+
+/// How values become distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equally long.
+    Linear,
+    /// Equal ratios are equally long.
+    Log10,
+}
+
+/// One method in one panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// As it is printed.
+    pub name: String,
+    /// Which look; the same method has the same role in every figure.
+    pub role: Role,
+    /// How the points are joined and how their errors are shown.
+    pub kind: Kind,
+    /// Joined in this order. Points that cannot be shown are skipped.
+    pub points: Vec<Point>,
+}
+
+/// How points are joined and how their errors are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Straight lines, errors as a pale band.
+    Line,
+    /// Straight lines, errors as whiskers at each point.
+    ErrorBars,
+    /// A right-continuous staircase: each value holds until the next point. Errors as a band.
+    Step,
+    /// A thin grey dashed line that is no measurement, whatever its role. A single point stands for
+    /// the level line through it.
+    Reference,
+}
+
+/// One measured value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// How much.
+    pub y: f64,
+    /// Half the height of the band or whisker, usually one standard error; the caption should say.
+    pub error: Option<f64>,
+}
+
+/// Groups of bars with one bar of each series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarChart {
+    /// What the groups are.
+    pub x_label: String,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Names of the groups, from left to right.
+    pub groups: Vec<String>,
+    /// From left to right in each group.
+    pub series: Vec<BarSeries>,
+}
+
+/// The bars of one method.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarSeries {
+    /// As it is printed.
+    pub name: String,
+    /// Which look; the same method has the same role in every figure.
+    pub role: Role,
+    /// One for each group. Bars that cannot be shown leave a gap.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// Its end.
+    pub value: f64,
+    /// Half the length of the whisker, usually one standard error; the caption should say.
+    pub error: Option<f64>,
+}
+
+/// Parts of a whole, as a ring.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Donut {
+    /// In the hole: a few words, or nothing.
+    pub centre: String,
+    /// Clockwise from the top.
+    pub sectors: Vec<Sector>,
+}
+
+/// One part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sector {
+    /// As it is printed.
+    pub name: String,
+    /// Its size in any unit. Parts that are not positive are skipped.
+    pub value: f64,
+    /// Which look.
+    pub role: Role,
+}

@@ -1,0 +1,220 @@
+//! The embedded typeface, and how much room words take in it.
+//!
+//! Noto Sans is wider than Helvetica and its kin, so where an SVG is shown in one of those, names
+//! take less room than was kept for them, never more.
+
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
+
+pub(crate) static REGULAR: &[u8] = notosans::REGULAR_TTF;
+pub(crate) static BOLD: &[u8] = notosans::BOLD_TTF;
+pub(crate) const FAMILY: &str = "Noto Sans";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Regular,
+    Bold,
+}
+
+/// Size and weight of some words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Face {
+    pub(crate) size: f64,
+    pub(crate) weight: Weight,
+}
+
+impl Face {
+    pub(crate) const fn regular(size: f64) -> Self {
+        Self { size, weight: Weight::Regular }
+    }
+
+    pub(crate) const fn bold(size: f64) -> Self {
+        Self { size, weight: Weight::Bold }
+    }
+
+    /// From baseline to baseline.
+    pub(crate) const fn line_height(self) -> f64 {
+        self.size * 1.3
+    }
+
+    /// From the middle of a lowercase line down to its baseline.
+    pub(crate) const fn drop(self) -> f64 {
+        self.size * 0.35
+    }
+
+    pub(crate) fn width(self, text: &str) -> f64 {
+        runs(text).iter().map(|run| self.run_width(run)).sum()
+    }
+
+    fn run_width(self, run: &Run) -> f64 {
+        let size = self.size * run.level.size();
+        let bytes = if self.weight == Weight::Bold { BOLD } else { REGULAR };
+        let Ok(font) = FontRef::new(bytes) else {
+            return size * UNKNOWN_WIDTH * crate::geometry::count(run.text.chars().count());
+        };
+        let charmap = font.charmap();
+        let units_per_em =
+            f64::from(font.metrics(Size::unscaled(), LocationRef::default()).units_per_em);
+        let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
+        let advance = |letter: char| {
+            let units = charmap.map(letter).and_then(|glyph| metrics.advance_width(glyph));
+            units.map_or(UNKNOWN_WIDTH, |units| f64::from(units) / units_per_em)
+        };
+        run.text.chars().map(advance).sum::<f64>() * size
+    }
+
+    /// Lines no wider than `width`, broken between words. A word or a last line that does not fit is
+    /// cut off with an ellipsis.
+    pub(crate) fn wrap(self, text: &str, width: f64, lines_max: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
+            let word = self.cut(word, width);
+            match lines.last_mut() {
+                Some(line) if self.width(&format!("{line} {word}")) <= width => {
+                    line.push(' ');
+                    line.push_str(&word);
+                }
+                _ => lines.push(word),
+            }
+        }
+        if lines.len() > lines_max {
+            let rest = lines.split_off(lines_max.saturating_sub(1)).join(" ");
+            lines.push(self.cut(&rest, width));
+        }
+        lines
+    }
+
+    /// The text, or as many of its letters as fit and an ellipsis.
+    pub(crate) fn cut(self, text: &str, width: f64) -> String {
+        if self.width(text) <= width {
+            return text.to_owned();
+        }
+        let letters: Vec<char> = text.chars().collect();
+        let shortened = |kept: usize| {
+            let mut text: String = letters[..kept].iter().collect();
+            text.truncate(text.trim_end().len());
+            text.push('…');
+            text
+        };
+        let lengths: Vec<usize> = (1..letters.len()).collect();
+        let kept = lengths.partition_point(|&kept| self.width(&shortened(kept)) <= width);
+        shortened(kept)
+    }
+}
+
+/// Letters on one level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) text: String,
+    pub(crate) level: Level,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Base,
+    Raised,
+    Lowered,
+}
+
+impl Level {
+    /// The size of such letters, as a part of the size of their text.
+    pub(crate) const fn size(self) -> f64 {
+        match self {
+            Self::Base => 1.0,
+            Self::Raised | Self::Lowered => 0.72,
+        }
+    }
+
+    /// How far they stand above the baseline, as a part of the size of their text.
+    pub(crate) const fn rise(self) -> f64 {
+        match self {
+            Self::Base => 0.0,
+            Self::Raised => 0.36,
+            Self::Lowered => -0.16,
+        }
+    }
+}
+
+/// Superscript and subscript digits become ordinary ones on another level: few typefaces have all
+/// of them, and those that have some mix badly with those borrowed from elsewhere.
+pub(crate) fn runs(text: &str) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for letter in clean(text).chars() {
+        let (letter, level) = levelled(letter);
+        match runs.last_mut() {
+            Some(run) if run.level == level => run.text.push(letter),
+            _ => runs.push(Run { text: letter.into(), level }),
+        }
+    }
+    runs
+}
+
+fn levelled(letter: char) -> (char, Level) {
+    let found =
+        |table: &[(char, char)]| table.iter().find(|(shifted, _)| *shifted == letter).copied();
+    match letter {
+        '\u{b2}'..='\u{b9}' | '\u{2070}'..='\u{208b}' => {
+            match (found(&SUPERSCRIPTS), found(&SUBSCRIPTS)) {
+                (Some((_, plain)), _) => (plain, Level::Raised),
+                (None, Some((_, plain))) => (plain, Level::Lowered),
+                (None, None) => (letter, Level::Base),
+            }
+        }
+        _ => (letter, Level::Base),
+    }
+}
+
+/// Text without what XML forbids or what could reorder its neighbours, and not endless.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars()
+        .take(TEXT_CHARS_MAX)
+        .map(|letter| match letter {
+            _ if letter.is_control() => ' ',
+            '\u{2028}' | '\u{2029}' => ' ',
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                '\u{fffd}'
+            }
+            '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+            _ => letter,
+        })
+        .collect()
+}
+
+pub(crate) const SUPERSCRIPTS: [(char, char); 12] = [
+    ('⁰', '0'),
+    ('¹', '1'),
+    ('²', '2'),
+    ('³', '3'),
+    ('⁴', '4'),
+    ('⁵', '5'),
+    ('⁶', '6'),
+    ('⁷', '7'),
+    ('⁸', '8'),
+    ('⁹', '9'),
+    ('⁻', '−'),
+    ('⁺', '+'),
+];
+
+const SUBSCRIPTS: [(char, char); 12] = [
+    ('₀', '0'),
+    ('₁', '1'),
+    ('₂', '2'),
+    ('₃', '3'),
+    ('₄', '4'),
+    ('₅', '5'),
+    ('₆', '6'),
+    ('₇', '7'),
+    ('₈', '8'),
+    ('₉', '9'),
+    ('₊', '+'),
+    ('₋', '−'),
+];
+
+/// In ems, for a letter the typeface lacks; generous, as it will come from another one.
+const UNKNOWN_WIDTH: f64 = 1.0;
+
+/// No label and no caption is longer; what is, was not written to be read in a figure.
+const TEXT_CHARS_MAX: usize = 2_000;
+
+#[cfg(test)]
+mod tests;

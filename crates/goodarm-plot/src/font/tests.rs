@@ -1,0 +1,60 @@
+use super::*;
+
+const FACE: Face = Face::regular(12.0);
+
+#[test]
+fn wrapped_lines_fit_and_keep_every_word() {
+    let text = "Multi-verifier successive elimination with pooled evidence";
+    let lines = FACE.wrap(text, 110.0, 9);
+    assert!(lines.len() > 2);
+    assert!(lines.iter().all(|line| FACE.width(line) <= 110.0));
+    assert_eq!(lines.join(" "), text);
+}
+
+#[test]
+fn what_does_not_fit_ends_in_an_ellipsis() {
+    for text in [
+        "antidisestablishmentarianism",
+        "one two three four five six seven",
+        "a bbbbbbbbbbbbbbbbbb",
+    ] {
+        for lines_max in 1..4 {
+            let lines = FACE.wrap(text, 50.0, lines_max);
+            assert!(lines.len() <= lines_max, "{lines:?}");
+            assert!(lines.iter().all(|line| FACE.width(line) <= 50.0), "{lines:?}");
+            assert!(
+                lines.join(" ") == text || lines.iter().any(|line| line.ends_with('…')),
+                "{lines:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_width_is_too_small() {
+    assert_eq!(FACE.wrap("word", 0.0, 2), ["…"]);
+    assert!(FACE.wrap("", 0.0, 2).is_empty());
+}
+
+#[test]
+fn exponents_are_raised_and_narrower() {
+    let runs = runs("10⁻⁴⁰ calls");
+    assert_eq!(
+        runs.iter().map(|run| run.text.as_str()).collect::<Vec<_>>(),
+        ["10", "−40", " calls"]
+    );
+    let levels: Vec<Level> = runs.iter().map(|run| run.level).collect();
+    assert_eq!(levels, [Level::Base, Level::Raised, Level::Base]);
+    assert!(FACE.width("10⁻⁴⁰") < FACE.width("10−40"));
+}
+
+#[test]
+fn clean_text_has_no_controls() {
+    assert_eq!(clean("a\u{0}b\u{1b}c\nd\u{202e}e"), "a b c d\u{fffd}e");
+}
+
+#[test]
+fn digits_have_the_width_the_typeface_gives_them() {
+    // 572 of 1000 units, from the hmtx table of Noto Sans Regular 1.04.
+    assert!((FACE.width("0123456789") - 10.0 * 0.572 * 12.0).abs() < 0.1);
+}

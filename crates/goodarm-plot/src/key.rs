@@ -1,0 +1,134 @@
+//! What looks like what: samples of lines and areas with the names of their methods.
+
+use crate::area;
+use crate::canvas::{Anchor, Canvas, Setting, Stroke};
+use crate::font;
+use crate::geometry::{Rect, Spot, spot};
+use crate::look::{Colour, INK, Look, Marker};
+use crate::sheet::NAME;
+
+/// One method.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) look: Look,
+    pub(crate) sample: Sample,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sample {
+    Line,
+    /// Thin, without a marker.
+    Reference,
+    Area,
+    /// Of a method that is a line in one panel and bars in another.
+    LineAndArea,
+}
+
+impl Sample {
+    const fn width(self) -> f64 {
+        match self {
+            Self::Line | Self::Reference => SAMPLE_WIDTH,
+            Self::Area => AREA_SIDE,
+            Self::LineAndArea => SAMPLE_WIDTH + SAMPLE_GAP + AREA_SIDE,
+        }
+    }
+}
+
+/// Each method once, in the order in which they first appear.
+pub(crate) fn merged(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+    let mut merged: Vec<Entry> = Vec::new();
+    for entry in entries {
+        let same = |known: &&mut Entry| known.name == entry.name && known.look == entry.look;
+        match merged.iter_mut().find(same) {
+            None => merged.push(entry),
+            Some(known) if known.sample != entry.sample => known.sample = Sample::LineAndArea,
+            Some(_) => {}
+        }
+    }
+    merged
+}
+
+/// Entries in rows, from left to right and from top to bottom.
+pub(crate) struct Rows {
+    placed: Vec<(Spot, String, Entry)>,
+    height: f64,
+}
+
+impl Rows {
+    /// As many entries in each row as are no wider than `width`.
+    pub(crate) fn new(entries: Vec<Entry>, width: f64) -> Self {
+        let (mut x, mut y) = (0.0, 0.0);
+        let mut placed = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let indent = entry.sample.width() + SAMPLE_GAP;
+            let name = NAME.cut(&font::clean(&entry.name), width - indent);
+            let entry_width = indent + NAME.width(&name);
+            if x > 0.0 && x + entry_width > width {
+                (x, y) = (0.0, y + ROW_HEIGHT);
+            }
+            placed.push((spot(x, y), name, entry));
+            x += entry_width + ENTRY_GAP;
+        }
+        let height = if placed.is_empty() { 0.0 } else { y + ROW_HEIGHT };
+        Self { placed, height }
+    }
+
+    pub(crate) const fn height(&self) -> f64 {
+        self.height
+    }
+
+    pub(crate) fn draw(&self, canvas: &mut Canvas, origin: Spot) {
+        for (offset, name, entry) in &self.placed {
+            let at = spot(origin.x + offset.x, origin.y + offset.y + ROW_HEIGHT / 2.0);
+            entry.draw_sample(canvas, at);
+            let words = spot(at.x + entry.sample.width() + SAMPLE_GAP, at.y + NAME.drop());
+            canvas.words(words, name, Setting::new(NAME, Anchor::Start, INK));
+        }
+    }
+}
+
+impl Entry {
+    fn draw_sample(&self, canvas: &mut Canvas, at: Spot) {
+        let Look { colour, dashes, marker, .. } = self.look;
+        let stroke = |width: f64| Stroke { colour, width, dashes };
+        match self.sample {
+            Sample::Line => {
+                draw_line_sample(canvas, at, stroke(LINE_WIDTH), Some((marker, colour)));
+            }
+            Sample::Reference => draw_line_sample(canvas, at, stroke(REFERENCE_WIDTH), None),
+            Sample::Area => self.draw_square(canvas, at),
+            Sample::LineAndArea => {
+                draw_line_sample(canvas, at, stroke(LINE_WIDTH), Some((marker, colour)));
+                self.draw_square(canvas, spot(at.x + SAMPLE_WIDTH + SAMPLE_GAP, at.y));
+            }
+        }
+    }
+
+    fn draw_square(&self, canvas: &mut Canvas, at: Spot) {
+        let (top, bottom) = (at.y - AREA_SIDE / 2.0, at.y + AREA_SIDE / 2.0);
+        let square = Rect { left: at.x, top, right: at.x + AREA_SIDE, bottom };
+        area::draw(canvas, square, self.look);
+    }
+}
+
+/// A piece of line that starts at `at`.
+pub(crate) fn draw_line_sample(
+    canvas: &mut Canvas,
+    at: Spot,
+    stroke: Stroke<'_>,
+    marker: Option<(Marker, Colour)>,
+) {
+    canvas.line(at, spot(at.x + SAMPLE_WIDTH, at.y), stroke);
+    if let Some((marker, colour)) = marker {
+        canvas.marker(spot(at.x + SAMPLE_WIDTH / 2.0, at.y), marker, colour);
+    }
+}
+
+pub(crate) const LINE_WIDTH: f64 = 2.0;
+pub(crate) const REFERENCE_WIDTH: f64 = 1.1;
+pub(crate) const SAMPLE_WIDTH: f64 = 24.0;
+pub(crate) const SAMPLE_GAP: f64 = 5.0;
+const AREA_SIDE: f64 = 13.0;
+const ENTRY_GAP: f64 = 18.0;
+const ROW_HEIGHT: f64 = 18.0;

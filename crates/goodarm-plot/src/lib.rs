@@ -1,0 +1,76 @@
+//! Figures of a paper: from tables of numbers to SVG text and PNG bytes.
+//!
+//! ```
+//! use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
+//!
+//! let points = [(0.0, 0.0), (1e5, 0.62), (2e5, 0.81), (3e5, 0.84)];
+//! let figure = Figure {
+//!     title: "Reliable coverage".into(),
+//!     caption: "Mean of 200 sessions; bands are one standard error.".into(),
+//!     panels: vec![Panel {
+//!         title: String::new(),
+//!         content: Content::Lines(LineChart {
+//!             x: Axis::linear("budget (tokens)"),
+//!             y: Axis::linear("certified answers"),
+//!             series: vec![Series {
+//!                 name: "BMA-GAI".into(),
+//!                 role: Role(0), // the same number in every figure
+//!                 kind: Kind::Line,
+//!                 points: points.map(|(x, y)| Point { x, y, error: Some(0.02) }).into(),
+//!             }],
+//!         }),
+//!     }],
+//!     columns: 1,
+//!     key: Key::InPanels,
+//! };
+//! assert!(goodarm_plot::svg(&figure).contains("BMA-GAI"));
+//! assert!(goodarm_plot::png(&figure, 800)?.starts_with(b"\x89PNG"));
+//! # Ok::<(), goodarm_plot::PngError>(())
+//! ```
+//!
+//! This crate decides where things stand and what they look like. It reads no file, knows no
+//! experiment and computes no statistics. The same figure gives the same bytes. No number and no
+//! text makes it panic: points that cannot be shown are skipped, and a panel without any says so.
+
+mod area;
+mod axis;
+mod bars;
+mod canvas;
+mod figure;
+mod font;
+mod frame;
+mod geometry;
+mod key;
+mod layout;
+mod lines;
+mod look;
+mod numbers;
+mod place;
+#[cfg(test)]
+mod random;
+mod raster;
+mod sectors;
+mod sheet;
+mod ticks;
+
+pub use figure::{
+    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
+    Scale, Sector, Series,
+};
+pub use look::Role;
+pub use raster::{PIXELS_MAX, PngError};
+
+/// The figure as a self-contained SVG document on white paper. Any text in it is escaped, no
+/// element has an id, and nothing is loaded from elsewhere.
+pub fn svg(figure: &Figure) -> String {
+    layout::draw(figure)
+}
+
+/// The figure as a PNG picture of this width, in an embedded typeface.
+///
+/// # Errors
+///
+/// If the picture would have no pixels or more than [`PIXELS_MAX`].
+pub fn png(figure: &Figure, pixel_width: u32) -> Result<Vec<u8>, PngError> {
+    raster::png(&svg(figure), pixel_width)
+}

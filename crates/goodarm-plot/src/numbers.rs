@@ -1,0 +1,153 @@
+//! Numbers as a reader wants them: few digits, one unit along an axis, exponents raised.
+
+use crate::font::SUPERSCRIPTS;
+
+/// Labels of values that are multiples of `step`: the same unit and the same count of digits for
+/// all, `0.2 M`, `10⁻⁴`; zero is just `0`.
+pub(crate) fn tick_labels(values: &[f64], step: f64) -> Vec<String> {
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let (unit, suffix) = unit_of(largest);
+    let digits = usize::try_from(-exponent_of(step / unit)).unwrap_or(0).min(DIGITS_MAX);
+    let label = |value: &f64| {
+        if value.abs() < step / 2.0 {
+            return "0".to_owned();
+        }
+        signed(format!("{:.digits$}", value / unit)) + &suffix
+    };
+    values.iter().map(label).collect()
+}
+
+/// Labels of values along a logarithmic axis.
+pub(crate) fn log_labels(values: &[f64]) -> Vec<String> {
+    let plain = values.iter().all(|value| (PLAIN_MIN..=PLAIN_MAX).contains(value));
+    let label = |value: &f64| {
+        if plain {
+            return format!("{value}");
+        }
+        let exponent = exponent_of(*value);
+        let lead = value / ten_to(exponent);
+        let power = format!("10{}", raised(exponent));
+        if lead < 1.5 { power } else { format!("{lead:.0}×{power}") }
+    };
+    values.iter().map(label).collect()
+}
+
+/// Labels of single values, about three digits each, all in one unit.
+pub(crate) fn value_labels(values: &[f64]) -> Vec<String> {
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let (unit, suffix) = unit_of(largest);
+    let digits = match largest / unit {
+        scaled if scaled < 9.995 => 2,
+        scaled if scaled < 99.95 => 1,
+        _ => 0,
+    };
+    let label = |value: &f64| {
+        let text = format!("{:.digits$}", value / unit);
+        let is_nought = text.bytes().all(|byte| b"-0.".contains(&byte));
+        match value.abs() > 0.0 {
+            false => "0".to_owned(),
+            // "0.00" would say that there is nothing.
+            true if is_nought => format!("<{:.digits$}{suffix}", ten_to(-as_i32(digits))),
+            true => signed(text) + &suffix,
+        }
+    };
+    values.iter().map(label).collect()
+}
+
+/// Parts as percentages that add up to a hundred, with one digit if a part is below one percent.
+pub(crate) fn percentages(parts: &[f64]) -> Vec<String> {
+    let largest = parts.iter().copied().fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return parts.iter().map(|_| "0 %".replace(' ', NARROW_SPACE)).collect();
+    }
+    // Divided first, as a sum of large parts may be too large for a number.
+    let total: f64 = parts.iter().map(|part| part / largest).sum();
+    let shares: Vec<f64> = parts.iter().map(|part| part / largest / total).collect();
+    let fine = shares.iter().any(|&share| share > 0.0 && share < 0.01);
+    let (steps, digits) = if fine { (1000.0, 1) } else { (100.0, 0) };
+    let mut floors: Vec<f64> = shares.iter().map(|share| libm::floor(share * steps)).collect();
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    let rest = |i: usize, floors: &[f64]| shares[i] * steps - floors[i];
+    order.sort_by(|&a, &b| rest(b, &floors).total_cmp(&rest(a, &floors)));
+    let missing = steps - floors.iter().sum::<f64>();
+    for (rank, &i) in order.iter().enumerate() {
+        if crate::geometry::count(rank) + 0.5 < missing {
+            floors[i] += 1.0;
+        }
+    }
+    let label = |(share, floor): (&f64, &f64)| {
+        if *share > 0.0 && *floor < 0.5 {
+            return format!("<{}{NARROW_SPACE}%", 100.0 / steps);
+        }
+        format!("{:.digits$}{NARROW_SPACE}%", floor / (steps / 100.0))
+    };
+    shares.iter().zip(&floors).map(label).collect()
+}
+
+/// The power of ten, correctly rounded, which `pow` does not promise.
+pub(crate) fn ten_to(exponent: i32) -> f64 {
+    format!("1e{exponent}").parse().unwrap_or(0.0)
+}
+
+/// A float that is a whole number, as one.
+#[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
+pub(crate) fn whole(value: f64) -> i32 {
+    value.clamp(-100_000.0, 100_000.0) as i32
+}
+
+fn as_i32(digits: usize) -> i32 {
+    i32::try_from(digits).unwrap_or(i32::MAX)
+}
+
+/// The power of ten of the first digit. Rounding must not turn 1000 into 999.999…
+fn exponent_of(value: f64) -> i32 {
+    whole(libm::floor(libm::log10(value) + 1e-9))
+}
+
+/// What the numbers of an axis are counted in, and how that is written after each.
+fn unit_of(largest: f64) -> (f64, String) {
+    match largest {
+        _ if largest >= 0.9995e12 || (largest > 0.0 && largest < 0.9995e-3) => {
+            let exponent = exponent_of(largest);
+            let unit = ten_to(exponent);
+            if unit > 0.0 {
+                (unit, format!("×10{}", raised(exponent)))
+            } else {
+                (1.0, String::new())
+            }
+        }
+        _ if largest >= 0.9995e9 => (1e9, format!("{NARROW_SPACE}G")),
+        _ if largest >= 0.9995e6 => (1e6, format!("{NARROW_SPACE}M")),
+        _ if largest >= 0.9995e4 => (1e3, format!("{NARROW_SPACE}k")),
+        _ => (1.0, String::new()),
+    }
+}
+
+/// With a minus sign instead of a hyphen.
+fn signed(text: String) -> String {
+    text.strip_prefix('-').map_or(text.clone(), |rest| format!("−{rest}"))
+}
+
+fn raised(exponent: i32) -> String {
+    let raise = |letter: char| {
+        let letter = if letter == '-' { '−' } else { letter };
+        SUPERSCRIPTS
+            .iter()
+            .find(|(_, plain)| *plain == letter)
+            .map_or(letter, |(raised, _)| *raised)
+    };
+    exponent.to_string().chars().map(raise).collect()
+}
+
+/// Between a number and its unit; no line is broken there.
+const NARROW_SPACE: &str = "\u{a0}";
+
+/// Ticks this close to each other and this far from zero are told apart by no axis.
+const DIGITS_MAX: usize = 12;
+
+/// Powers of ten outside are easier to read with an exponent.
+const PLAIN_MIN: f64 = 0.9e-3;
+const PLAIN_MAX: f64 = 1.1e3;
+
+#[cfg(test)]
+mod tests;

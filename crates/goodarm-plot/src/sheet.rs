@@ -1,0 +1,47 @@
+//! The measures of the page: sizes of type, of panels and of the gaps between things.
+
+use crate::font::Face;
+
+pub(crate) const FIGURE_TITLE: Face = Face::bold(15.0);
+pub(crate) const PANEL_TITLE: Face = Face::bold(13.0);
+pub(crate) const AXIS_LABEL: Face = Face::regular(12.5);
+pub(crate) const NAME: Face = Face::regular(12.0);
+pub(crate) const CAPTION: Face = Face::regular(12.0);
+pub(crate) const TICK_LABEL: Face = Face::regular(11.5);
+pub(crate) const VALUE: Face = Face::regular(10.5);
+
+/// Around everything.
+pub(crate) const MARGIN: f64 = 14.0;
+/// Between panels.
+pub(crate) const COLUMN_GAP: f64 = 20.0;
+pub(crate) const ROW_GAP: f64 = 20.0;
+/// Between a title, a key, panels and a caption.
+pub(crate) const BLOCK_GAP: f64 = 12.0;
+
+/// How much room each panel has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sheet {
+    pub(crate) columns: usize,
+    /// From the left edge of the axis label to the right edge of the names.
+    pub(crate) cell_width: f64,
+    /// Of the area between the axes, unless names need more.
+    pub(crate) plot_height: f64,
+}
+
+impl Sheet {
+    /// Many panels are small, but not so small that a page-wide print cannot be read.
+    pub(crate) fn new(columns: usize) -> Self {
+        let (cell_width, plot_height) = match columns {
+            0 | 1 => (640.0, 320.0),
+            2 => (440.0, 240.0),
+            3 => (310.0, 200.0),
+            _ => (260.0, 180.0),
+        };
+        Self { columns: columns.max(1), cell_width, plot_height }
+    }
+
+    pub(crate) fn content_width(&self) -> f64 {
+        let columns = crate::geometry::count(self.columns);
+        columns * self.cell_width + (columns - 1.0) * COLUMN_GAP
+    }
+}

@@ -1,0 +1,157 @@
+//! Input that nobody expected must give a well-formed picture of what can be shown.
+
+use goodarm_plot::{
+    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
+    Role, Sector, Series, png, svg,
+};
+use roxmltree::{Document, Node};
+
+use crate::random::Random;
+use crate::random_figure::{Source, figure};
+
+const HOSTILE: &str =
+    "</text></svg><script>alert('1' & \"2\")</script>\u{0}\u{7}\u{1b}\u{202e}]]>\u{fffe}";
+
+struct Hostile;
+
+impl Source for Hostile {
+    fn number(&self, random: &mut Random) -> f64 {
+        let numbers = [
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::MAX,
+            f64::MIN,
+            f64::MIN_POSITIVE,
+            5e-324,
+            -5e-324,
+            1e300,
+            -1e300,
+            0.0,
+            -0.0,
+            1.0,
+            1.0 + f64::EPSILON,
+            random.between(-1.0, 1.0),
+        ];
+        numbers[random.below(15)]
+    }
+
+    fn words(&self, random: &mut Random) -> String {
+        let words = ["", " ", "\n", "a", HOSTILE, "&amp;", "日本語", "e\u{301}⁻⁴⁰", "\u{1f600}"];
+        match random.below(10) {
+            9 => "endless".repeat(1 + random.below(800)),
+            i => words[i].to_owned(),
+        }
+    }
+}
+
+#[test]
+fn any_input_gives_well_formed_finite_svg() {
+    let mut random = Random::new(3);
+    for _ in 0..200 {
+        let text = svg(&figure(&mut random, &Hostile));
+        let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        document.descendants().filter(Node::is_element).for_each(|element| check_element(&element));
+    }
+}
+
+#[test]
+fn any_input_gives_a_picture() {
+    let mut random = Random::new(4);
+    for _ in 0..30 {
+        let bytes = png(&figure(&mut random, &Hostile), 200).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG"));
+    }
+}
+
+/// Elements that do nothing but draw, and numbers that are numbers.
+fn check_element(element: &Node<'_, '_>) {
+    let drawing = ["svg", "title", "desc", "rect", "path", "circle", "text", "tspan"];
+    assert!(drawing.contains(&element.tag_name().name()), "{element:?}");
+    for attribute in element.attributes() {
+        let (name, value) = (attribute.name(), attribute.value());
+        assert!(!name.starts_with("on") && !name.contains("href") && name != "id", "{name}");
+        let numeric = ["x", "y", "width", "height", "cx", "cy", "r", "font-size", "stroke-width"];
+        if numeric.contains(&name) {
+            assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{name}={value}");
+        }
+        if name == "d" {
+            let letters = value.chars().filter(|letter| letter.is_ascii_alphabetic());
+            assert!(letters.clone().all(|letter| "MLAZ".contains(letter)), "{value}");
+        }
+    }
+}
+
+fn panel(content: Content) -> Figure {
+    Figure {
+        title: HOSTILE.into(),
+        caption: HOSTILE.into(),
+        panels: vec![Panel { title: HOSTILE.into(), content }],
+        columns: 1,
+        key: Key::InPanels,
+    }
+}
+
+#[test]
+fn hostile_words_are_text_and_nothing_else() {
+    let series = Series {
+        name: "<b>&\"'".into(),
+        role: Role(0),
+        kind: Kind::Line,
+        points: vec![Point { x: 0.0, y: 1.0, error: None }],
+    };
+    let chart =
+        LineChart { x: Axis::linear(HOSTILE), y: Axis::linear(HOSTILE), series: vec![series] };
+    let text = svg(&panel(Content::Lines(chart)));
+    let document = Document::parse(&text).unwrap();
+    assert!(document.descendants().any(|node| node.text() == Some("<b>&\"'")));
+    let title = document.descendants().find(|node| node.has_tag_name("title"));
+    assert!(title.and_then(|title| title.text()).is_some_and(|title| title.contains("<script>")));
+    assert!(!text.contains("<script"));
+}
+
+#[test]
+fn panels_without_data_say_so() {
+    let nothing = [
+        Content::Lines(LineChart { x: Axis::linear(""), y: Axis::linear(""), series: vec![] }),
+        Content::Bars(BarChart {
+            x_label: String::new(),
+            y: Axis::log10(""),
+            groups: vec!["a".into()],
+            series: vec![BarSeries {
+                name: "b".into(),
+                role: Role(0),
+                bars: vec![Bar { value: -1.0, error: None }],
+            }],
+        }),
+        Content::Sectors(Donut {
+            centre: String::new(),
+            sectors: vec![Sector { name: "a".into(), value: f64::NAN, role: Role(0) }],
+        }),
+    ];
+    for content in nothing {
+        assert!(svg(&panel(content)).contains(">no data<"));
+    }
+    let no_panels = Figure { panels: vec![], ..panel(donut_of_one()) };
+    assert!(Document::parse(&svg(&no_panels)).is_ok());
+}
+
+fn donut_of_one() -> Content {
+    let whole = Sector { name: "all".into(), value: 3.0, role: Role(0) };
+    Content::Sectors(Donut { centre: String::new(), sectors: vec![whole] })
+}
+
+#[test]
+fn one_sector_is_a_whole_ring() {
+    let text = svg(&panel(donut_of_one()));
+    assert!(text.contains(">100\u{a0}%<"));
+}
+
+#[test]
+fn long_tables_are_drawn() {
+    let points = (0..200_000).map(|i| Point { x: f64::from(i), y: f64::from(i % 7), error: None });
+    let series =
+        Series { name: "long".into(), role: Role(0), kind: Kind::Step, points: points.collect() };
+    let chart = LineChart { x: Axis::linear("x"), y: Axis::linear("y"), series: vec![series] };
+    assert!(Document::parse(&svg(&panel(Content::Lines(chart)))).is_ok());
+}

@@ -1,0 +1,8 @@
+//! Figures as their readers get them: as SVG, as pixels, and with input nobody expected.
+
+mod hostile;
+mod legible;
+mod picture;
+#[path = "../../src/random.rs"]
+mod random;
+mod random_figure;

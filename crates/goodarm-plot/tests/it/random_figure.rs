@@ -1,0 +1,89 @@
+//! Figures of all kinds, the same for the same seed.
+
+use goodarm_plot::{
+    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
+    Role, Scale, Sector, Series,
+};
+
+use crate::random::Random;
+
+/// Where numbers and words come from.
+pub(crate) trait Source {
+    fn number(&self, random: &mut Random) -> f64;
+    fn words(&self, random: &mut Random) -> String;
+}
+
+pub(crate) fn figure(random: &mut Random, source: &dyn Source) -> Figure {
+    let panels = (0..random.below(6))
+        .map(|_| Panel { title: source.words(random), content: content(random, source) })
+        .collect();
+    Figure {
+        title: source.words(random),
+        caption: source.words(random),
+        panels,
+        columns: random.below(5),
+        key: if random.below(3) == 0 { Key::Shared } else { Key::InPanels },
+    }
+}
+
+fn content(random: &mut Random, source: &dyn Source) -> Content {
+    match random.below(5) {
+        0 => Content::Bars(bars(random, source)),
+        1 => Content::Sectors(donut(random, source)),
+        _ => Content::Lines(lines(random, source)),
+    }
+}
+
+fn axis(random: &mut Random, source: &dyn Source) -> Axis {
+    let scale = if random.below(3) == 0 { Scale::Log10 } else { Scale::Linear };
+    let range = (random.below(4) == 0).then(|| (source.number(random), source.number(random)));
+    let ticks = (random.below(6) == 0).then(|| {
+        (0..random.below(20)).map(|_| (source.number(random), source.words(random))).collect()
+    });
+    Axis { label: source.words(random), scale, range, ticks }
+}
+
+fn lines(random: &mut Random, source: &dyn Source) -> LineChart {
+    let kinds = [Kind::Line, Kind::ErrorBars, Kind::Step, Kind::Reference];
+    let mut series: Vec<Series> = Vec::new();
+    for i in 0..random.below(9) {
+        let fresh = (0..random.below(40)).map(|_| point(random, source)).collect();
+        // Every third series runs where the one before does.
+        let points = match series.last() {
+            Some(last) if random.below(3) == 0 => last.points.clone(),
+            _ => fresh,
+        };
+        let kind = kinds[random.below(4)];
+        series.push(Series { name: source.words(random), role: Role(i), kind, points });
+    }
+    LineChart { x: axis(random, source), y: axis(random, source), series }
+}
+
+fn point(random: &mut Random, source: &dyn Source) -> Point {
+    let (x, y) = (source.number(random), source.number(random));
+    Point { x, y, error: (random.below(2) == 0).then(|| source.number(random)) }
+}
+
+fn bars(random: &mut Random, source: &dyn Source) -> BarChart {
+    let groups: Vec<String> = (0..random.below(6)).map(|_| source.words(random)).collect();
+    let series = (0..random.below(6))
+        .map(|i| BarSeries {
+            name: source.words(random),
+            role: Role(i),
+            bars: (0..groups.len()).map(|_| bar(random, source)).collect(),
+        })
+        .collect();
+    BarChart { x_label: source.words(random), y: axis(random, source), groups, series }
+}
+
+fn bar(random: &mut Random, source: &dyn Source) -> Bar {
+    let value = source.number(random);
+    Bar { value, error: (random.below(2) == 0).then(|| source.number(random)) }
+}
+
+fn donut(random: &mut Random, source: &dyn Source) -> Donut {
+    let sectors = (0..random.below(7))
+        .map(|i| Sector { name: source.words(random), value: source.number(random), role: Role(i) })
+        .collect();
+    Donut { centre: source.words(random), sectors }
+}

@@ -1,0 +1,231 @@
+//! Figure name → the experiments it needs and how their summaries become panels.
+
+mod beyond;
+mod paper;
+
+use goodarm_plot::{Figure, Kind, Point, Role, Series};
+use goodarm_sim::experiment::Experiment;
+use goodarm_sim::summary::{CellSummary, Estimate};
+use goodarm_sim::trial::Trial;
+
+/// One entry of `goodarm reproduce`.
+pub(crate) struct Entry {
+    /// What is typed.
+    pub(crate) name: &'static str,
+    /// What it is.
+    pub(crate) title: &'static str,
+    /// Name and text of each experiment.
+    pub(crate) experiments: &'static [(&'static str, &'static str)],
+    /// Whether recorded answers are needed.
+    pub(crate) needs_data: bool,
+    /// Panels, and what is to be said of them.
+    pub(crate) draw: fn(&[Run]) -> Drawn,
+}
+
+/// An experiment that has been run.
+pub(crate) struct Run {
+    pub(crate) experiment: Experiment,
+    pub(crate) trials: Vec<Option<Trial>>,
+    pub(crate) summaries: Vec<CellSummary>,
+}
+
+/// A figure and its findings, computed from the same trials.
+pub(crate) struct Drawn {
+    pub(crate) figure: Figure,
+    pub(crate) findings: Vec<String>,
+}
+
+macro_rules! experiment {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../experiments/", $name, ".toml")))
+    };
+}
+
+/// Every figure: the paper's first, then those beyond it.
+pub(crate) const ENTRIES: [Entry; 11] = [
+    Entry {
+        name: "synthetic",
+        title: "The paper's synthetic experiments",
+        experiments: &[experiment!("synthetic-coverage"), experiment!("synthetic-difficulty")],
+        needs_data: false,
+        draw: paper::synthetic,
+    },
+    Entry {
+        name: "allocation",
+        title: "The paper's final budget allocation",
+        experiments: &[experiment!("allocation")],
+        needs_data: false,
+        draw: paper::allocation,
+    },
+    Entry {
+        name: "interaction",
+        title: "The paper's cost–difficulty interaction",
+        experiments: &[experiment!("interaction")],
+        needs_data: false,
+        draw: paper::interaction,
+    },
+    Entry {
+        name: "gsm8k",
+        title: "The paper's GSM8K experiments, on recorded answers",
+        experiments: &[experiment!("gsm8k")],
+        needs_data: true,
+        draw: paper::gsm8k,
+    },
+    Entry {
+        name: "constant",
+        title: "Why the printed rule is round-robin, and what brings the separation back",
+        experiments: &[experiment!("constant")],
+        needs_data: false,
+        draw: beyond::constant,
+    },
+    Entry {
+        name: "ablation",
+        title: "Certificates and allocation apart",
+        experiments: &[experiment!("ablation")],
+        needs_data: false,
+        draw: beyond::ablation,
+    },
+    Entry {
+        name: "delta",
+        title: "Towards the theorems",
+        experiments: &[experiment!("delta")],
+        needs_data: false,
+        draw: beyond::delta,
+    },
+    Entry {
+        name: "error-rates",
+        title: "Promised and realised error rates",
+        experiments: &[experiment!("error-rates")],
+        needs_data: false,
+        draw: beyond::error_rates,
+    },
+    Entry {
+        name: "concurrency",
+        title: "What concurrency costs",
+        experiments: &[experiment!("concurrency")],
+        needs_data: false,
+        draw: beyond::concurrency,
+    },
+    Entry {
+        name: "held-out",
+        title: "Instances that nothing was tuned on",
+        experiments: &[experiment!("held-out")],
+        needs_data: false,
+        draw: beyond::held_out,
+    },
+    Entry {
+        name: "instances",
+        title: "Named instances around T* log(1/δ)",
+        experiments: &[experiment!("instances")],
+        needs_data: false,
+        draw: beyond::instances,
+    },
+];
+
+impl Run {
+    /// The methods, in the order of the file.
+    fn methods(&self) -> impl Iterator<Item = &str> {
+        self.experiment.spec.methods.iter().map(|method| method.name.as_str())
+    }
+
+    /// The summaries of a method in a world.
+    fn of<'a>(&'a self, world: &'a str, method: &'a str) -> impl Iterator<Item = &'a CellSummary> {
+        self.summaries.iter().filter(move |one| one.world == world && one.method == method)
+    }
+
+    /// One line for each method in a world.
+    fn lines(
+        &self,
+        world: &str,
+        kind: Kind,
+        x: impl Fn(&CellSummary) -> f64,
+        y: impl Fn(&CellSummary) -> Estimate,
+    ) -> Vec<Series> {
+        self.methods()
+            .map(|method| {
+                let points = self.of(world, method).map(|cell| point(x(cell), y(cell))).collect();
+                Series { name: method.to_owned(), role: role(method), kind, points }
+            })
+            .collect()
+    }
+
+    fn world(&self) -> &str {
+        &self.experiment.spec.worlds[0].name
+    }
+
+    /// Whether two methods certified the same arms at the same cost in every trial.
+    fn same_trajectory(&self, one: &str, other: &str) -> bool {
+        let trials_of = |name: &str| -> Vec<(f64, u64, &Trial)> {
+            let repetitions = usize::try_from(self.experiment.spec.repetitions).unwrap_or(1);
+            let cell_of = |index: usize| &self.experiment.cells[index / repetitions];
+            self.trials
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| {
+                    self.experiment.spec.methods[cell_of(*index).method].name == name
+                })
+                .filter_map(|(_, trial)| trial.as_ref())
+                .map(|trial| (trial.spent, trial.pull_count, trial))
+                .collect()
+        };
+        let (one, other) = (trials_of(one), trials_of(other));
+        one.len() == other.len()
+            && one.iter().zip(&other).all(|(a, b)| {
+                a.1 == b.1 && a.2.certified == b.2.certified && a.2.spent_on == b.2.spent_on
+            })
+    }
+
+    /// How often the targeted branch was taken, over all trials of a method.
+    fn targeted(&self, method: &str) -> f64 {
+        let cells = self.summaries.iter().filter(|cell| cell.method == method);
+        let shares = cells.map(|cell| {
+            let target = cell.branch_share.iter().find(|(branch, _)| branch == "target");
+            target.map_or(0.0, |(_, share)| share.mean)
+        });
+        shares.fold(0.0, f64::max)
+    }
+}
+
+fn point(x: f64, y: Estimate) -> Point {
+    Point { x, y: y.mean, error: Some(y.error) }
+}
+
+/// The same method looks the same in every figure; a longer name begins with a shorter one's.
+fn role(method: &str) -> Role {
+    const LOOKS: [(&str, usize); 23] = [
+        ("BMA-GAI, 1", 8),
+        ("BMA-GAI, 0.2", 9),
+        ("CB-GAI, 1", 10),
+        ("CB-GAI, 0.2", 11),
+        ("BMA-GAI", 0),
+        ("CB-GAI", 1),
+        ("Uniform", 2),
+        ("equal money", 2),
+        ("goodarm, FDR", 4),
+        ("goodarm, no limit", 4),
+        ("goodarm", 3),
+        ("oracle", 5),
+        ("tight", 6),
+        ("rcb", 12),
+        ("equal counts", 6),
+        ("HDoC", 13),
+        ("LUCB-G", 14),
+        ("APT-G", 15),
+        ("paper", 0),
+        ("union", 1),
+        ("count-Holm", 3),
+        ("FDR", 4),
+        ("K(b)", 7),
+    ];
+    let look = LOOKS.iter().find(|(name, _)| method.starts_with(name));
+    Role(look.map_or(16, |(_, look)| *look))
+}
+
+/// "a, b and c".
+fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
