@@ -130,8 +130,9 @@ pub(crate) fn certification_cost_min(books: &Books) -> f64 {
             .attributes()
             .filter(|&attribute| !books.is_resolved(arm, attribute))
             .map(|attribute| {
-                let pending = books.tally(arm, attribute).pending_count() > 0;
-                if !books.is_open(arm, attribute) && !pending {
+                let exact = problem.attribute(attribute).is_exact();
+                let awaited = exact && books.evidence_count(arm, attribute) == 0;
+                if !books.is_open(arm, attribute) && !awaited {
                     return f64::INFINITY;
                 }
                 let outlook = Outlook::of(books, arm, attribute, BEST_CASE);

@@ -232,13 +232,11 @@ impl Session {
 
     /// Takes a larger budget, which is valid at any time; false, and no change, if it is smaller.
     pub fn raise_budget(&mut self, budget: Cost) -> bool {
-        if budget < self.books.ledger().budget() {
-            return false;
+        let raised = self.books.raise_budget(budget);
+        if raised {
+            self.deliver();
         }
-        self.books.raise_budget(budget);
-        self.deliver();
-        self.hope = Hope::default();
-        true
+        raised
     }
 
     /// Does again what was done before: after it the session is as it was, or an error says where

@@ -25,7 +25,7 @@ impl Tally {
         if self.returned_count == 0 { 0.0 } else { self.sum / real(self.returned_count) }
     }
 
-    /// Calls that are out.
+    /// Calls without a score: out, or lost to a blocked stream or an arm that has left.
     pub const fn pending_count(&self) -> u64 {
         self.dispatched_count - self.returned_count
     }

@@ -122,7 +122,7 @@ pub fn run_while(
 
 impl InFlight {
     fn send(&mut self, pull: Pull, reply: Reply) {
-        self.queue.push(Reverse((Time(self.time + reply.latency), pull.ticket)));
+        self.queue.push(Reverse((Time(self.time + reply.latency()), pull.ticket)));
         self.replies.insert(pull.ticket, (pull, reply));
     }
 

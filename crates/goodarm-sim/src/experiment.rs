@@ -204,6 +204,9 @@ impl Experiment {
                 return Err(wrong(place, "at least one is needed"));
             }
         }
+        if let Some(delta) = spec.deltas.iter().find(|delta| !(**delta > 0.0 && **delta < 1.0)) {
+            return Err(wrong("deltas", format!("{delta} is not strictly between 0 and 1")));
+        }
         let mut fixed = Vec::with_capacity(spec.worlds.len());
         for world in &spec.worlds {
             let place = format!("world {:?}", world.name);

@@ -1,7 +1,7 @@
 //! Random numbers that are a function of where they are needed: SplitMix64, seeded by hashing.
 
 /// A stream of random numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Random {
     state: u64,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::policy::{Parameters, by_name};
+use goodarm_core::policy::{NAMES, Parameters, by_name};
 use goodarm_core::{ArmId, Guarantee, Options, Problem, ProblemSpec, Pull, Session, StopReason};
 
 use crate::episode;
@@ -195,8 +195,10 @@ fn session(
     let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
     let parameters =
         Parameters { means: (method.policy == "oracle").then(means), ..method.parameters.clone() };
-    let policy = by_name(&method.policy, &parameters)
-        .map_err(|error| Impossible(format!("method {}: {error}", method.name)))?;
+    let policy = by_name(&method.policy, &parameters).map_err(|error| {
+        let known = NAMES.join(", ");
+        Impossible(format!("policy {:?}: {error}; there are {known}", method.policy))
+    })?;
     Session::with_options(problem, policy, method.options)
         .map_err(|error| Impossible(format!("method {}: {error}", method.name)))
 }

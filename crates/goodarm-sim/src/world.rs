@@ -103,14 +103,24 @@ impl Failures {
 }
 
 /// What one call brings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     /// What comes back.
     pub outcome: Outcome,
     /// What it costs.
     pub bill: Cost,
-    /// When, in mean latencies.
-    pub latency: f64,
+    /// How long such calls take on the average.
+    pub latency_mean: f64,
+    /// Where this call's latency is drawn from, if anybody asks.
+    pub clock: Random,
+}
+
+impl Reply {
+    /// When it comes back: an exponential latency. One call after the other needs none, so it is not
+    /// drawn until it is asked for; it is the same each time.
+    pub fn latency(&self) -> f64 {
+        self.latency_mean * self.clock.clone().exponential()
+    }
 }
 
 /// What comes back.
@@ -148,8 +158,9 @@ impl Verifiers for World {
         let score = self.scores[attribute.index()].draw(mean, &mut random);
         let bill = self.bills[attribute.index()].draw(&mut random);
         let slow = score < self.latency.split;
-        let latency = random.exponential() * if slow { self.latency.slowdown } else { 1.0 };
-        Reply { outcome: self.failures.befall(score, &mut random), bill, latency }
+        let latency_mean = if slow { self.latency.slowdown } else { 1.0 };
+        let outcome = self.failures.befall(score, &mut random);
+        Reply { outcome, bill, latency_mean, clock: random }
     }
 }
 

@@ -3,6 +3,7 @@
 mod beyond;
 mod paper;
 
+pub(crate) use beyond::overview;
 use goodarm_plot::{Figure, Kind, Point, Role, Series};
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::summary::{CellSummary, Estimate};

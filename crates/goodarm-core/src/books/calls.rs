@@ -189,11 +189,15 @@ impl Books {
         Ok(())
     }
 
-    /// More money: valid at any time. Less would not be.
-    pub fn raise_budget(&mut self, budget: Cost) {
+    /// More money, which is valid at any time; false, and no change, if it is less.
+    pub fn raise_budget(&mut self, budget: Cost) -> bool {
+        if budget < self.ledger.budget() {
+            return false;
+        }
         self.changes.clear();
         self.ledger.raise_budget(budget);
         self.reconsider_affordable();
+        true
     }
 
     fn issue(&mut self, place: Place, ceiling: Cost, attempt: u32) -> Pull {
@@ -292,6 +296,11 @@ impl Books {
         let index = self.problem.pair_index(place.arm, place.attribute);
         self.pairs[index].evidence.closed = true;
         self.changes.push(Change::Observed(place.arm, place.attribute));
+        // A running maximum may be enough when the level falls; a present value that lacks a score
+        // never is.
+        if self.problem.guarantee() == Guarantee::FalseDiscovery && self.is_active(place.arm) {
+            self.leave(place.arm);
+        }
     }
 
     pub(super) fn reconsider_affordable(&mut self) {

@@ -89,7 +89,7 @@ impl Books {
         self.leave(arm);
     }
 
-    fn leave(&mut self, arm: ArmId) {
+    pub(super) fn leave(&mut self, arm: ArmId) {
         self.arms[arm.index()].left = true;
         self.arms_left_count += 1;
         self.drop_owed(arm);

@@ -12,7 +12,8 @@ use goodarm_sim::summary::summarize;
 use crate::cli::ReproduceArguments;
 use crate::commands::Failure;
 use crate::commands::simulate::{
-    cancelled_by_ctrl_c, run_trials, set_threads, write, write_summaries, write_trials,
+    cancelled_by_ctrl_c, run_trials, set_threads, write, write_drawing, write_summaries,
+    write_trials,
 };
 use crate::experiment_file;
 use crate::figures::{Drawn, ENTRIES, Entry, Run};
@@ -104,10 +105,7 @@ fn write_figure(entry: &Entry, runs: &[Run], drawn: &Drawn, folder: &Path) -> Re
         write_summaries(&run.summaries, &folder.join(format!("{name}.json")))?;
         write(&folder.join(format!("{name}.toml")), text.as_bytes())?;
     }
-    let svg = goodarm_plot::svg(&drawn.figure);
-    write(&folder.join(format!("{}.svg", entry.name)), svg.as_bytes())?;
-    let png = goodarm_plot::png(&drawn.figure, PNG_WIDTH).map_err(Failure::wrong_input)?;
-    write(&folder.join(format!("{}.png", entry.name)), &png)
+    write_drawing(&drawn.figure, folder, entry.name)
 }
 
 fn report(
@@ -140,4 +138,3 @@ docs/pools.md says what such a file holds and how to make one from public output
 const QUICK_DIVISOR: u64 = 6;
 const QUICK_MIN: u64 = 3;
 const QUICK_MAX: u64 = 100;
-const PNG_WIDTH: u32 = 1600;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use goodarm_plot::Figure;
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
@@ -12,6 +13,7 @@ use goodarm_sim::trial::Trial;
 use crate::cli::SimulateArguments;
 use crate::commands::Failure;
 use crate::experiment_file;
+use crate::figures::{self, Run};
 use crate::progress::Progress;
 use crate::trials;
 
@@ -24,6 +26,9 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     write_trials(&experiment, &trials, &arguments.out, "trials")?;
     let summaries = summarize(&experiment, &trials);
     write_summaries(&summaries, &arguments.out.join("summary.json"))?;
+    let run = Run { experiment, trials, summaries };
+    write_drawing(&figures::overview(&run), &arguments.out, "coverage")?;
+    let trials = &run.trials;
     if cancelled.load(Ordering::Relaxed) {
         let done = trials.iter().flatten().count();
         let message = format!(
@@ -87,6 +92,15 @@ pub(crate) fn write_summaries(summaries: &[CellSummary], path: &Path) -> Result<
     text.push('\n');
     write(path, text.as_bytes())
 }
+
+/// A figure as .svg and .png.
+pub(crate) fn write_drawing(figure: &Figure, folder: &Path, name: &str) -> Result<(), Failure> {
+    write(&folder.join(format!("{name}.svg")), goodarm_plot::svg(figure).as_bytes())?;
+    let png = goodarm_plot::png(figure, PNG_WIDTH).map_err(Failure::wrong_input)?;
+    write(&folder.join(format!("{name}.png")), &png)
+}
+
+const PNG_WIDTH: u32 = 1600;
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| Failure::file(path, &error))

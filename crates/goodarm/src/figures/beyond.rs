@@ -1,6 +1,7 @@
 //! Figures that the paper does not have.
 
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
+use goodarm_sim::experiment::Budgets;
 use goodarm_sim::summary::CellSummary;
 
 use crate::figures::paper::nothing;
@@ -238,4 +239,31 @@ pub(super) fn instances(runs: &[Run]) -> Drawn {
         "The share of the good arms that is certified; bands are one standard error.",
     );
     Drawn { figure, findings: Vec::new() }
+}
+
+/// Certified good arms over whatever varies, a panel for each world: for any experiment.
+pub(crate) fn overview(run: &Run) -> Figure {
+    let spec = &run.experiment.spec;
+    let calls = |cell: &CellSummary| f64::from(u32::try_from(cell.concurrency).unwrap_or(u32::MAX));
+    let (x, axis): (&dyn Fn(&CellSummary) -> f64, Axis) = if spec.budgets.values().len() > 1 {
+        let label = match spec.budgets {
+            Budgets::Absolute(_) => "budget",
+            Budgets::Normalized(_) => "b, in units of T*(μ)",
+        };
+        (&|cell: &CellSummary| cell.budget, Axis::linear(label))
+    } else if spec.deltas.len() > 1 {
+        (&|cell: &CellSummary| cell.delta, Axis::log10("δ"))
+    } else {
+        (&calls, Axis::log10("calls out at once"))
+    };
+    let panels: Vec<Panel> = spec
+        .worlds
+        .iter()
+        .map(|world| {
+            let series = run.lines(&world.name, Kind::ErrorBars, x, |cell| cell.certified_good);
+            panel(&world.name, axis.clone(), Axis::linear("certified good arms"), series)
+        })
+        .collect();
+    let columns = panels.len().min(2);
+    figure(&spec.title, "Whiskers are one standard error.", panels, columns)
 }

@@ -1,5 +1,6 @@
 //! The built tool, run as a user runs it.
 
+mod laboratory;
 mod pages;
 mod paper;
 mod tool;

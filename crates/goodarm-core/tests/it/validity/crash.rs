@@ -88,7 +88,7 @@ impl Life {
         let reply = self.world.reply(self.seed, pull.arm, pull.attribute, self.called);
         self.called += 1;
         let Outcome::Score(score) = reply.outcome else { unreachable!("nothing fails here") };
-        self.queue.push(Reverse(((self.time + reply.latency).to_bits(), pull.ticket)));
+        self.queue.push(Reverse(((self.time + reply.latency()).to_bits(), pull.ticket)));
         self.scores.insert(pull.ticket, score);
     }
 

@@ -345,7 +345,7 @@ impl<'a> Driver<'a> {
             Habit::Hedged => {
                 let (one, other) = (draw(self.called[index]), draw(self.called[index] + 1));
                 self.called[index] += 1;
-                if one.latency < other.latency { one } else { other }
+                if one.latency() < other.latency() { one } else { other }
             }
             Habit::Honest | Habit::CompletionOrder | Habit::FailuresDropped => {
                 draw(self.called[index])
@@ -355,7 +355,7 @@ impl<'a> Driver<'a> {
         if let Some(score) = self.outcome(attribute, &reply) {
             self.spy.note(arm, attribute, score);
         }
-        self.queue.push(Reverse(((self.time + reply.latency).to_bits(), ticket)));
+        self.queue.push(Reverse(((self.time + reply.latency()).to_bits(), ticket)));
         self.out.insert(ticket, (pull, reply));
         self.unanswered.insert(ticket, index);
     }

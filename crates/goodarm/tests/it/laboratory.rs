@@ -1,0 +1,180 @@
+//! `goodarm simulate`, `reproduce` and `plan`, as a person would use them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::tool::{goodarm, message, text};
+
+/// A folder of its own for each test, empty at the start.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+fn path(path: &std::path::Path) -> &str {
+    path.to_str().expect("a path in Unicode")
+}
+
+const EXPERIMENT: &str = r#"
+title = "small"
+seed = 3
+repetitions = 4
+deltas = [0.1]
+budgets = { normalized = [0.5, 2] }
+
+[[worlds]]
+name = "decoys"
+means = { expensive-decoys = { prices = [1, 2, 4, 25], scale = 1.5 } }
+
+[[worlds]]
+name = "random"
+means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }
+scores = "binary"
+
+[[methods]]
+name = "goodarm"
+policy = "rcb"
+
+[[methods]]
+name = "uniform"
+policy = "uniform"
+certificate = "paper"
+"#;
+
+#[test]
+fn the_same_experiment_gives_the_same_bytes_on_any_number_of_threads() {
+    let folder = folder("threads");
+    let file = folder.join("experiment.toml");
+    fs::write(&file, EXPERIMENT).unwrap();
+    for threads in ["1", "2", "5"] {
+        let out = folder.join(threads);
+        let output =
+            goodarm(&["simulate", path(&file), "-q", "--threads", threads, "-o", path(&out)]);
+        assert!(output.status.success(), "{}", message(&output));
+        assert!(output.stderr.is_empty() && output.stdout.is_empty());
+    }
+    for name in ["trials.csv", "trials.parquet", "summary.json", "coverage.svg", "coverage.png"] {
+        let bytes = |threads: &str| fs::read(folder.join(threads).join(name)).unwrap();
+        assert!(bytes("1") == bytes("2") && bytes("1") == bytes("5"), "{name} differs");
+    }
+    let trials = fs::read_to_string(folder.join("1/trials.csv")).unwrap();
+    assert_eq!(trials.lines().count(), 1 + 2 * 2 * 2 * 4);
+    assert!(trials.contains("goodarm") && trials.contains("least-money="));
+}
+
+#[test]
+fn plain_lines_tell_the_progress_where_there_is_no_terminal() {
+    let folder = folder("progress");
+    let file = folder.join("experiment.toml");
+    fs::write(&file, EXPERIMENT).unwrap();
+    let output = goodarm(&["simulate", path(&file), "-o", path(&folder.join("out"))]);
+    assert!(message(&output).contains("small: 32/32"), "{}", message(&output));
+}
+
+#[test]
+fn a_wrong_experiment_is_refused_with_what_is_wrong() {
+    let folder = folder("wrong");
+    for (from, to, named) in [
+        ("seed = 3", "sead = 3", "did you mean `seed`?"),
+        ("policy = \"rcb\"", "policy = \"rbc\"", "policy \"rbc\""),
+        ("deltas = [0.1]", "deltas = [1.5]", "delta"),
+        ("repetitions = 4", "repetitions = 0", "repetitions"),
+        ("normalized = [0.5, 2]", "normalized = [-1]", "budget"),
+        ("expensive-decoys = {", "expensive-decoy = {", "did you mean `expensive-decoys`?"),
+        ("means = { random = {", "means = { pools = { questions = 1 }, x = {", "pools"),
+    ] {
+        let file = folder.join("experiment.toml");
+        assert!(EXPERIMENT.contains(from), "{from}");
+        fs::write(&file, EXPERIMENT.replace(from, to)).unwrap();
+        let output = goodarm(&["simulate", path(&file), "-q", "-o", path(&folder.join("out"))]);
+        let message = message(&output);
+        assert_eq!(output.status.code(), Some(2), "{to}: {message}");
+        assert!(message.contains(named), "{to}: {message} should name {named}");
+    }
+    let output = goodarm(&["simulate", "no-such-file.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("no-such-file.toml"));
+}
+
+#[test]
+fn a_figure_is_made_with_its_page_and_its_trials() {
+    let folder = folder("reproduce");
+    let output = goodarm(&["reproduce", "allocation", "gsm8k", "--quick", "-o", path(&folder)]);
+    assert!(output.status.success(), "{}", message(&output));
+    let said = text(&output);
+    assert!(said.contains("spent the same on every arm and certified the same arms"), "{said}");
+    assert!(said.contains("--data"), "the missing data are named: {said}");
+    let page = fs::read_to_string(folder.join("index.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("Where the budget goes"));
+    assert!(!page.contains("src=") && !page.contains("href=\"http"), "self-contained");
+    for name in ["allocation.svg", "allocation.png", "allocation.csv", "allocation.parquet"] {
+        assert!(folder.join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn recorded_answers_are_replayed() {
+    let folder = folder("pools");
+    let pools = folder.join("pools.jsonl");
+    let solution = |answer: &str| format!(r#"{{"answer": "{answer}", "tokens": 100}}"#);
+    let line = |id: usize, agrees: usize| {
+        let solutions: Vec<String> =
+            (0..20).map(|k| solution(if k < agrees { "7" } else { "8" })).collect();
+        format!(
+            r#"{{"id": "q{id}", "gold": "7", "candidate": {{"answer": "7", "tokens": 5}}, "solutions": [{}]}}"#,
+            solutions.join(", ")
+        )
+    };
+    let lines: Vec<String> = (0..8).map(|id| line(id, if id < 6 { 19 } else { 3 })).collect();
+    fs::write(&pools, lines.join("\n")).unwrap();
+    let out = folder.join("out");
+    let output =
+        goodarm(&["reproduce", "gsm8k", "--quick", "--data", path(&pools), "-q", "-o", path(&out)]);
+    assert!(output.status.success(), "{}", message(&output));
+    let summary = fs::read_to_string(out.join("gsm8k.json")).unwrap();
+    let cells: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let right = cells
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|cell| cell["method"] == "goodarm")
+        .map(|cell| cell["certified_right"]["mean"].as_f64().unwrap())
+        .fold(0.0, f64::max);
+    assert!((right - 6.0).abs() < 0.5, "six answers are right and agreed upon: {right}");
+
+    fs::write(&pools, "{\"id\": 1}\n").unwrap();
+    let output = goodarm(&["reproduce", "gsm8k", "--data", path(&pools), "-q", "-o", path(&out)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("line 1"), "{}", message(&output));
+}
+
+#[test]
+fn an_unknown_figure_is_refused_with_the_nearest() {
+    let output = goodarm(&["reproduce", "alocation"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("did you mean \"allocation\"?"));
+}
+
+#[test]
+fn a_plan_answers_what_a_budget_buys() {
+    let folder = folder("plan");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plan.toml");
+    let plot = folder.join("plan.svg");
+    let output = goodarm(&["plan", example, "--plot", path(&plot)]);
+    assert!(output.status.success(), "{}", message(&output));
+    let said = text(&output);
+    assert!(said.contains("A budget of 200000 certifies about"), "{said}");
+    assert!(fs::read_to_string(&plot).unwrap().contains("<svg"));
+    let output = goodarm(&["plan", example, "--budget", "400000", "--json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let median = |plan: &serde_json::Value| plan["purchase"]["realistic"]["median"].as_f64();
+    assert!(median(&plan).unwrap() > 15.0, "{plan}");
+    assert_eq!(plan["steps"].as_array().unwrap().len() as u64, plan["good"].as_u64().unwrap());
+    let file = folder.join("wrong.toml");
+    fs::write(&file, fs::read_to_string(example).unwrap().replace("spread", "spred")).unwrap();
+    let output = goodarm(&["plan", path(&file)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("did you mean `spread`?"), "{}", message(&output));
+}
