@@ -289,12 +289,14 @@ impl Session {
     }
 
     fn must_wait(&self, attribute: AttributeId) -> bool {
+        if self.books.in_flight_count() == 0 {
+            return false;
+        }
         let ledger = self.books.ledger();
         let price = self.books.problem().attribute(attribute).price();
         let unsettled = ledger.left() + ledger.reserved();
         let out = ledger.reserved().saturating_add(price);
-        self.books.in_flight_count() > 0
-            && out.units() > self.options.in_flight_share * unsettled.units()
+        out.units() > self.options.in_flight_share * unsettled.units()
     }
 
     /// Tells the policy what has happened. Whatever later decisions depend on is settled here and

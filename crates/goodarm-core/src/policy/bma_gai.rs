@@ -72,10 +72,7 @@ impl BmaGai {
             cost_blind: false,
             costs: Vec::new(),
             thresholds: Vec::new(),
-            fewest_pulls: Least::new(
-                |books, arm, attribute| books.tally(arm, attribute).dispatched_count,
-                settings.unresolved_only,
-            ),
+            fewest_pulls: Least::fewest_pulls(settings.unresolved_only),
             conservative: MinTree::new(1, f64::ABSENT),
             optimistic: MinTree::new(1, 0.0),
             optimistic_until: Vec::new(),

@@ -11,13 +11,24 @@ use crate::units::{ArmId, AttributeId};
 #[derive(Clone, Debug)]
 pub(crate) struct Least<K> {
     key_of: fn(&Books, ArmId, AttributeId) -> K,
+    /// Whether a score or a bill changes a key, or only a call that is let out.
+    keyed_by_answers: bool,
     unresolved_only: bool,
     trees: Vec<MinTree<K>>,
 }
 
+impl Least<u64> {
+    /// The pair with the fewest calls, those that are out included.
+    pub(crate) fn fewest_pulls(unresolved_only: bool) -> Self {
+        let pulls = |books: &Books, arm, attribute| books.tally(arm, attribute).dispatched_count;
+        Self { keyed_by_answers: false, ..Self::new(pulls, unresolved_only) }
+    }
+}
+
 impl<K: Key> Least<K> {
+    /// Keys that change with calls, scores and bills.
     pub(crate) fn new(key_of: fn(&Books, ArmId, AttributeId) -> K, unresolved_only: bool) -> Self {
-        Self { key_of, unresolved_only, trees: Vec::new() }
+        Self { key_of, keyed_by_answers: true, unresolved_only, trees: Vec::new() }
     }
 
     pub(crate) fn begin(&mut self, books: &Books) {
@@ -36,7 +47,9 @@ impl<K: Key> Least<K> {
         match change {
             Change::Dispatched(arm, attribute) => self.update(books, arm, attribute),
             Change::Observed(arm, attribute) if !self.unresolved_only => {
-                self.update(books, arm, attribute);
+                if self.keyed_by_answers || !books.is_open(arm, attribute) {
+                    self.update(books, arm, attribute);
+                }
             }
             Change::Observed(arm, _) | Change::Left(arm) => {
                 for attribute in books.problem().attributes() {

@@ -13,8 +13,7 @@ pub struct RoundRobin {
 impl RoundRobin {
     /// With `unresolved_only`, pairs whose evidence is enough get no more.
     pub fn new(unresolved_only: bool) -> Self {
-        let pulls = |books: &Books, arm, attribute| books.tally(arm, attribute).dispatched_count;
-        Self { least: Least::new(pulls, unresolved_only) }
+        Self { least: Least::fewest_pulls(unresolved_only) }
     }
 }
 
