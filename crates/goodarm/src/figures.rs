@@ -74,7 +74,7 @@ pub(crate) const ENTRIES: [Entry; 11] = [
     },
     Entry {
         name: "constant",
-        title: "Why the printed rule is round-robin, and what brings the separation back",
+        title: "Why the printed rule is round-robin, and what smaller constants change",
         experiments: &[experiment!("constant")],
         needs_data: false,
         draw: beyond::constant,
