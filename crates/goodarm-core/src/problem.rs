@@ -176,6 +176,23 @@ pub enum SpecError {
     WeightsUnused(Guarantee),
 }
 
+/// A score that its model does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ScoreError {
+    /// NaN, an infinity, or beyond [`SCORE_ABS_MAX`].
+    #[error("not a number of at most {SCORE_ABS_MAX:e}")]
+    NotANumber,
+    /// A binary score is 0 or 1.
+    #[error("neither 0 nor 1")]
+    NotBinary,
+    /// Below 0, or below the lowest score that the attribute declares.
+    #[error("below {0}, the lowest there can be")]
+    BelowLowest(f64),
+}
+
+const BINARY_SCORES: [f64; 2] = [0.0, 1.0];
+
 /// A problem that cannot be wrong: checked once, never changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
@@ -228,6 +245,23 @@ impl Attribute {
     /// Whether one call tells the mean.
     pub fn is_exact(&self) -> bool {
         self.scores == ScoreModel::Exact
+    }
+
+    /// The score as it will count, or why its model does not allow it.
+    pub fn checked_score(&self, score: f64) -> Result<f64, ScoreError> {
+        if !(score.is_finite() && libm::fabs(score) <= SCORE_ABS_MAX) {
+            return Err(ScoreError::NotANumber);
+        }
+        match self.scores {
+            ScoreModel::Binary if !BINARY_SCORES.contains(&score) => Err(ScoreError::NotBinary),
+            ScoreModel::Bounded | ScoreModel::SubGaussian { .. } => match self.lowest_score() {
+                Some(lowest) if score < lowest => Err(ScoreError::BelowLowest(lowest)),
+                // Above 1 is harmless, and claims less as 1; clipping up at 0 would claim more.
+                _ if self.scores == ScoreModel::Bounded => Ok(score.min(1.0)),
+                _ => Ok(score),
+            },
+            ScoreModel::Binary | ScoreModel::Exact => Ok(score),
+        }
     }
 
     fn new(spec: AttributeSpec, attribute: usize) -> Result<Self, SpecError> {

@@ -35,14 +35,9 @@ pub(crate) struct TraceArguments {
     pub(crate) problem: PathBuf,
 }
 
+/// How the work is done, which the result does not depend on, and what it may read.
 #[derive(Debug, Args)]
-pub(crate) struct SimulateArguments {
-    /// The experiment file.
-    #[arg(value_name = "EXPERIMENT.toml")]
-    pub(crate) experiment: PathBuf,
-    /// Where to write trials, summary and figures.
-    #[arg(long, short, value_name = "FOLDER", default_value = "simulation")]
-    pub(crate) out: PathBuf,
+pub(crate) struct WorkArguments {
     /// Recorded answers, for worlds that replay them; .gz is unpacked.
     #[arg(long, value_name = "POOLS.jsonl")]
     pub(crate) data: Option<PathBuf>,
@@ -52,6 +47,18 @@ pub(crate) struct SimulateArguments {
     /// Say nothing but errors.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArguments {
+    /// The experiment file.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    pub(crate) experiment: PathBuf,
+    /// Where to write trials, summary and figures.
+    #[arg(long, short, value_name = "FOLDER", default_value = "simulation")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) work: WorkArguments,
 }
 
 #[derive(Debug, Args)]
@@ -66,15 +73,8 @@ pub(crate) struct ReproduceArguments {
     /// Where to write the page, figures and trials.
     #[arg(long, short, value_name = "FOLDER", default_value = "reproduction")]
     pub(crate) out: PathBuf,
-    /// Recorded answers for the figure gsm8k; .gz is unpacked.
-    #[arg(long, value_name = "POOLS.jsonl")]
-    pub(crate) data: Option<PathBuf>,
-    /// Threads; all cores if not given. The result does not depend on it.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Say nothing but errors.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) work: WorkArguments,
 }
 
 #[derive(Debug, Args)]

@@ -230,3 +230,45 @@ fn listed(items: &[String]) -> String {
         [start @ .., last] => format!("{} and {last}", start.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use goodarm_sim::experiment::ExperimentSpec;
+
+    use super::*;
+    use crate::experiment_file::parse;
+
+    #[test]
+    fn every_experiment_can_be_run_and_drawn() {
+        for entry in ENTRIES.iter().filter(|entry| !entry.needs_data) {
+            let runs: Vec<Run> = entry
+                .experiments
+                .iter()
+                .map(|(name, text)| {
+                    let mut spec: ExperimentSpec = parse(text).unwrap();
+                    spec.repetitions = 1;
+                    let experiment = Experiment::new(spec, None);
+                    let experiment = experiment.unwrap_or_else(|error| panic!("{name}: {error}"));
+                    // No trials: figures must stand an interrupted run.
+                    Run {
+                        trials: vec![None; experiment.trial_count()],
+                        experiment,
+                        summaries: vec![],
+                    }
+                })
+                .collect();
+            let drawn = (entry.draw)(&runs);
+            assert!(goodarm_plot::svg(&drawn.figure).starts_with("<svg"), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn every_experiment_file_belongs_to_a_figure() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+        for file in std::fs::read_dir(folder).unwrap() {
+            let name = file.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
+            let known = ENTRIES.iter().flat_map(|entry| entry.experiments);
+            assert!(known.clone().any(|(known, _)| *known == name), "{name}");
+        }
+    }
+}

@@ -75,7 +75,7 @@ fn attributes(fields: &mut Fields) -> Result<Vec<AttributeSpec>, FieldError> {
     let count = costs.len();
     let each = |found: usize| json::check_count(found, count, "as many as there are costs");
     let thresholds = fields.required("thresholds", |value| {
-        let thresholds = json::list(value, threshold)?;
+        let thresholds = json::list(value, json::number)?;
         each(thresholds.len()).map(|()| thresholds)
     })?;
     let names = fields.optional("names", |value| {
@@ -97,15 +97,6 @@ fn attributes(fields: &mut Fields) -> Result<Vec<AttributeSpec>, FieldError> {
             scores,
         })
         .collect())
-}
-
-/// The core checks the rest of the range, but its evidence overflows where 1/ξ does.
-fn threshold(value: Json) -> Result<f64, FieldError> {
-    let threshold = json::number(value)?;
-    if threshold > 0.0 && threshold < THRESHOLD_MIN {
-        return Err(FieldError::new(format!("{threshold:e} is not at least {THRESHOLD_MIN:e}")));
-    }
-    Ok(threshold)
 }
 
 fn score_model(value: Json) -> Result<ScoreModel, FieldError> {
@@ -278,6 +269,3 @@ const FIELDS: [&str; 17] = [
 ];
 
 const SCORES_OF_THE_PAPER: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
-
-/// Far from the smallest number whose inverse is finite, and from any threshold that makes sense.
-const THRESHOLD_MIN: f64 = 1e-300;

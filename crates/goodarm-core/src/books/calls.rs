@@ -8,7 +8,7 @@ use crate::books::outstanding::Outstanding;
 use crate::books::{Books, Change};
 use crate::cost::Cost;
 use crate::evidence::weights::WeightsId;
-use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreModel};
+use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreError};
 use crate::pull::{Failure, Pull, Ticket};
 use crate::units::{ArmId, AttributeId};
 
@@ -241,24 +241,11 @@ impl Books {
     }
 
     fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, TellError> {
-        if !(score.is_finite() && libm::fabs(score) <= SCORE_ABS_MAX) {
-            return Err(TellError::NotANumber { score, attribute });
-        }
-        let declared = self.problem.attribute(attribute);
-        match declared.scores() {
-            ScoreModel::Binary if !BINARY_SCORES.contains(&score) => {
-                Err(TellError::NotBinary { score, attribute })
-            }
-            ScoreModel::Bounded | ScoreModel::SubGaussian { .. } => match declared.lowest_score() {
-                Some(lowest) if score < lowest => {
-                    Err(TellError::BelowLowest { score, attribute, lowest })
-                }
-                // Above 1 is harmless, and claims less as 1; clipping up at 0 would claim more.
-                _ if declared.scores() == ScoreModel::Bounded => Ok(score.min(1.0)),
-                _ => Ok(score),
-            },
-            ScoreModel::Binary | ScoreModel::Exact => Ok(score),
-        }
+        self.problem.attribute(attribute).checked_score(score).map_err(|error| match error {
+            ScoreError::NotANumber => TellError::NotANumber { score, attribute },
+            ScoreError::NotBinary => TellError::NotBinary { score, attribute },
+            ScoreError::BelowLowest(lowest) => TellError::BelowLowest { score, attribute, lowest },
+        })
     }
 
     /// A score is back: tally it at once, and let the stream's evidence advance if it can.
@@ -319,5 +306,3 @@ impl Books {
         }
     }
 }
-
-const BINARY_SCORES: [f64; 2] = [0.0, 1.0];

@@ -21,9 +21,9 @@ use crate::page::{self, Section};
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let entries = chosen(&arguments.figures)?;
-    set_threads(arguments.threads)?;
+    set_threads(arguments.work.threads)?;
     fs::create_dir_all(&arguments.out).map_err(|error| Failure::file(&arguments.out, &error))?;
-    let data = arguments.data.as_deref().map(experiment_file::read_data).transpose()?;
+    let data = arguments.work.data.as_deref().map(experiment_file::read_data).transpose()?;
     let cancelled = cancelled_by_ctrl_c()?;
     let begin = Instant::now();
     let mut done: Vec<(&Entry, Vec<Run>, Drawn)> = Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let message = format!("interrupted; the figures that were done are in {}", path.display());
         return Err(Failure::interrupted(message));
     }
-    report(&done, &missing, &path, begin, arguments.quiet);
+    report(&done, &missing, &path, begin, arguments.work.quiet);
     Ok(())
 }
 
@@ -92,7 +92,7 @@ fn run_entry(
             }
             let experiment =
                 Experiment::new(spec, data).map_err(|error| wrong(error.to_string()))?;
-            let trials = run_trials(&experiment, cancelled, arguments.quiet);
+            let trials = run_trials(&experiment, cancelled, arguments.work.quiet);
             let summaries = summarize(&experiment, &trials);
             Ok(Run { experiment, trials, summaries })
         })

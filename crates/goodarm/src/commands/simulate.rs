@@ -18,11 +18,11 @@ use crate::progress::Progress;
 use crate::trials;
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
-    set_threads(arguments.threads)?;
-    let experiment = experiment_file::read(&arguments.experiment, arguments.data.as_deref())?;
+    set_threads(arguments.work.threads)?;
+    let experiment = experiment_file::read(&arguments.experiment, arguments.work.data.as_deref())?;
     fs::create_dir_all(&arguments.out).map_err(|error| Failure::file(&arguments.out, &error))?;
     let cancelled = cancelled_by_ctrl_c()?;
-    let trials = run_trials(&experiment, &cancelled, arguments.quiet);
+    let trials = run_trials(&experiment, &cancelled, arguments.work.quiet);
     write_trials(&experiment, &trials, &arguments.out, "trials")?;
     let summaries = summarize(&experiment, &trials);
     write_summaries(&summaries, &arguments.out.join("summary.json"))?;

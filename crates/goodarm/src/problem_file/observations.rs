@@ -1,6 +1,6 @@
 //! The scores that pulls will see, checked before the first pull.
 
-use goodarm_core::problem::{Attribute, SCORE_ABS_MAX};
+use goodarm_core::problem::{Attribute, SCORE_ABS_MAX, ScoreError};
 use goodarm_core::{ArmId, AttributeId, Problem, ScoreModel};
 
 use crate::problem_file::json::{self, FieldError, Json};
@@ -62,20 +62,19 @@ impl Stream {
 
 /// What `Session::tell` would refuse, found before anything is printed.
 fn check_score(score: f64, attribute: &Attribute) -> Result<(), FieldError> {
-    let refused = |why: String| Err(FieldError::new(format!("the score {score} is {why}")));
-    if score.abs() > SCORE_ABS_MAX {
-        return refused(format!("not between -{SCORE_ABS_MAX:e} and {SCORE_ABS_MAX:e}"));
-    }
-    match attribute.scores() {
-        ScoreModel::Binary if !(score.abs() <= 0.0 || (score - 1.0).abs() <= 0.0) => {
-            refused("neither 0 nor 1, but the attribute is binary".into())
+    let why = match attribute.checked_score(score) {
+        Ok(_) => return Ok(()),
+        Err(ScoreError::NotANumber) => {
+            format!("not between -{SCORE_ABS_MAX:e} and {SCORE_ABS_MAX:e}")
         }
-        ScoreModel::Bounded if score < 0.0 => {
-            refused("below 0, but the attribute is bounded".into())
+        Err(ScoreError::NotBinary) => "neither 0 nor 1, but the attribute is binary".into(),
+        Err(ScoreError::BelowLowest(_)) if attribute.scores() == ScoreModel::Bounded => {
+            "below 0, but the attribute is bounded".into()
         }
-        ScoreModel::SubGaussian { lowest: Some(lowest), .. } if score < lowest => {
-            refused(format!("below {lowest}, the lowest that the attribute declares"))
+        Err(ScoreError::BelowLowest(lowest)) => {
+            format!("below {lowest}, the lowest that the attribute declares")
         }
-        _ => Ok(()),
-    }
+        Err(error) => error.to_string(),
+    };
+    Err(FieldError::new(format!("the score {score} is {why}")))
 }

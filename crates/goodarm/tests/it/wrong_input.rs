@@ -89,7 +89,6 @@ fn the_numbers_of_a_problem_are_in_range() {
         (json!({"costs": [], "thresholds": []}), "costs: expected 1 to 1024 prices, found 0"),
         (json!({"thresholds": [0, 0.5]}), "thresholds[0]: 0 is not strictly between 0 and 1"),
         (json!({"thresholds": [0.5, 1]}), "thresholds[1]: 1 is not strictly between 0 and 1"),
-        (json!({"thresholds": [0.5, 5e-324]}), "thresholds[1]: 5e-324 is not at least 1e-300"),
         (json!({"thresholds": [0.5, true]}), "thresholds[1]: expected a number, found true"),
         (
             json!({"thresholds": [0.5]}),
