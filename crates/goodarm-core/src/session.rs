@@ -203,9 +203,11 @@ impl Session {
             Ok(choice) => {
                 let Choice { arm, attribute, branch } = choice;
                 let refused = |reason| AskError { policy: self.policy.name(), choice, reason };
-                self.books.check_dispatch(arm, attribute).map_err(refused)?;
-                if self.must_wait(attribute) {
-                    return Ok(Ask::Wait);
+                if self.books.in_flight_count() > 0 {
+                    self.books.check_dispatch(arm, attribute).map_err(refused)?;
+                    if self.must_wait(attribute) {
+                        return Ok(Ask::Wait);
+                    }
                 }
                 let pull = self.books.dispatch(arm, attribute).map_err(refused)?;
                 self.deliver();
@@ -288,10 +290,8 @@ impl Session {
         self.policy.choose(&self.books).ok_or(StopReason::NothingWorthwhile)
     }
 
+    /// With calls out, whether one more would take up too large a share of the money.
     fn must_wait(&self, attribute: AttributeId) -> bool {
-        if self.books.in_flight_count() == 0 {
-            return false;
-        }
         let ledger = self.books.ledger();
         let price = self.books.problem().attribute(attribute).price();
         let unsettled = ledger.left() + ledger.reserved();

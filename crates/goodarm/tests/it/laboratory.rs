@@ -178,3 +178,33 @@ fn a_plan_answers_what_a_budget_buys() {
     assert_eq!(output.status.code(), Some(2));
     assert!(message(&output).contains("did you mean `spread`?"), "{}", message(&output));
 }
+
+/// Sends the signal of Ctrl-C once the first trials are done.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_what_is_done() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let folder = folder("interrupted");
+    let file = folder.join("experiment.toml");
+    let long = EXPERIMENT.replace("repetitions = 4", "repetitions = 20000");
+    fs::write(&file, long).unwrap();
+    let out = folder.join("out");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
+        .args(["simulate", path(&file), "-o", path(&out)])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("small: "), "{first}");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("interrupted after")), "{rest:?}");
+    let trials = fs::read_to_string(out.join("trials.csv")).unwrap().lines().count() - 1;
+    assert!(trials > 10_000 && trials < 160_000, "{trials}");
+    assert!(out.join("summary.json").exists() && out.join("coverage.svg").exists());
+}
