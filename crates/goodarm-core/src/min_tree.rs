@@ -33,6 +33,8 @@ const FAN_OUT: usize = 8;
 pub(crate) struct MinTree<K> {
     /// The keys first, then the minima of each eight of them, and so on up to one.
     levels: Vec<Vec<K>>,
+    /// The top of the tree, at hand.
+    min: K,
     /// The leftmost index of the smallest key, as long as nothing can have changed it.
     argmin: Option<usize>,
 }
@@ -45,7 +47,7 @@ impl<K: Key> MinTree<K> {
             width = width.div_ceil(FAN_OUT);
             levels.push(vec![key; width]);
         }
-        Self { levels, argmin: None }
+        Self { levels, min: key, argmin: None }
     }
 
     pub(crate) fn key(&self, index: usize) -> K {
@@ -69,6 +71,7 @@ impl<K: Key> MinTree<K> {
             smallest = siblings[first..last].iter().copied().fold(K::ABSENT, min);
             position /= FAN_OUT;
         }
+        self.min = smallest;
     }
 
     /// Sets every key at once: O(n), cheaper than n times [`MinTree::set`].
@@ -84,10 +87,11 @@ impl<K: Key> MinTree<K> {
                 *node = eight.iter().copied().fold(K::ABSENT, min);
             }
         }
+        self.min = self.levels[self.levels.len() - 1][0];
     }
 
-    pub(crate) fn min(&self) -> K {
-        self.levels[self.levels.len() - 1][0]
+    pub(crate) const fn min(&self) -> K {
+        self.min
     }
 
     /// The leftmost index with the smallest key; none if every key is absent.

@@ -70,8 +70,7 @@ impl<K: Key> Least<K> {
             if best.is_some_and(|(least, ..)| root > least) || !books.is_affordable(attribute) {
                 continue;
             }
-            let Some(arm) = self.find_in(books, attribute) else { continue };
-            let key = self.trees[attribute.index()].key(arm.index());
+            let Some((key, arm)) = self.find_in(books, attribute) else { continue };
             if best.is_none_or(|(least, first, _)| key < least || (key == least && arm < first)) {
                 best = Some((key, arm, attribute));
             }
@@ -79,12 +78,13 @@ impl<K: Key> Least<K> {
         best
     }
 
-    fn find_in(&mut self, books: &Books, attribute: AttributeId) -> Option<ArmId> {
+    fn find_in(&mut self, books: &Books, attribute: AttributeId) -> Option<(K, ArmId)> {
         loop {
-            let arm = ArmId::at(self.trees[attribute.index()].argmin()?);
+            let tree = &mut self.trees[attribute.index()];
+            let arm = ArmId::at(tree.argmin()?);
             // A falling level resolves pairs of arms that nothing happened to.
             if !self.unresolved_only || !books.is_resolved(arm, attribute) {
-                return Some(arm);
+                return Some((tree.min(), arm));
             }
             self.update(books, arm, attribute);
         }
