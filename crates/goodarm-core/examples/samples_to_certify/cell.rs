@@ -48,7 +48,7 @@ impl Cell {
     pub(crate) fn samples(&self, runs: u32, seed: u64) -> Estimate {
         let problem = self.problem();
         // Pairs of different arms do not touch, so that one set of books serves several runs.
-        let runs_per_books = u32::try_from(problem.arm_count()).unwrap_or(u32::MAX).min(32);
+        let runs_per_books = u32::try_from(problem.arm_count()).unwrap_or(u32::MAX);
         let mut books = Books::new(problem.clone());
         let (mut sum, mut squares) = (0.0, 0.0);
         for run in 0..runs {

@@ -16,20 +16,19 @@ fn figure(title: &str, caption: &str, panels: Vec<Panel>, columns: usize) -> Fig
     Figure { title: title.into(), caption: caption.into(), panels, columns, key }
 }
 
+/// A panel for each world of an experiment.
+fn by_world(run: &Run, draw: impl Fn(&str) -> Panel) -> Vec<Panel> {
+    run.experiment.spec.worlds.iter().map(|world| draw(&world.name)).collect()
+}
+
 pub(super) fn constant(runs: &[Run]) -> Drawn {
     let Some(run) = runs.first() else { return nothing() };
-    let panels = run
-        .experiment
-        .spec
-        .worlds
-        .iter()
-        .map(|world| {
-            let good = |cell: &CellSummary| cell.certified_good;
-            let series = run.lines(&world.name, Kind::ErrorBars, |cell| cell.budget, good);
-            let y = Axis { range: Some((0.0, 6.5)), ..Axis::linear("certified good arms") };
-            panel(&world.name, Axis::linear("b, in units of T*(μ)"), y, series)
-        })
-        .collect();
+    let panels = by_world(run, |world| {
+        let good = |cell: &CellSummary| cell.certified_good;
+        let series = run.lines(world, Kind::ErrorBars, |cell| cell.budget, good);
+        let y = Axis { range: Some((0.0, 6.5)), ..Axis::linear("certified good arms") };
+        panel(world, Axis::linear("b, in units of T*(μ)"), y, series)
+    });
     let figure = figure(
         "The allocation constant",
         "Certified good arms of six over the budget, for the printed constant 8 and for smaller ones, \
@@ -206,17 +205,10 @@ pub(super) fn concurrency(runs: &[Run]) -> Drawn {
 /// The share of good arms that is certified, a panel for each world.
 fn shares(run: &Run, title: &str, caption: &str) -> Figure {
     let y = || Axis { range: Some((0.0, 1.0)), ..Axis::linear("share of good arms certified") };
-    let panels = run
-        .experiment
-        .spec
-        .worlds
-        .iter()
-        .map(|world| {
-            let series =
-                run.lines(&world.name, Kind::Line, |cell| cell.budget, |cell| cell.certified_share);
-            panel(&world.name, Axis::linear("b, in units of T*(μ)"), y(), series)
-        })
-        .collect();
+    let panels = by_world(run, |world| {
+        let series = run.lines(world, Kind::Line, |cell| cell.budget, |cell| cell.certified_share);
+        panel(world, Axis::linear("b, in units of T*(μ)"), y(), series)
+    });
     figure(title, caption, panels, 2)
 }
 
@@ -256,14 +248,10 @@ pub(crate) fn overview(run: &Run) -> Figure {
     } else {
         (&calls, Axis::log10("calls out at once"))
     };
-    let panels: Vec<Panel> = spec
-        .worlds
-        .iter()
-        .map(|world| {
-            let series = run.lines(&world.name, Kind::ErrorBars, x, |cell| cell.certified_good);
-            panel(&world.name, axis.clone(), Axis::linear("certified good arms"), series)
-        })
-        .collect();
+    let panels = by_world(run, |world| {
+        let series = run.lines(world, Kind::ErrorBars, x, |cell| cell.certified_good);
+        panel(world, axis.clone(), Axis::linear("certified good arms"), series)
+    });
     let columns = panels.len().min(2);
     figure(&spec.title, "Whiskers are one standard error.", panels, columns)
 }

@@ -171,6 +171,27 @@ fn a_session_without_hope_keeps_its_money_if_told_to() {
     assert!(matches!(sensible.ask(), Ok(Ask::Pull(_))));
 }
 
+/// A failed call with no safe score blocks its stream: the arm can never be certified, and a policy
+/// that does not see it must not be paid for long.
+#[test]
+fn a_blocked_stream_leaves_nothing_to_hope_for() {
+    for guarantee in [Guarantee::Paper, Guarantee::Holm, Guarantee::FalseDiscovery] {
+        let scores = [SUB_GAUSSIAN, ScoreModel::Binary];
+        let spec = ProblemSpec { budget: 3000.0, ..spec(1, guarantee, &scores) };
+        let options = Options { stop_when_hopeless: true, ..Options::default() };
+        let policy = RoundRobin::new(false);
+        let mut session = Session::with_options(problem(spec), policy, options).unwrap();
+        let Ok(Ask::Pull(first)) = session.ask() else { panic!("a first call") };
+        let failure = Failure::Counted(CountedFailure::TimedOut);
+        session.fail(first.ticket, failure, UNIT).unwrap();
+        while let Ok(Ask::Pull(pull)) = session.ask() {
+            session.tell(pull.ticket, 1.0, UNIT).unwrap();
+        }
+        let spent = session.books().ledger().settled();
+        assert!(spent < cost(200.0), "{guarantee:?}: {spent} spent on an arm that is lost");
+    }
+}
+
 /// Names any pair that may be pulled, or sometimes none.
 struct Whim {
     random: Random,
