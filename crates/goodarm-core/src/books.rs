@@ -16,6 +16,7 @@ use crate::evidence::weights::Weights;
 use crate::evidence::{Evidence, Process};
 use crate::guarantee::{Certifier, rejection_level};
 use crate::ledger::Ledger;
+use crate::outlook::certified_count_forecast;
 use crate::prior::Prior;
 use crate::problem::Problem;
 use crate::pull::Ticket;
@@ -246,6 +247,12 @@ impl Books {
     /// What is believed about an attribute over all arms.
     pub fn prior(&self, attribute: AttributeId) -> &Prior {
         &self.priors[attribute.index()]
+    }
+
+    /// How many arms will have been certified when the money is gone, if every arm goes as its
+    /// scores so far suggest: a guess, in a time that grows with the number of pairs.
+    pub fn certified_count_forecast(&self) -> f64 {
+        certified_count_forecast(self)
     }
 
     /// Calls and money of an attribute over all arms.

@@ -3,6 +3,8 @@
 //! Normal beliefs about the gap μ - ξ from the attribute's prior and the pair's tally, and how fast
 //! evidence would grow if the gap were at the upper end of what is believable.
 
+use alloc::vec::Vec;
+
 use crate::books::{ArmStatus, Books};
 use crate::evidence::Process;
 use crate::num::{normal_cdf, real};
@@ -124,27 +126,57 @@ pub(crate) fn best_stake(threshold: f64, gap: f64, variance: f64) -> f64 {
 /// The least that certifying one more arm would cost, if its means were at the upper end of what is
 /// believable; infinite if no arm can be certified at all.
 pub(crate) fn certification_cost_min(books: &Books) -> f64 {
+    hopefuls(books).map(|arm| venture(books, arm, BEST_CASE).cost).fold(f64::INFINITY, f64::min)
+}
+
+/// How many arms will have been certified when the money is gone, if every arm goes as believed.
+pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
+    let mut ventures: Vec<Venture> = hopefuls(books)
+        .map(|arm| venture(books, arm, EXPECTED_CASE))
+        .filter(|venture| venture.cost.is_finite())
+        .collect();
+    let price = |venture: &Venture| venture.cost / venture.pass_probability;
+    ventures.sort_by(|a, b| price(a).total_cmp(&price(b)));
+    let mut left = (books.ledger().left() + books.ledger().reserved()).units();
+    let mut count = real(books.certified().len() as u64);
+    for Venture { cost, pass_probability } in ventures {
+        // An arm that will not pass is given up before it has cost all of that.
+        let spent = cost * (pass_probability + FAILURE_COST_SHARE * (1.0 - pass_probability));
+        if spent > left {
+            break;
+        }
+        left -= spent;
+        count += pass_probability;
+    }
+    count
+}
+
+/// What certifying an arm would cost, and how likely it is to work.
+struct Venture {
+    cost: f64,
+    pass_probability: f64,
+}
+
+fn hopefuls(books: &Books) -> impl Iterator<Item = ArmId> + '_ {
+    let hopeful = |arm: &ArmId| books.is_active(*arm) && books.status(*arm) != ArmStatus::Rejected;
+    books.problem().arms().filter(hopeful)
+}
+
+fn venture(books: &Books, arm: ArmId, ambition: Ambition) -> Venture {
     let problem = books.problem();
-    let cost_of = |arm: ArmId| -> f64 {
-        problem
-            .attributes()
-            .filter(|&attribute| !books.is_resolved(arm, attribute))
-            .map(|attribute| {
-                let exact = problem.attribute(attribute).is_exact();
-                let awaited = exact && books.evidence_count(arm, attribute) == 0;
-                if !books.is_open(arm, attribute) && !awaited {
-                    return f64::INFINITY;
-                }
-                let outlook = Outlook::of(books, arm, attribute, BEST_CASE);
-                outlook.remaining * mean_cost(books, attribute)
-            })
-            .sum()
-    };
-    problem
-        .arms()
-        .filter(|&arm| books.is_active(arm) && books.status(arm) != ArmStatus::Rejected)
-        .map(cost_of)
-        .fold(f64::INFINITY, f64::min)
+    let mut venture = Venture { cost: 0.0, pass_probability: 1.0 };
+    let is_unresolved = |attribute: &AttributeId| !books.is_resolved(arm, *attribute);
+    for attribute in problem.attributes().filter(is_unresolved) {
+        let exact = problem.attribute(attribute).is_exact();
+        let awaited = exact && books.evidence_count(arm, attribute) == 0;
+        if !books.is_open(arm, attribute) && !awaited {
+            return Venture { cost: f64::INFINITY, pass_probability: 0.0 };
+        }
+        let outlook = Outlook::of(books, arm, attribute, ambition);
+        venture.cost += outlook.remaining * mean_cost(books, attribute);
+        venture.pass_probability *= outlook.pass_probability;
+    }
+    venture
 }
 
 /// What a call costs on the average: its ceiling, until bills say otherwise.
@@ -156,6 +188,9 @@ pub(crate) fn mean_cost(books: &Books, attribute: AttributeId) -> f64 {
 
 /// Three standard deviations of luck.
 const BEST_CASE: Ambition = Ambition { margin: 0.0, optimism: 3.0 };
+/// No luck, and one unit of evidence for the random walk that has to cross its level.
+const EXPECTED_CASE: Ambition = Ambition { margin: 1.0, optimism: 0.0 };
+const FAILURE_COST_SHARE: f64 = 0.3;
 const HOPE_MIN: f64 = 0.02;
 const PASS_PROBABILITY_MIN: f64 = 1e-6;
 const REVISION_FACTOR: f64 = 4.0;

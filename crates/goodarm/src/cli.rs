@@ -14,18 +14,60 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Compute every certificate and the ledger again from a run's raw calls.
+    Audit(AuditArguments),
     /// Say what a budget will buy, before a cent is spent.
     #[command(long_about = PLAN_LONG)]
     Plan(PlanArguments),
     /// Make every figure of the paper, and those beyond it, with the raw trials.
     #[command(long_about = REPRODUCE_LONG)]
     Reproduce(ReproduceArguments),
+    /// Certify answers: make verifier calls until the budget is spent or nothing is left to do.
+    #[command(long_about = RUN_LONG, after_long_help = RUN_EXITS)]
+    Run(RunArguments),
+    /// Print the JSON Schema of a job file, for editors.
+    Schema,
     /// Run an experiment: worlds × methods × budgets × repetitions, on all cores.
     #[command(long_about = SIMULATE_LONG)]
     Simulate(SimulateArguments),
     /// Replay scores from a file through a policy, one JSON line per pull.
     #[command(long_about = TRACE_LONG, after_long_help = TRACE_FIELDS)]
     Trace(TraceArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The job file.
+    #[arg(value_name = "JOB.toml")]
+    pub(crate) job: PathBuf,
+    /// Continue a run that was stopped or died.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Show what would be asked, what it may cost and what to expect; call nothing.
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) dry_run: bool,
+    /// In place of the file's budget; on --resume it may only be more.
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<f64>,
+    /// In place of the file's output folder.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// Say nothing but errors and the end.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// One JSON object a line for everything that happens, on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    /// The folder of a run.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -92,6 +134,50 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
+
+const RUN_LONG: &str = "\
+Certify answers: make verifier calls until the budget is spent or nothing is left to do.
+
+  goodarm run job.toml --dry-run    what would be asked, and what to expect
+  goodarm run job.toml              go
+  goodarm run job.toml --resume     go on after Ctrl-C, a crash or a power cut
+
+A job file names the answers and the verifiers:
+
+  candidates = \"answers.jsonl\"      # one object a line: id, question, answer, …
+  budget = 2.50
+  unit = \"dollars\"                  # or tokens, seconds, calls
+  delta = 0.05                      # with probability 0.95 no certificate is wrong
+
+  [[verifiers]]
+  name = \"tests pass\"
+  kind = \"command\"
+  command = [\"./run-tests\"]         # the answer as JSON on stdin, a score on stdout
+  threshold = 0.9
+  price = 0.001
+
+  [[verifiers]]
+  name = \"judge\"
+  kind = \"llm\"
+  url = \"https://api.example.com/v1\"
+  model = \"small-judge\"
+  api_key_env = \"API_KEY\"
+  prompt = \"Is this right? Say yes or no.\\n{{ question }}\\n{{ answer }}\"
+  threshold = 0.7
+  max_tokens = 5
+  metered = { input = 0.15, output = 0.60, per = 1000000 }
+
+The output folder (run/, or `output` in the file) gets certified.jsonl, rejected.jsonl, undecided.jsonl,
+calls.jsonl, summary.json and the journal that makes it all safe. Ctrl-C once: no new calls, wait for
+those that are out, save. Twice: leave at once; calls that were out count as spent and as failed.";
+
+const RUN_EXITS: &str = "\
+Exit codes:
+  0    done
+  1    a bug in goodarm
+  2    wrong input (the message names the file and the key), or a file that cannot be written
+  3    a verifier was down for longer than its patience; --resume when it is up again
+  130  stopped by Ctrl-C; everything is saved";
 
 const REPRODUCE_LONG: &str = "\
 Make every figure of the paper, and those beyond it, with the raw trials.

@@ -1,7 +1,11 @@
 //! One module for each command.
 
+mod audit;
+mod dry_run;
 mod plan;
 mod reproduce;
+mod run;
+mod schema;
 mod simulate;
 mod trace;
 
@@ -15,8 +19,11 @@ use crate::exit::Exit;
 /// Runs what was typed, and reports on standard error what went wrong.
 pub(crate) fn run(cli: Cli) -> Exit {
     let outcome = match cli.command {
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Schema => schema::run(),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments.problem).map_err(Failure::from),
     };
@@ -46,6 +53,11 @@ impl Failure {
     /// A file cannot be read or written.
     pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
         Self::wrong_input(format!("{}: {error}", path.display()))
+    }
+
+    /// Something that has an exit code of its own.
+    pub(crate) fn with_exit(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), exit }
     }
 
     /// The person pressed Ctrl-C; what was done is kept.

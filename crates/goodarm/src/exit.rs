@@ -13,6 +13,10 @@ pub(crate) enum Exit {
     /// The command line or a file's content is wrong, or a file cannot be read or written. The
     /// argument parser ends with the same code.
     WrongInput = 2,
+    /// A verifier was down for longer than the job's patience; the run can be resumed.
+    VerifierDown = 3,
+    /// An audit found something wrong.
+    AuditFailed = 4,
     /// Stopped by Ctrl-C; what was done until then has been kept.
     Interrupted = 130,
 }

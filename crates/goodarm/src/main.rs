@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod display;
 mod exit;
 mod experiment_file;
 mod figures;

@@ -1,0 +1,263 @@
+//! What can be wrong with a file of candidates.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why candidates cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CandidatesError {
+    /// The file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+    /// The ending of the file's name is none that we know.
+    #[error("{}: the name must end in .jsonl, .ndjson, .csv, each also with .gz, or in .parquet",
+        path.display())]
+    UnknownFormat {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The file holds no candidate.
+    #[error("{}: no candidates", path.display())]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// More candidates than a problem may have arms.
+    #[error("{}: more than {} candidates", path.display(), goodarm_core::problem::ARMS_MAX)]
+    TooMany {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A table has no column for the ids.
+    #[error("{}: no column {column:?}, which should hold the ids{}",
+        path.display(), Suggestion(nearest))]
+    NoIdColumn {
+        /// Which file.
+        path: PathBuf,
+        /// The missing column.
+        column: String,
+        /// The column that is spelled most like it.
+        nearest: Option<String>,
+    },
+    /// Two columns of a table have one name.
+    #[error("{}: two columns are named {column:?}", path.display())]
+    DuplicateColumn {
+        /// Which file.
+        path: PathBuf,
+        /// Their name.
+        column: String,
+    },
+    /// A column of a Parquet file is neither text, number nor boolean, or not one by row.
+    #[error("{}: column {column:?} is of type {kind}, which is not supported", path.display())]
+    ColumnType {
+        /// Which file.
+        path: PathBuf,
+        /// Which column.
+        column: String,
+        /// What it holds.
+        kind: String,
+    },
+    /// The file is not a Parquet file that can be read.
+    #[error("{}: broken or unsupported Parquet: {message}", path.display())]
+    Parquet {
+        /// Which file.
+        path: PathBuf,
+        /// What the reader says.
+        message: String,
+    },
+    /// Lines or rows are wrong.
+    #[error("{}", FaultList { path, unit: *unit, faults, more: *more })]
+    Faults {
+        /// Which file.
+        path: PathBuf,
+        /// What the file is made of.
+        unit: Unit,
+        /// The first faults, at most [`CandidatesError::FAULTS_SHOWN_MAX`].
+        faults: Vec<Fault>,
+        /// How many more there are.
+        more: u64,
+    },
+}
+
+impl CandidatesError {
+    /// So many faults are named; the others are counted.
+    pub const FAULTS_SHOWN_MAX: usize = 20;
+}
+
+/// What a file is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Lines of text, counted from 1.
+    Line,
+    /// Rows of a Parquet file, counted from 1.
+    Row,
+}
+
+/// Something wrong in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// On which line, or in which row.
+    pub line: u64,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What is wrong in one place.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// Not JSON, or an object that names a field twice.
+    #[error("column {column}: broken JSON: {message}")]
+    Json {
+        /// At which character, counted from 1.
+        column: u64,
+        /// What the parser says.
+        message: String,
+    },
+    /// JSON, but not an object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// Not UTF-8.
+    #[error("not UTF-8")]
+    NotUtf8,
+    /// The object has no id.
+    #[error("no field {field:?}, which should hold the id{}", Suggestion(nearest))]
+    NoId {
+        /// The missing field.
+        field: String,
+        /// The field that is spelled most like it.
+        nearest: Option<String>,
+    },
+    /// The id is neither a text nor a whole number of 64 bits.
+    #[error("the id in field {field:?} is neither a text nor a whole number")]
+    IdKind {
+        /// The field.
+        field: String,
+    },
+    /// An id without any visible character.
+    #[error("the id is empty")]
+    BlankId,
+    /// An id that another candidate has, too.
+    #[error("id {id:?} already names the candidate at {first}")]
+    DuplicateId {
+        /// The id.
+        id: String,
+        /// The line or row that had it first.
+        first: u64,
+    },
+    /// A row that does not fit its header.
+    #[error("{found} columns, but the header has {expected}")]
+    ColumnCount {
+        /// As many as the header has.
+        expected: usize,
+        /// As many as the row has.
+        found: usize,
+    },
+    /// A quoted text that the end of the file cuts off.
+    #[error("a quote that is opened here is never closed")]
+    OpenQuote,
+    /// The object lacks a field that is needed.
+    #[error("no field {field:?}{}", Suggestion(nearest))]
+    MissingField {
+        /// The missing field.
+        field: String,
+        /// The field that is spelled most like it.
+        nearest: Option<String>,
+    },
+}
+
+/// Faults as they are found; keeps the first and counts the others.
+#[derive(Debug)]
+pub(super) struct Faults {
+    path: PathBuf,
+    unit: Unit,
+    faults: Vec<Fault>,
+    more: u64,
+}
+
+impl Faults {
+    pub(super) fn new(path: &Path, unit: Unit) -> Self {
+        Self { path: path.to_owned(), unit, faults: Vec::new(), more: 0 }
+    }
+
+    pub(super) fn push(&mut self, line: u64, kind: FaultKind) {
+        self.push_with(line, || kind);
+    }
+
+    /// The same where it would be work to say what is wrong.
+    pub(super) fn push_with(&mut self, line: u64, kind: impl FnOnce() -> FaultKind) {
+        if self.faults.len() < CandidatesError::FAULTS_SHOWN_MAX {
+            self.faults.push(Fault { line, kind: kind() });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(super) fn into_result(self) -> Result<(), CandidatesError> {
+        let Self { path, unit, faults, more } = self;
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(CandidatesError::Faults { path, unit, faults, more })
+        }
+    }
+}
+
+/// The name that is spelled most like `wanted`, if any resembles it.
+pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let score = |name: &str| strsim::normalized_damerau_levenshtein(wanted, name);
+    names
+        .map(|name| (score(name), name))
+        .filter(|(score, _)| *score >= RESEMBLANCE_MIN)
+        .max_by(|(first, _), (second, _)| first.total_cmp(second))
+        .map(|(_, name)| name.to_owned())
+}
+
+/// `anwser` for `answer` has 0.83, `text` for `answer` 0.17.
+const RESEMBLANCE_MIN: f64 = 0.5;
+
+struct Suggestion<'a>(&'a Option<String>);
+
+impl fmt::Display for Suggestion<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, "; did you mean {name:?}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+struct FaultList<'a> {
+    path: &'a Path,
+    unit: Unit,
+    faults: &'a [Fault],
+    more: u64,
+}
+
+impl fmt::Display for FaultList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = match self.unit {
+            Unit::Line => "line",
+            Unit::Row => "row",
+        };
+        for (index, Fault { line, kind }) in self.faults.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{}, {unit} {line}: {kind}", self.path.display())?;
+        }
+        if self.more > 0 {
+            write!(f, "\nand {} more", self.more)?;
+        }
+        Ok(())
+    }
+}

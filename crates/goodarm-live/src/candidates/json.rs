@@ -1,0 +1,209 @@
+//! JSON objects without building them: what is in them, and that nothing is wrong with them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// What is in a text that is JSON.
+#[derive(Debug, PartialEq)]
+pub(super) struct Scanned<'a> {
+    pub(super) is_object: bool,
+    /// The names of its fields.
+    pub(super) fields: BTreeSet<Cow<'a, str>>,
+    /// The value of the field that was asked for.
+    pub(super) id: Option<Id<'a>>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Id<'a> {
+    Text(Cow<'a, str>),
+    Other,
+}
+
+/// Reads one JSON text to its end, as strictly as if it were built.
+pub(super) fn scan<'a>(text: &'a str, id_field: &str) -> Result<Scanned<'a>, serde_json::Error> {
+    let mut scanned = Scanned { is_object: false, fields: BTreeSet::new(), id: None };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.deserialize_any(Top { id_field, scanned: &mut scanned })?;
+    deserializer.end()?;
+    Ok(scanned)
+}
+
+/// Appends a text as JSON writes it.
+pub(super) fn push_text(json: &mut String, text: &str) {
+    json.push('"');
+    let mut plain_start = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        json.push_str(&text[plain_start..index]);
+        plain_start = index + 1;
+        match byte {
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
+            b'\n' => json.push_str("\\n"),
+            b'\r' => json.push_str("\\r"),
+            b'\t' => json.push_str("\\t"),
+            _ => json.push_str(&format!("\\u{byte:04x}")),
+        }
+    }
+    json.push_str(&text[plain_start..]);
+    json.push('"');
+}
+
+/// Writes down what a value is, and its fields.
+struct Top<'s, 'a> {
+    id_field: &'s str,
+    scanned: &'s mut Scanned<'a>,
+}
+
+impl<'a> Visitor<'a> for Top<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        self.scanned.is_object = true;
+        while let Some(Name(name)) = map.next_key()? {
+            let is_id = name == self.id_field;
+            insert(&mut self.scanned.fields, name)?;
+            let value = map.next_value_seed(Seed { keep: is_id })?;
+            if is_id {
+                self.scanned.id = Some(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<(), A::Error> {
+        Seed { keep: false }.visit_seq(seq).map(drop)
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Goes through a value, and keeps it if it is a text or a whole number that is wanted.
+#[derive(Clone, Copy)]
+struct Seed {
+    keep: bool,
+}
+
+impl<'a> DeserializeSeed<'a> for Seed {
+    type Value = Id<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Id<'a>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Seed {
+    type Value = Id<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Id<'a>, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some(Name(name)) = map.next_key()? {
+            insert(&mut names, name)?;
+            map.next_value_seed(Self { keep: false })?;
+        }
+        Ok(Id::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Id<'a>, A::Error> {
+        while seq.next_element_seed(Self { keep: false })?.is_some() {}
+        Ok(Id::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Id<'a>, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Id<'a>, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Id<'a>, E> {
+        Ok(Id::Other)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Id<'a>, E> {
+        Ok(if self.keep { Id::Text(number.to_string().into()) } else { Id::Other })
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Id<'a>, E> {
+        Ok(if self.keep { Id::Text(number.to_string().into()) } else { Id::Other })
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Id<'a>, E> {
+        Ok(Id::Text(text.into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Id<'a>, E> {
+        Ok(if self.keep { Id::Text(text.to_owned().into()) } else { Id::Other })
+    }
+}
+
+/// Of two fields with one name, readers take the one or the other: nobody can mean that.
+fn insert<'a, E: Error>(names: &mut BTreeSet<Cow<'a, str>>, name: Cow<'a, str>) -> Result<(), E> {
+    if let Some(twice) = names.get(&name) {
+        return Err(E::custom(format_args!("field {twice:?} stands twice in one object")));
+    }
+    names.insert(name);
+    Ok(())
+}
+
+/// The name of a field, borrowed if it is written without escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'a> Deserialize<'a> for Name<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrowing;
+        impl<'a> Visitor<'a> for Borrowing {
+            type Value = Name<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a field's name")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'a str) -> Result<Name<'a>, E> {
+                Ok(Name(name.into()))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Name<'a>, E> {
+                Ok(Name(name.to_owned().into()))
+            }
+        }
+        deserializer.deserialize_str(Borrowing)
+    }
+}

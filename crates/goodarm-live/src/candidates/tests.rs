@@ -1,0 +1,160 @@
+//! Files of all formats, right and wrong.
+
+use std::fs;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::*;
+
+mod csv_files;
+mod json_files;
+mod parquet_files;
+
+/// Reads a file of this name and content, whose ids are in the field `id`.
+fn read(name: &str, bytes: &[u8]) -> Result<Candidates, CandidatesError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    Candidates::read(&path, "id")
+}
+
+/// The ids and objects of a file.
+fn check(name: &str, content: &str, expected: &[(&str, &str)]) {
+    let candidates = read(name, content.as_bytes()).unwrap();
+    let found: Vec<(&str, &str)> =
+        arms(&candidates).map(|arm| (candidates.id(arm), candidates.json(arm))).collect();
+    assert_eq!(found, expected);
+    check_consistent(&candidates);
+}
+
+/// What holds for all candidates whatever the file.
+fn check_consistent(candidates: &Candidates) {
+    assert!(!candidates.is_empty());
+    for arm in arms(candidates) {
+        let candidate = candidates.get(arm);
+        assert_eq!(candidate.id, candidates.id(arm));
+        assert_eq!(candidate.json, candidates.json(arm));
+        assert!(!candidate.json.contains(['\n', '\r']), "one line");
+        assert_eq!(candidates.arm_of(&candidate.id), Some(arm));
+        let fields = candidate.fields.keys().cloned().collect();
+        candidates.require_fields(&BTreeSet::from(["id".to_owned()])).unwrap();
+        if candidates.len() == 1 {
+            candidates.require_fields(&fields).unwrap();
+        }
+    }
+    assert_eq!(candidates.arm_of("no such id"), None);
+}
+
+fn arms(candidates: &Candidates) -> impl Iterator<Item = ArmId> {
+    (0..u32::try_from(candidates.len()).unwrap()).map(ArmId)
+}
+
+/// The faults of a file, each as `line: fault`.
+fn check_faults(name: &str, content: &[u8], expected: &[&str]) {
+    match read(name, content).unwrap_err() {
+        CandidatesError::Faults { faults, more: 0, .. } => {
+            let found: Vec<String> =
+                faults.iter().map(|fault| format!("{}: {}", fault.line, fault.kind)).collect();
+            assert_eq!(found, expected);
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn gzipped(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn names(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn the_name_says_the_format() {
+    let lines = b"{\"id\": 1}\n";
+    for name in ["a.jsonl", "a.ndjson", "A.JSONL", "a.b.jsonl"] {
+        assert_eq!(read(name, lines).unwrap().len(), 1);
+        assert_eq!(read(&format!("{name}.gz"), &gzipped(lines)).unwrap().len(), 1);
+    }
+    assert_eq!(read("a.csv.gz", &gzipped(b"id\n1\n")).unwrap().len(), 1);
+    for name in ["a.json", "a", "jsonl", "a.parquet.gz", "a.jsonl.zip"] {
+        let error = read(name, lines).unwrap_err();
+        assert!(matches!(error, CandidatesError::UnknownFormat { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Candidates::read(Path::new("no/such/file.jsonl"), "id").unwrap_err();
+    assert!(error.to_string().starts_with("cannot read no/such/file.jsonl: "), "{error}");
+}
+
+#[test]
+fn a_broken_gzip_file_is_refused() {
+    let whole = gzipped("{\"id\": 1}\n".repeat(100).as_bytes());
+    for bytes in [&whole[..whole.len() / 2], b"{\"id\": 1}\n"] {
+        let error = read("a.jsonl.gz", bytes).unwrap_err();
+        assert!(matches!(error, CandidatesError::Read { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_file_without_candidates_is_refused() {
+    for (name, content) in [
+        ("a.jsonl", ""),
+        ("a.jsonl", "\n \r\n"),
+        ("a.jsonl", "\u{feff}"),
+        ("a.csv", ""),
+        ("a.csv", "id\n"),
+    ] {
+        let error = read(name, content.as_bytes()).unwrap_err();
+        assert!(matches!(error, CandidatesError::Empty { .. }), "{name} {content:?}: {error}");
+    }
+}
+
+#[test]
+fn all_faults_are_counted_and_the_first_are_shown() {
+    let content = "{\"id\": \"\"}\n".repeat(50);
+    let error = read("a.jsonl", content.as_bytes()).unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(lines.len(), 21);
+    assert!(lines[19].ends_with("a.jsonl, line 20: the id is empty"), "{error}");
+    assert_eq!(lines[20], "and 30 more");
+}
+
+#[test]
+fn fingerprints_tell_files_apart() {
+    let fingerprint = |content: &str| read("a.jsonl", content.as_bytes()).unwrap().fingerprint();
+    let reference = fingerprint("{\"id\":1}\n{\"id\":2}\n");
+    assert_eq!(fingerprint("\u{feff}\n{\"id\":1}\r\n\n  {\"id\":2}"), reference);
+    for other in [
+        "{\"id\":2}\n{\"id\":1}\n",
+        "{\"id\":1}\n{\"id\":3}\n",
+        "{\"id\":\"1\"}\n{\"id\":2}\n",
+        "{\"id\":1}\n",
+        "{\"id\":1, \"a\":0}\n{\"id\":2}\n",
+    ] {
+        assert_ne!(fingerprint(other), reference, "{other}");
+    }
+    // The same text, divided otherwise.
+    assert_ne!(
+        fingerprint("{\"a\":0,\"id\":\"xy\"}\n{\"a\":0,\"id\":\"z\"}\n"),
+        fingerprint("{\"a\":0,\"id\":\"x\"}\n{\"a\":0,\"id\":\"yz\"}\n")
+    );
+    let csv = read("a.csv", b"id\n1\n2\n").unwrap();
+    assert_eq!(csv.fingerprint(), fingerprint("{\"id\":\"1\"}\n{\"id\":\"2\"}\n"));
+}
+
+#[test]
+fn a_hundred_thousand_ids_are_found_again() {
+    let content: String = (0..100_000).map(|id| format!("{{\"id\":{}}}\n", id * 7)).collect();
+    let candidates = read("a.jsonl", content.as_bytes()).unwrap();
+    for arm in arms(&candidates) {
+        assert_eq!(candidates.arm_of(&(arm.0 * 7).to_string()), Some(arm));
+    }
+    assert_eq!(candidates.arm_of("1"), None);
+}

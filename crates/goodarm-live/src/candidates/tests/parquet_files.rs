@@ -1,0 +1,185 @@
+//! Flat Parquet files.
+
+use std::sync::Arc;
+
+use parquet::basic::{Compression as Codec, ZstdLevel};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
+};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use proptest::prelude::*;
+
+use super::*;
+
+type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
+
+fn write(schema: &str, codec: Codec, groups: &[&dyn Fn(&mut Group<'_>)]) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let properties = Arc::new(WriterProperties::builder().set_compression(codec).build());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+    for write_group in groups {
+        let mut group = writer.next_row_group().unwrap();
+        write_group(&mut group);
+        group.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+fn column<T: DataType>(group: &mut Group<'_>, values: &[T::T], levels: Option<&[i16]>) {
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<T>().write_batch(values, levels, None).unwrap();
+    column.close().unwrap();
+}
+
+fn texts(texts: &[&str]) -> Vec<ByteArray> {
+    texts.iter().map(|text| ByteArray::from(*text)).collect()
+}
+
+const ALL_TYPES: &str = "message m {
+    required binary id (UTF8);
+    optional binary text (STRING);
+    required int32 small;
+    required int32 unsigned (UINT_32);
+    optional int64 large;
+    required int64 huge (UINT_64);
+    required float single;
+    optional double number;
+    required boolean flag;
+    required binary plain;
+}";
+
+fn all_types(group: &mut Group<'_>) {
+    column::<ByteArrayType>(group, &texts(&["a", "b"]), None);
+    column::<ByteArrayType>(group, &texts(&["two\n\"lines\""]), Some(&[0, 1]));
+    column::<Int32Type>(group, &[-1, 2], None);
+    column::<Int32Type>(group, &[-1, 2], None);
+    column::<Int64Type>(group, &[i64::MIN], Some(&[1, 0]));
+    column::<Int64Type>(group, &[-1, 2], None);
+    column::<FloatType>(group, &[0.1, f32::NAN], None);
+    column::<DoubleType>(group, &[1e300], Some(&[0, 1]));
+    column::<BoolType>(group, &[true, false], None);
+    column::<ByteArrayType>(group, &texts(&["x", ""]), None);
+}
+
+fn bytes_of_all_types(codec: Codec) -> Vec<u8> {
+    write(ALL_TYPES, codec, &[&all_types])
+}
+
+#[test]
+fn all_types_become_json_with_every_compression() {
+    let zstd = Codec::ZSTD(ZstdLevel::default());
+    let gzip = Codec::GZIP(parquet::basic::GzipLevel::default());
+    for codec in [Codec::UNCOMPRESSED, Codec::SNAPPY, gzip, zstd, Codec::LZ4_RAW] {
+        let candidates = read("a.parquet", &bytes_of_all_types(codec)).unwrap();
+        assert_eq!(candidates.len(), 2);
+        assert_eq!(
+            candidates.json(ArmId(0)),
+            "{\"id\":\"a\",\"text\":null,\"small\":-1,\"unsigned\":4294967295,\
+             \"large\":-9223372036854775808,\"huge\":18446744073709551615,\"single\":0.1,\
+             \"number\":null,\"flag\":true,\"plain\":\"x\"}"
+        );
+        assert_eq!(
+            candidates.json(ArmId(1)),
+            "{\"id\":\"b\",\"text\":\"two\\n\\\"lines\\\"\",\"small\":2,\"unsigned\":2,\
+             \"large\":null,\"huge\":2,\"single\":null,\"number\":1e300,\"flag\":false,\
+             \"plain\":\"\"}"
+        );
+        check_consistent(&candidates);
+    }
+}
+
+#[test]
+fn ids_may_be_whole_numbers_and_rows_of_all_groups_count() {
+    let group = |start: i64| {
+        move |group: &mut Group<'_>| {
+            let ids: Vec<i64> = (start..start + 3000).collect();
+            column::<Int64Type>(group, &ids, None);
+        }
+    };
+    let schema = "message m { required int64 id; }";
+    let bytes = write(schema, Codec::UNCOMPRESSED, &[&group(0), &group(3000)]);
+    let candidates = read("a.parquet", &bytes).unwrap();
+    assert_eq!(candidates.len(), 6000);
+    assert_eq!(candidates.id(ArmId(5999)), "5999");
+    check_consistent(&candidates);
+    let bytes = write(schema, Codec::UNCOMPRESSED, &[&group(0), &group(2999)]);
+    check_faults("a.parquet", &bytes, &["3001: id \"2999\" already names the candidate at 3000"]);
+}
+
+#[test]
+fn faults_name_the_row() {
+    let schema = "message m { optional binary id (UTF8); required binary text; }";
+    let bytes = write(
+        schema,
+        Codec::UNCOMPRESSED,
+        &[&|group: &mut Group<'_>| {
+            column::<ByteArrayType>(group, &texts(&["a", "", "b"]), Some(&[1, 0, 1, 1]));
+            let broken = ByteArray::from(vec![0xFF]);
+            let values = [&texts(&["1", "2", "3"])[..], &[broken]].concat();
+            column::<ByteArrayType>(group, &values, None);
+        }],
+    );
+    check_faults(
+        "a.parquet",
+        &bytes,
+        &["2: the id is empty", "3: the id is empty", "4: not UTF-8"],
+    );
+    let error = read("a.parquet", &bytes).unwrap_err().to_string();
+    assert!(error.contains("a.parquet, row 2: "), "{error}");
+}
+
+#[test]
+fn other_types_are_refused_by_name() {
+    for (schema, column) in [
+        ("message m { required int32 id; required int32 day (DATE); }", "day"),
+        ("message m { required int32 id; required int64 at (TIMESTAMP_MILLIS); }", "at"),
+        ("message m { required int32 id; required int96 at; }", "at"),
+        ("message m { required int32 id; repeated int32 list; }", "list"),
+        ("message m { required int32 id; required group deep { required int32 x; } }", "deep.x"),
+        ("message m { required int32 id; required int32 sum (DECIMAL(9, 2)); }", "sum"),
+        ("message m { required int32 id; required fixed_len_byte_array(4) four; }", "four"),
+        ("message m { required boolean id; }", "id"),
+        ("message m { required double id; }", "id"),
+    ] {
+        let error = read("a.parquet", &write(schema, Codec::UNCOMPRESSED, &[])).unwrap_err();
+        let CandidatesError::ColumnType { column: found, .. } = &error else { panic!("{error}") };
+        assert_eq!(found, column);
+    }
+}
+
+#[test]
+fn a_table_needs_ids_and_rows() {
+    let bytes = write("message m { required int32 ids; }", Codec::UNCOMPRESSED, &[]);
+    let error = read("a.parquet", &bytes).unwrap_err();
+    assert!(matches!(error, CandidatesError::NoIdColumn { .. }), "{error}");
+    let bytes = write("message m { required int32 id; }", Codec::UNCOMPRESSED, &[]);
+    let error = read("a.parquet", &bytes).unwrap_err();
+    assert!(matches!(error, CandidatesError::Empty { .. }), "{error}");
+    let error = read("a.parquet", b"{\"id\": 1}\n").unwrap_err();
+    assert!(matches!(error, CandidatesError::Parquet { .. }), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn changed_files_do_no_harm(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        is_compressed in any::<bool>(),
+    ) {
+        let codec = if is_compressed { Codec::SNAPPY } else { Codec::UNCOMPRESSED };
+        let mut bytes = bytes_of_all_types(codec);
+        for (index, byte) in changes {
+            *index.get_mut(&mut bytes) = byte;
+        }
+        if let Ok(candidates) = read("a.parquet", &bytes) {
+            check_consistent(&candidates);
+        }
+    }
+
+    #[test]
+    fn cut_files_do_no_harm(length in any::<prop::sample::Index>()) {
+        let bytes = bytes_of_all_types(Codec::UNCOMPRESSED);
+        let _ = read("a.parquet", &bytes[..length.index(bytes.len())]);
+    }
+}

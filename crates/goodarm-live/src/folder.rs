@@ -1,0 +1,56 @@
+//! The files of a run's folder.
+
+use std::path::{Path, PathBuf};
+
+/// A run's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The run's folder at a path.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What happened, durable: everything else can be made from it.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    /// The job file as run.
+    pub fn job(&self) -> PathBuf {
+        self.path.join("job.toml")
+    }
+
+    /// Candidates that meet every threshold.
+    pub fn certified(&self) -> PathBuf {
+        self.path.join("certified.jsonl")
+    }
+
+    /// Candidates that the evidence speaks against.
+    pub fn rejected(&self) -> PathBuf {
+        self.path.join("rejected.jsonl")
+    }
+
+    /// All others.
+    pub fn undecided(&self) -> PathBuf {
+        self.path.join("undecided.jsonl")
+    }
+
+    /// Every call.
+    pub fn calls(&self) -> PathBuf {
+        self.path.join("calls.jsonl")
+    }
+
+    /// The totals.
+    pub fn summary(&self) -> PathBuf {
+        self.path.join("summary.json")
+    }
+}

@@ -1,0 +1,176 @@
+//! One fixed answer for each question, from a chat endpoint: the beginning of a job.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use goodarm_core::ArmId;
+use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
+
+use crate::candidates::{Candidates, CandidatesError};
+use crate::job_file::VerifierFile;
+use crate::line::{Limits, Line};
+use crate::run::Control;
+use crate::verifier::llm::Llm;
+use crate::verifier::wrong::Wrong;
+use crate::verifier::{Reply, Verdict};
+
+/// What to generate, and how.
+pub struct Request<'a> {
+    /// The questions.
+    pub questions: &'a Path,
+    /// The field that names a question.
+    pub id_field: &'a str,
+    /// The endpoint: an `llm` verifier whose prompt is sent and whose reply is the answer.
+    pub model: &'a VerifierFile,
+    /// The field that gets the answer.
+    pub answer_field: &'a str,
+    /// The answers; what is there already is not made again.
+    pub out: &'a Path,
+    /// Requests at once.
+    pub concurrency: usize,
+}
+
+/// Why there are no answers, or not all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The questions.
+    #[error(transparent)]
+    Questions(#[from] CandidatesError),
+    /// The answers that are there already.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The endpoint.
+    #[error("{}", .0.iter().map(Wrong::to_string).collect::<Vec<_>>().join("\\n"))]
+    Model(Vec<Wrong>),
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Generated {
+    /// Questions with an answer.
+    pub answer_count: usize,
+    /// Of so many.
+    pub question_count: usize,
+    /// Questions whose request failed; the next time they are tried again.
+    pub failure_count: usize,
+}
+
+/// Makes one answer for each question and appends them to the file.
+pub fn generate(
+    request: &Request<'_>,
+    control: &Control,
+    mut progress: impl FnMut(Generated, Option<&str>),
+) -> Result<Generated, GenerateError> {
+    let file_error = |error| GenerateError::File { path: request.out.to_owned(), error };
+    let questions = Arc::new(Candidates::read(request.questions, request.id_field)?);
+    let folder = Path::new(".");
+    let llm = Llm::new(request.model, folder).map_err(GenerateError::Model)?;
+    questions.require_fields(
+        &llm.fields().into_iter().filter(|field| field != request.answer_field).collect(),
+    )?;
+    let wanted: Vec<ArmId> = missing(request, &questions).map_err(file_error)?;
+    let mut generated = Generated {
+        question_count: questions.len(),
+        answer_count: questions.len() - wanted.len(),
+        failure_count: 0,
+    };
+    progress(generated, None);
+    let mut file =
+        OpenOptions::new().create(true).append(true).open(request.out).map_err(file_error)?;
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(file_error)?;
+    let limits = Limits {
+        concurrency: request.concurrency,
+        rate: request.model.rate,
+        retries: request.model.retries,
+        patience: PATIENCE,
+    };
+    let line = Arc::new(Line::new(limits));
+    let (sender, receiver) = channel();
+    let work = ask_all(Arc::new(llm), (Arc::clone(&questions), wanted), Arc::clone(&line), sender);
+    runtime.spawn(work);
+    loop {
+        if control.is_stopping() {
+            line.stop();
+        }
+        match receiver.recv_timeout(TICK) {
+            Ok((arm, Ok(text))) => {
+                let json = with_answer(questions.json(arm), request.answer_field, &text);
+                writeln!(file, "{json}").map_err(file_error)?;
+                generated.answer_count += 1;
+                progress(generated, None);
+            }
+            Ok((_, Err(reason))) => {
+                generated.failure_count += 1;
+                progress(generated, Some(&reason));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    runtime.shutdown_background();
+    Ok(generated)
+}
+
+/// Questions that have no answer yet.
+fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<Vec<ArmId>> {
+    let mut wanted: Vec<bool> = vec![true; questions.len()];
+    if let Ok(file) = File::open(request.out) {
+        for line in BufReader::new(file).lines() {
+            let value: serde_json::Value = serde_json::from_str(&line?)?;
+            let id = &value[request.id_field];
+            let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+            if let Some(arm) = questions.arm_of(&id) {
+                wanted[arm.index()] = false;
+            }
+        }
+    }
+    Ok(questions.arms().filter(|arm| wanted[arm.index()]).collect())
+}
+
+type Answer = (ArmId, Result<String, String>);
+
+async fn ask_all(
+    llm: Arc<Llm>,
+    (questions, wanted): (Arc<Candidates>, Vec<ArmId>),
+    line: Arc<Line>,
+    sender: Sender<Answer>,
+) {
+    let places = Arc::new(Semaphore::new(WAITING_MAX));
+    for arm in wanted {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let (llm, line, sender) = (Arc::clone(&llm), Arc::clone(&line), sender.clone());
+        let candidate = questions.get(arm);
+        tokio::spawn(async move {
+            let answer = match llm.chat(&candidate, &line).await {
+                Ok(reply) => Ok(reply.text),
+                Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => Err(reason),
+                Err(_) => Err("stopped".into()),
+            };
+            // Nobody listens any more when the work was left.
+            let _ = sender.send((arm, answer));
+            drop(place);
+        });
+    }
+}
+
+/// A question's line with one more field, in place of an earlier one of that name.
+fn with_answer(json: &str, field: &str, text: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
+    value[field] = text.into();
+    value.to_string()
+}
+
+const TICK: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(300);
+const WAITING_MAX: usize = 256;

@@ -1,0 +1,41 @@
+//! Journals of earlier versions stay readable.
+
+use super::*;
+
+fn fixture() -> Vec<u8> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/journal-v1.bin");
+    std::fs::read(path).unwrap()
+}
+
+/// All kinds of records and failures.
+fn records() -> Vec<Vec<Record<'static>>> {
+    let failures = [
+        Failure::Void(VoidFailure::NotConnected),
+        Failure::Void(VoidFailure::RateLimited),
+        Failure::Counted(CountedFailure::TimedOut),
+        Failure::Counted(CountedFailure::Crashed),
+        Failure::Counted(CountedFailure::Unreadable),
+        Failure::Counted(CountedFailure::Truncated),
+        Failure::Counted(CountedFailure::Refused),
+        Failure::Counted(CountedFailure::Lost),
+        Failure::Counted(CountedFailure::GivenUp),
+    ];
+    let mut records = groups();
+    records
+        .push(failures.iter().zip(5..).map(|(failure, ticket)| failed(ticket, *failure)).collect());
+    records
+}
+
+#[test]
+fn format_1_is_still_read() {
+    let (found, bytes_cut) = read_records(&fixture());
+    assert_eq!(found, records().concat());
+    assert_eq!(bytes_cut, 0);
+}
+
+/// If this fails, the format has changed: give it a new number, and keep the old fixture.
+#[test]
+fn format_1_is_still_written() {
+    let (bytes, _) = written(&records());
+    assert_eq!(bytes, fixture());
+}

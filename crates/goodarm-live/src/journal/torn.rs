@@ -1,0 +1,73 @@
+//! Torn or damaged? What a crash can leave of the last frame, and nothing else can.
+//!
+//! A killed process, or a disk that is full, leaves a beginning of the frame. A power cut can leave
+//! more: the file has its new length, but sectors of it never reached the disk and read as zeros.
+//! No part of a frame that shares a sector is zero by itself: a header begins with a magic number,
+//! and a payload ends with a mark.
+
+use std::io::{self, Read};
+
+use super::format::{FrameHeader, HEADER_LEN, MAGIC};
+
+/// The smallest piece that a disk writes as a whole.
+const SECTOR_LEN: usize = 512;
+
+const SCAN_CHUNK_LEN: usize = 1 << 16;
+
+/// Whether a sector of a payload was lost. One that the payload shares with its header was not,
+/// because the header is whole.
+pub(super) fn is_lost_payload(offset: u64, payload: &[u8]) -> bool {
+    let shared = usize::from(!offset.is_multiple_of(SECTOR_LEN as u64));
+    sectors(offset, payload).skip(shared).any(is_zero)
+}
+
+/// Whether fewer bytes than a header, at the end of a file, are what is left of one.
+pub(super) fn is_torn_header(offset: u64, bytes: &[u8]) -> bool {
+    let magic_len = bytes.len().min(MAGIC.len());
+    bytes[..magic_len] == MAGIC[..magic_len] || sectors(offset, bytes).any(is_zero)
+}
+
+/// Whether the sectors under a broken header were lost, and with them the only thing that would say
+/// how long the frame is. `rest` is the file from behind the header on. If another frame follows,
+/// then this one was once whole, and it is damage.
+pub(super) fn is_lost_header(
+    offset: u64,
+    header: [u8; HEADER_LEN],
+    mut rest: impl Read,
+) -> io::Result<bool> {
+    let header_end = offset + HEADER_LEN as u64;
+    let mut seen = header.to_vec();
+    let sector_end = header_end.next_multiple_of(SECTOR_LEN as u64);
+    rest.by_ref().take(sector_end - header_end).read_to_end(&mut seen)?;
+    Ok(sectors(offset, &seen).any(is_zero) && !has_frame(seen, rest)?)
+}
+
+/// Whether a whole frame header stands anywhere behind the first byte.
+fn has_frame(mut seen: Vec<u8>, mut rest: impl Read) -> io::Result<bool> {
+    seen.remove(0);
+    loop {
+        let found = seen.windows(HEADER_LEN).any(|window| {
+            window[0] == MAGIC[0]
+                && window.first_chunk().is_some_and(|bytes| FrameHeader::decode(bytes).is_some())
+        });
+        if found {
+            return Ok(true);
+        }
+        seen.drain(..seen.len().saturating_sub(HEADER_LEN - 1));
+        if rest.by_ref().take(SCAN_CHUNK_LEN as u64).read_to_end(&mut seen)? == 0 {
+            return Ok(false);
+        }
+    }
+}
+
+/// The parts of `bytes` that lie in one sector of the file each.
+fn sectors(offset: u64, bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let room = (offset + 1).next_multiple_of(SECTOR_LEN as u64) - offset;
+    let first_len = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
+    let (first, others) = bytes.split_at(first_len);
+    std::iter::once(first).chain(others.chunks(SECTOR_LEN))
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}

@@ -1,0 +1,23 @@
+//! Certify real answers with real verifiers, and lose nothing.
+
+pub mod answer;
+pub mod audit;
+pub mod candidates;
+pub mod charter;
+pub mod folder;
+pub mod generate;
+pub mod history;
+pub mod job;
+pub mod job_file;
+pub mod journal;
+pub mod line;
+pub mod outputs;
+pub mod pools;
+pub mod pricing;
+pub mod record;
+pub mod recording;
+pub mod retrace;
+pub mod run;
+pub mod template;
+pub mod toml_text;
+pub mod verifier;

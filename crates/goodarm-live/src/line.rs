@@ -1,0 +1,277 @@
+//! The line to one verifier: when the next request may be sent. It keeps to the rate and to the
+//! number of requests out, backs off when told to, and closes while the verifier is down.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use goodarm_core::VoidFailure;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// What the job says about a verifier's line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Requests out at once.
+    pub concurrency: usize,
+    /// Requests per second.
+    pub rate: Option<f64>,
+    /// Void attempts of one call before it counts as given up.
+    pub retries: Option<u32>,
+    /// How long the verifier may be down.
+    pub patience: Duration,
+}
+
+/// The run is stopping: send nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopping;
+
+/// How a line is doing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// Requests are answered.
+    Open,
+    /// The verifier asked for a pause, by 429.
+    BackingOff {
+        /// Until requests are sent again.
+        wait: Duration,
+    },
+    /// The verifier cannot be reached, or broke several times in a row; it is tried now and then.
+    Down {
+        /// Since when.
+        since: Duration,
+        /// What went wrong last.
+        reason: String,
+    },
+    /// Down for longer than the job's patience.
+    GivenUp {
+        /// What went wrong last.
+        reason: String,
+    },
+}
+
+/// The line to one verifier; shared by all calls to it.
+#[derive(Debug)]
+pub struct Line {
+    limits: Limits,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    stopping: bool,
+    out: usize,
+    /// How many may be out: halved by 429, grown by answers.
+    allowed: usize,
+    answers_since_change: usize,
+    next_turn_at: Option<Instant>,
+    closed_until: Option<Instant>,
+    backoff: Duration,
+    breaks_in_a_row: u32,
+    trouble: Option<Trouble>,
+    retry_count: u64,
+}
+
+/// Nothing has been answered since.
+#[derive(Clone, Debug)]
+struct Trouble {
+    since: Instant,
+    is_down: bool,
+    reason: String,
+}
+
+/// The right to send one request; give back what became of it.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    line: &'a Line,
+}
+
+impl Line {
+    /// An open line.
+    pub const fn new(limits: Limits) -> Self {
+        let state = State {
+            stopping: false,
+            out: 0,
+            allowed: limits.concurrency,
+            answers_since_change: 0,
+            next_turn_at: None,
+            closed_until: None,
+            backoff: BACKOFF_MIN,
+            breaks_in_a_row: 0,
+            trouble: None,
+            retry_count: 0,
+        };
+        Self { limits, state: Mutex::new(state), changed: Notify::const_new() }
+    }
+
+    /// Whether so many void attempts are enough to give a call up.
+    pub fn is_given_up(&self, attempts: u32) -> bool {
+        self.limits.retries.is_some_and(|retries| attempts > retries)
+    }
+
+    /// Waits for the right to send one request.
+    pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
+        loop {
+            // Made before the look, so that no change between look and wait is missed.
+            let changed = self.changed.notified();
+            let wait_until = {
+                let mut state = self.state();
+                if state.stopping {
+                    return Err(Stopping);
+                }
+                match state.obstacle(&self.limits) {
+                    None => {
+                        state.out += 1;
+                        return Ok(Turn { line: self });
+                    }
+                    Some(Obstacle::Until(instant)) => Some(instant),
+                    Some(Obstacle::Others) => None,
+                }
+            };
+            match wait_until {
+                Some(instant) => {
+                    tokio::select! {
+                        () = changed => {}
+                        () = tokio::time::sleep_until(instant) => {}
+                    }
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Whoever waits for a turn gets none.
+    pub fn stop(&self) {
+        self.state().stopping = true;
+        self.changed.notify_waiters();
+    }
+
+    /// How the line is doing.
+    pub fn condition(&self) -> Condition {
+        let state = self.state();
+        let Some(trouble) = &state.trouble else { return Condition::Open };
+        let now = Instant::now();
+        if now.duration_since(trouble.since) > self.limits.patience {
+            return Condition::GivenUp { reason: trouble.reason.clone() };
+        }
+        if trouble.is_down {
+            let since = now.duration_since(trouble.since);
+            return Condition::Down { since, reason: trouble.reason.clone() };
+        }
+        let wait = state.closed_until.map_or(Duration::ZERO, |until| until - now.min(until));
+        Condition::BackingOff { wait }
+    }
+
+    /// Requests that were sent and had to be sent again.
+    pub fn retry_count(&self) -> u64 {
+        self.state().retry_count
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a request must wait.
+enum Obstacle {
+    Until(Instant),
+    Others,
+}
+
+impl State {
+    fn obstacle(&mut self, limits: &Limits) -> Option<Obstacle> {
+        let now = Instant::now();
+        if let Some(until) = self.closed_until.filter(|until| now < *until) {
+            return Some(Obstacle::Until(until));
+        }
+        // While nothing is answered, one request at a time finds out.
+        let allowed = if self.trouble.is_some() { 1 } else { self.allowed };
+        if self.out >= allowed {
+            return Some(Obstacle::Others);
+        }
+        if let Some(rate) = limits.rate {
+            match self.next_turn_at {
+                Some(at) if now < at => return Some(Obstacle::Until(at)),
+                at => {
+                    let from = at.map_or(now, |at| at.max(now - RATE_BURST));
+                    self.next_turn_at = Some(from + Duration::from_secs_f64(1.0 / rate));
+                }
+            }
+        }
+        None
+    }
+
+    fn close(&mut self, at_least: Option<Duration>, is_down: bool, reason: String) {
+        let now = Instant::now();
+        let wait = at_least.unwrap_or(Duration::ZERO).clamp(self.backoff, WAIT_MAX);
+        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
+        let until = now + wait;
+        self.closed_until = Some(self.closed_until.map_or(until, |earlier| earlier.max(until)));
+        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
+        self.trouble = Some(Trouble { since, is_down, reason });
+    }
+}
+
+impl Turn<'_> {
+    /// The verifier answered, whatever it said.
+    pub fn answered(self) {
+        let mut state = self.line.state();
+        state.breaks_in_a_row = 0;
+        state.trouble = None;
+        state.closed_until = None;
+        state.backoff = BACKOFF_MIN;
+        state.answers_since_change += 1;
+        if state.answers_since_change >= state.allowed {
+            state.answers_since_change = 0;
+            state.allowed = (state.allowed + 1).min(self.line.limits.concurrency);
+        }
+    }
+
+    /// The verifier never began to work; `retry_after` is what it asked for.
+    pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
+        let mut state = self.line.state();
+        state.retry_count += 1;
+        let was_closed = state.closed_until.is_some_and(|until| Instant::now() < until);
+        match failure {
+            VoidFailure::RateLimited => {
+                // Answers to requests that were out together are one sign, not many.
+                if !was_closed {
+                    state.allowed = (state.allowed / 2).max(1);
+                    state.answers_since_change = 0;
+                    state.close(retry_after, false, reason);
+                }
+            }
+            VoidFailure::NotConnected => {
+                if !was_closed {
+                    state.close(retry_after, true, reason);
+                }
+            }
+        }
+    }
+
+    /// The verifier broke after it began to work: the call counts, and after several in a row the
+    /// line closes instead of feeding it more.
+    pub fn broke(self, reason: &str) {
+        let mut state = self.line.state();
+        state.breaks_in_a_row += 1;
+        if state.breaks_in_a_row >= BREAKS_MAX {
+            state.close(None, true, reason.to_owned());
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.line.state().out -= 1;
+        self.line.changed.notify_waiters();
+    }
+}
+
+/// A slow start may be made up for by so much.
+const RATE_BURST: Duration = Duration::from_millis(10);
+const BACKOFF_MIN: Duration = Duration::from_millis(250);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// No server is believed that asks for a longer pause.
+const WAIT_MAX: Duration = Duration::from_secs(600);
+/// So many failures in a row close the line.
+const BREAKS_MAX: u32 = 5;

@@ -1,0 +1,125 @@
+//! One line of `calls.jsonl`: everything about one call.
+
+use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
+use serde::{Deserialize, Serialize};
+
+use crate::history::Call;
+
+/// One call, as a line.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallLine<'a> {
+    /// Its number, counted from 0 in the order in which calls were let out.
+    pub call: u64,
+    /// The candidate.
+    #[serde(borrow)]
+    pub id: std::borrow::Cow<'a, str>,
+    /// The verifier.
+    #[serde(borrow)]
+    pub verifier: std::borrow::Cow<'a, str>,
+    /// What it said; null if it failed.
+    pub score: Option<f64>,
+    /// How it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<std::borrow::Cow<'a, str>>,
+    /// Why it failed, in words.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub reason: std::borrow::Cow<'a, str>,
+    /// What it cost: an exact decimal.
+    #[serde(with = "exact")]
+    pub cost: Cost,
+    /// How long it took, in seconds.
+    pub latency: f64,
+    /// When its answer was written, in milliseconds since 1970.
+    pub unix_millis: u64,
+    /// The place of its asking in the order of all events.
+    pub asked: u64,
+    /// The place of its answer.
+    pub answered: u64,
+    /// What was answered.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub reply: std::borrow::Cow<'a, str>,
+}
+
+impl<'a> CallLine<'a> {
+    /// The line of a call.
+    pub fn new(call: &'a Call, id: &'a str, verifier: &'a str) -> Self {
+        Self {
+            call: call.ticket.0,
+            id: id.into(),
+            verifier: verifier.into(),
+            score: call.outcome.ok(),
+            failure: call.outcome.err().map(|failure| failure_name(failure).into()),
+            reason: call.reason.as_str().into(),
+            cost: call.cost,
+            latency: call.latency.as_secs_f64(),
+            unix_millis: call.unix_millis,
+            asked: call.asked,
+            answered: call.answered,
+            reply: call.reply.as_str().into(),
+        }
+    }
+
+    /// The score, or how it failed; none if the line says neither or both.
+    pub fn outcome(&self) -> Option<Result<f64, Failure>> {
+        match (self.score, &self.failure) {
+            (Some(score), None) => Some(Ok(score)),
+            (None, Some(name)) => failure_of(name).map(Err),
+            _ => None,
+        }
+    }
+}
+
+/// What a failure is called.
+pub const fn failure_name(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Void(VoidFailure::NotConnected) => "not-connected",
+        Failure::Void(VoidFailure::RateLimited) => "rate-limited",
+        Failure::Counted(failure) => match failure {
+            CountedFailure::TimedOut => "timed-out",
+            CountedFailure::Crashed => "crashed",
+            CountedFailure::Unreadable => "unreadable",
+            CountedFailure::Truncated => "truncated",
+            CountedFailure::Refused => "refused",
+            CountedFailure::Lost => "lost",
+            CountedFailure::GivenUp => "given-up",
+        },
+    }
+}
+
+/// The failure of a name.
+pub fn failure_of(name: &str) -> Option<Failure> {
+    FAILURES.into_iter().find(|&failure| failure_name(failure) == name)
+}
+
+/// All ways to fail.
+pub const FAILURES: [Failure; 9] = [
+    Failure::Void(VoidFailure::NotConnected),
+    Failure::Void(VoidFailure::RateLimited),
+    Failure::Counted(CountedFailure::TimedOut),
+    Failure::Counted(CountedFailure::Crashed),
+    Failure::Counted(CountedFailure::Unreadable),
+    Failure::Counted(CountedFailure::Truncated),
+    Failure::Counted(CountedFailure::Refused),
+    Failure::Counted(CountedFailure::Lost),
+    Failure::Counted(CountedFailure::GivenUp),
+];
+
+/// Money as text: a JSON number would lose digits in many readers.
+mod exact {
+    use std::borrow::Cow;
+
+    use goodarm_core::Cost;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(cost)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Cost, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}

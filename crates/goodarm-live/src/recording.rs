@@ -1,0 +1,164 @@
+//! Recorded outcomes of verifiers: what `goodarm record` writes and `replay` verifiers read.
+//!
+//! JSON Lines. The first line says what was recorded; each further line holds the outcomes of one
+//! verifier on one candidate, in the order in which they were made:
+//!
+//! ```json
+//! {"goodarm_recording":1,"unit":"tokens","note":"…"}
+//! {"id":"q-1","verifier":"one solution","scores":[1,0,null],"costs":[77,102,80]}
+//! ```
+//!
+//! `null` is a call that failed.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use goodarm_core::Cost;
+use serde::{Deserialize, Serialize};
+
+/// The first line.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Heading {
+    /// The version of this format.
+    pub goodarm_recording: u32,
+    /// What the costs count.
+    pub unit: String,
+    /// Where the outcomes come from.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// The outcomes of one verifier on one candidate.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcomes {
+    /// The candidate.
+    pub id: String,
+    /// The verifier.
+    pub verifier: String,
+    /// What it said; null if it failed.
+    pub scores: Vec<Option<f64>>,
+    /// What that cost.
+    pub costs: Vec<f64>,
+    /// The final answers, if the verifier solves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
+}
+
+/// One recorded outcome.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// None if the call failed.
+    pub score: Option<f64>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// All recorded outcomes of one verifier.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    by_candidate: BTreeMap<String, Vec<Outcome>>,
+}
+
+impl Recording {
+    /// Reads the outcomes of one verifier; .gz is unpacked. All that is wrong is reported at once.
+    pub fn read(path: &Path, verifier: &str) -> Result<Self, Vec<String>> {
+        let file =
+            File::open(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
+        let reader: Box<dyn Read> = match path.extension() {
+            Some(extension) if extension == "gz" => Box::new(flate2::read::GzDecoder::new(file)),
+            _ => Box::new(file),
+        };
+        Self::parse(BufReader::with_capacity(1 << 20, reader), verifier).map_err(|wrongs| {
+            wrongs.iter().map(|wrong| format!("{}: {wrong}", path.display())).collect()
+        })
+    }
+
+    fn parse(reader: impl BufRead, verifier: &str) -> Result<Self, Vec<String>> {
+        let mut recording = Self::default();
+        let mut wrongs = Vec::new();
+        let mut others: Vec<String> = Vec::new();
+        for (index, line) in reader.lines().enumerate() {
+            let wrong = |reason: String| format!("line {}: {reason}", index + 1);
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    wrongs.push(wrong(error.to_string()));
+                    break;
+                }
+            };
+            let outcome = if index == 0 {
+                check_heading(&line)
+            } else {
+                recording.take(&line, verifier, &mut others)
+            };
+            if let Err(reason) = outcome {
+                wrongs.push(wrong(reason));
+            }
+            if wrongs.len() >= WRONGS_MAX {
+                break;
+            }
+        }
+        if wrongs.is_empty() && recording.by_candidate.is_empty() {
+            let known = if others.is_empty() { "none".into() } else { others.join(", ") };
+            wrongs.push(format!("no outcomes of a verifier {verifier:?}; it has {known}"));
+        }
+        if wrongs.is_empty() { Ok(recording) } else { Err(wrongs) }
+    }
+
+    fn take(&mut self, line: &str, verifier: &str, others: &mut Vec<String>) -> Result<(), String> {
+        if line.trim().is_empty() {
+            return Ok(());
+        }
+        let outcomes: Outcomes = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        if outcomes.verifier != verifier {
+            if !others.contains(&outcomes.verifier) && others.len() < WRONGS_MAX {
+                others.push(outcomes.verifier);
+            }
+            return Ok(());
+        }
+        if outcomes.scores.len() != outcomes.costs.len() {
+            let (scores, costs) = (outcomes.scores.len(), outcomes.costs.len());
+            return Err(format!("{scores} scores but {costs} costs"));
+        }
+        let mut list = Vec::with_capacity(outcomes.scores.len());
+        for (score, cost) in outcomes.scores.into_iter().zip(outcomes.costs) {
+            let cost = Cost::of_price(cost).map_err(|error| format!("costs: {error}"))?;
+            list.push(Outcome { score, cost });
+        }
+        // A recording that was broken off and taken up again has several lines for a pair.
+        self.by_candidate.entry(outcomes.id).or_default().extend(list);
+        Ok(())
+    }
+
+    /// The outcomes on one candidate.
+    pub fn of(&self, id: &str) -> Option<&[Outcome]> {
+        self.by_candidate.get(id).map(Vec::as_slice).filter(|outcomes| !outcomes.is_empty())
+    }
+
+    /// All outcomes.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.by_candidate.values().flatten()
+    }
+}
+
+fn check_heading(line: &str) -> Result<(), String> {
+    let heading: Heading = serde_json::from_str(line.trim_start_matches('\u{feff}'))
+        .map_err(|error| format!("not the first line of a recording: {error}"))?;
+    match heading.goodarm_recording {
+        VERSION => Ok(()),
+        other => Err(format!("a recording of version {other}; this goodarm reads {VERSION}")),
+    }
+}
+
+/// The first line of a new recording.
+pub fn heading(unit: &str, note: &str) -> io::Result<String> {
+    let heading =
+        Heading { goodarm_recording: VERSION, unit: unit.to_owned(), note: note.to_owned() };
+    Ok(serde_json::to_string(&heading)?)
+}
+
+const VERSION: u32 = 1;
+const WRONGS_MAX: usize = 20;

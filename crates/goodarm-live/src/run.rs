@@ -1,0 +1,426 @@
+//! A run: asks the session, makes the calls, writes the journal. One thread owns session and journal;
+//! calls are made by others and come back through one channel.
+//!
+//! The order is what makes a crash harmless. Outcomes are written and told, the next calls are asked
+//! and written, then all of it is made durable at once; only after that does a call start or a
+//! certificate show.
+
+mod calls;
+mod resume;
+mod watch;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use goodarm_core::{
+    Ask, AskError, Cost, CountedFailure, Failure, Options, Problem, Pull, Session, StopReason,
+    Ticket, policy,
+};
+
+use crate::charter::CharterError;
+use crate::folder::Folder;
+use crate::job::{Job, Work};
+use crate::journal::{FileStorage, FolderLock, Header, Journal, LockError, OpenError, Record};
+use crate::line::Condition;
+use crate::run::calls::{Calls, Done};
+use crate::run::watch::Watch;
+pub use crate::run::watch::{Notice, Observer, Progress};
+use crate::verifier::{Reply, Verdict};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// There is nothing more to do.
+    Done(StopReason),
+    /// Somebody asked to stop; nothing is out.
+    Interrupted,
+    /// Somebody asked to leave at once; calls that were out count as lost.
+    Left,
+    /// A verifier was down for longer than the job's patience.
+    VerifierDown {
+        /// Which.
+        verifier: String,
+        /// What went wrong last.
+        reason: String,
+    },
+}
+
+/// Why a run cannot begin or go on. Nothing is lost: what is in the journal stays.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The folder holds a run.
+    #[error("{} holds a run already: continue it with --resume, or choose another output", .0.display())]
+    AlreadyBegun(PathBuf),
+    /// The folder holds no run.
+    #[error("{} holds no run to resume: start it without --resume", .0.display())]
+    NothingToResume(PathBuf),
+    /// Another process is at it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// A file or folder.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The journal cannot be read.
+    #[error("{}: {error}", path.display())]
+    Journal {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: OpenError,
+    },
+    /// The journal cannot be written.
+    #[error(
+        "the journal cannot be written ({0}), so no more calls are made; calls that were out count as lost: make room and --resume"
+    )]
+    NotDurable(io::Error),
+    /// The journal's charter.
+    #[error(transparent)]
+    Charter(#[from] CharterError),
+    /// Another version began this run.
+    #[error("the run was begun by goodarm {theirs}; this is {ours}: finish it with that version")]
+    Version {
+        /// Who began it.
+        theirs: String,
+        /// Who we are.
+        ours: &'static str,
+    },
+    /// The job is not what it was.
+    #[error("the job has changed since the run began (only the budget may be raised):\n{}", .0.join("\n"))]
+    Changed(Vec<String>),
+    /// The record and the session disagree.
+    #[error("the journal cannot be replayed: {0}")]
+    Diverged(String),
+    /// The policy named a call that may not be made.
+    #[error(transparent)]
+    Policy(#[from] AskError),
+}
+
+/// What people can ask of a run while it goes on.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicU8,
+    pause: AtomicBool,
+}
+
+impl Control {
+    /// The first time: no new calls, and wait for those that are out. The second: leave.
+    pub fn stop(&self) {
+        let _ = self
+            .stop
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |stop| Some(stop.saturating_add(1)));
+    }
+
+    /// No new calls until told otherwise.
+    pub fn set_paused(&self, paused: bool) {
+        self.pause.store(paused, Ordering::SeqCst);
+    }
+
+    /// Whether new calls are held back.
+    pub fn is_paused(&self) -> bool {
+        self.pause.load(Ordering::SeqCst)
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::SeqCst) >= 1
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.stop.load(Ordering::SeqCst) >= 2
+    }
+}
+
+/// A run that can be driven.
+pub struct Run {
+    job: Arc<Job>,
+    session: Session,
+    journal: Journal<FileStorage>,
+    calls: Calls,
+    /// The first of these is what a resumed run begins with.
+    call_count: u64,
+    failure_count: u64,
+    /// Bytes that a power cut had left at the journal's end.
+    bytes_cut: u64,
+    lost_count: u64,
+    _lock: FolderLock,
+}
+
+impl Run {
+    /// Begins a new run in the job's output folder.
+    pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
+        let folder = Folder::new(&job.output);
+        fs::create_dir_all(folder.path()).map_err(|error| file_error(folder.path(), error))?;
+        let lock = FolderLock::take(folder.path())?;
+        if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
+            return Err(RunError::AlreadyBegun(folder.path().to_owned()));
+        }
+        let write = |path: PathBuf, text: &str| {
+            fs::write(&path, text).map_err(|error| file_error(&path, error))
+        };
+        write(folder.job(), &job.text)?;
+        let session = new_session(&job, job.problem.clone())?;
+        let path = folder.journal();
+        let storage = FileStorage::create(&path).map_err(|error| file_error(&path, error))?;
+        let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
+        let calls = Calls::new(&job).map_err(|error| file_error(folder.path(), error))?;
+        Ok(Self {
+            job,
+            session,
+            journal,
+            calls,
+            call_count: 0,
+            failure_count: 0,
+            bytes_cut: 0,
+            lost_count: 0,
+            _lock: lock,
+        })
+    }
+
+    /// Takes up the run in the job's output folder where it was left.
+    pub fn resume(job: Arc<Job>) -> Result<Self, RunError> {
+        resume::resume(job)
+    }
+
+    /// The state of the work.
+    pub const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The job.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Calls that were out when an earlier process died, as this one found out.
+    pub const fn lost_count(&self) -> u64 {
+        self.lost_count
+    }
+
+    /// Bytes of an unfinished write that were cut from the journal.
+    pub const fn bytes_cut(&self) -> u64 {
+        self.bytes_cut
+    }
+
+    /// Makes calls until there is nothing more to do, or somebody says stop.
+    pub fn drive(
+        &mut self,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<Ending, RunError> {
+        let mut watch = Watch::new(self, observer);
+        let mut durable_at = Instant::now();
+        let mut down = None;
+        let ending = loop {
+            let is_stopping = control.is_stopping() || down.is_some();
+            while let Some(done) = self.calls.take() {
+                self.settle(&done, &mut watch);
+            }
+            let mut start = Vec::new();
+            let mut reason = None;
+            if !is_stopping && !control.is_paused() {
+                reason = self.ask_all(&mut start, &mut watch)?;
+            }
+            let is_remote = !start.is_empty() || self.calls.had_news();
+            if is_remote || reason.is_some() || durable_at.elapsed() > DURABLE_INTERVAL {
+                self.journal.commit().map_err(RunError::NotDurable)?;
+                durable_at = Instant::now();
+            } else if self.journal.buffered_bytes() > BUFFER_BYTES {
+                self.journal.write().map_err(RunError::NotDurable)?;
+            }
+            self.calls.start_all(start.drain(..));
+            watch.look(self);
+            if control.is_leaving() {
+                break Ending::Left;
+            }
+            if self.session.books().in_flight_count() == 0 {
+                if let Some(reason) = reason {
+                    break Ending::Done(reason);
+                }
+                if is_stopping {
+                    break down.unwrap_or(Ending::Interrupted);
+                }
+            }
+            if is_stopping {
+                self.calls.stop_lines();
+            }
+            if down.is_none() {
+                down = self.verifier_down();
+            }
+            // With a call out, or nothing allowed to start, there is only waiting.
+            if self.session.books().in_flight_count() > 0 || control.is_paused() {
+                self.calls.wait(TICK);
+            }
+        };
+        self.journal.commit().map_err(RunError::NotDurable)?;
+        watch.close(self);
+        Ok(ending)
+    }
+
+    /// Asks until there is nothing to ask for now; makes our own calls on the spot.
+    fn ask_all(
+        &mut self,
+        start: &mut Vec<Pull>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<StopReason>, RunError> {
+        for _ in 0..OWN_CALLS_BETWEEN_LOOKS {
+            if self.session.books().in_flight_count() >= self.job.file.concurrency {
+                return Ok(None);
+            }
+            match self.session.ask()? {
+                Ask::Pull(pull) => {
+                    let Pull { ticket, arm, attribute, .. } = pull;
+                    self.journal.append(&Record::Asked { ticket, arm, attribute });
+                    watch.asked(&pull);
+                    if self.job.verifiers[attribute.index()].work.is_reproducible() {
+                        let done = self.own_call(&pull);
+                        self.settle(&done, watch);
+                    } else {
+                        start.push(pull);
+                    }
+                }
+                Ask::Wait => return Ok(None),
+                Ask::Done(reason) => return Ok(Some(reason)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A call that needs nobody else.
+    fn own_call(&self, pull: &Pull) -> Done {
+        let (arm, attribute) = (pull.arm, pull.attribute);
+        let verifier = &self.job.verifiers[attribute.index()];
+        let (reply, cost) = match &verifier.work {
+            Work::Check(check) => {
+                (check.check(&self.job.candidates.get(arm)), verifier.tariff.ceiling)
+            }
+            Work::Replay(replay) => {
+                let order = self.session.books().tally(arm, attribute).dispatched_count - 1;
+                let (reply, recorded) = replay.call(arm, attribute, order);
+                let fixed = !verifier.tariff.is_metered();
+                (reply, if fixed { verifier.tariff.ceiling } else { recorded })
+            }
+            Work::Remote(_) => unreachable!("others make their own calls"),
+        };
+        Done { pull: *pull, reply, cost: Some(cost), latency: Duration::ZERO }
+    }
+
+    /// Writes down what came back, and tells the session.
+    fn settle(&mut self, done: &Done, watch: &mut Watch<'_>) {
+        let Pull { ticket, attribute, .. } = done.pull;
+        let verifier = &self.job.verifiers[attribute.index()];
+        let cost = done.cost.unwrap_or_else(|| verifier.tariff.charge(&done.reply.usage));
+        let outcome = self.outcome(done);
+        match outcome {
+            Outcome::Score(score) => {
+                let reply = done.reply.text.as_str().into();
+                let latency = done.latency;
+                self.journal.append(&Record::Told { ticket, score, cost, latency, reply });
+                self.session
+                    .tell(ticket, score, cost)
+                    .expect("the ticket is out, the score checked");
+            }
+            Outcome::Failed(failure, ref reason) => {
+                let cost = if matches!(failure, Failure::Void(_)) { Cost::ZERO } else { cost };
+                self.fail(ticket, failure, cost, (done.latency, &done.reply.text, reason));
+            }
+        }
+        self.call_count += 1;
+        watch.settled(self, done, cost);
+    }
+
+    fn fail(
+        &mut self,
+        ticket: Ticket,
+        failure: Failure,
+        cost: Cost,
+        (latency, reply, reason): (Duration, &str, &str),
+    ) {
+        let (reply, reason) = (reply.into(), reason.into());
+        self.journal.append(&Record::Failed { ticket, failure, cost, latency, reply, reason });
+        self.session.fail(ticket, failure, cost).expect("the ticket is out");
+        self.failure_count += 1;
+    }
+
+    /// What a reply counts as.
+    fn outcome(&self, done: &Done) -> Outcome {
+        match &done.reply.verdict {
+            Verdict::Score(score) => {
+                let attribute = self.session.books().problem().attribute(done.pull.attribute);
+                match attribute.checked_score(*score) {
+                    Ok(_) => Outcome::Score(*score),
+                    Err(error) => Outcome::Failed(
+                        Failure::Counted(CountedFailure::Unreadable),
+                        format!("score {score}: {error}"),
+                    ),
+                }
+            }
+            Verdict::Void(failure) => Outcome::Failed(Failure::Void(*failure), String::new()),
+            Verdict::Failed(failure, reason) => {
+                Outcome::Failed(Failure::Counted(*failure), reason.clone())
+            }
+        }
+    }
+
+    fn verifier_down(&self) -> Option<Ending> {
+        self.job.verifiers.iter().zip(self.calls.conditions()).find_map(|(verifier, condition)| {
+            match condition {
+                Condition::GivenUp { reason } => {
+                    Some(Ending::VerifierDown { verifier: verifier.name.clone(), reason })
+                }
+                _ => None,
+            }
+        })
+    }
+}
+
+enum Outcome {
+    Score(f64),
+    Failed(Failure, String),
+}
+
+/// A reply that stands for a call whose task died: a bug of ours, and the call may have been made.
+fn crashed() -> Reply {
+    Reply::failed(CountedFailure::Crashed, "goodarm failed to make the call: please report it")
+}
+
+fn new_session(job: &Job, problem: Problem) -> Result<Session, RunError> {
+    let parameters = policy::Parameters::default();
+    let policy =
+        policy::by_name(&job.file.policy, &parameters).expect("the job's policy is checked");
+    let options = Options { stop_when_hopeless: job.file.stop_when_hopeless, ..Options::default() };
+    Ok(Session::with_options(problem, policy, options)
+        .expect("the default share of money in flight makes sense"))
+}
+
+fn header(job: &Job) -> Header {
+    Header {
+        version: VERSION.to_owned(),
+        job: job.charter.text(),
+        candidates: job.candidates.fingerprint(),
+        arm_count: job.problem.arm_count() as u64,
+        attribute_count: job.problem.attribute_count() as u64,
+    }
+}
+
+fn file_error(path: &std::path::Path, error: io::Error) -> RunError {
+    RunError::File { path: path.to_owned(), error }
+}
+
+/// Who writes this journal; another version may decide differently.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+const TICK: Duration = Duration::from_millis(100);
+/// Calls that can be made again need not be durable at once.
+const DURABLE_INTERVAL: Duration = Duration::from_secs(1);
+const BUFFER_BYTES: usize = 256 << 10;
+/// Our own calls take no time; look up now and then all the same.
+const OWN_CALLS_BETWEEN_LOOKS: usize = 4096;

@@ -1,0 +1,258 @@
+//! What people see of a run: notices of what happened, and how far it has come.
+
+use std::time::{Duration, Instant};
+
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost, Pull};
+
+use crate::job::Work;
+use crate::line::Condition;
+use crate::run::Run;
+use crate::run::calls::Done;
+use crate::verifier::{Remote, Verdict};
+
+/// Takes notice of what happens in a run. Everything it hears of is durable, or can be made again.
+pub trait Observer {
+    /// Something happened.
+    fn notice(&mut self, notice: Notice<'_>);
+
+    /// Whether it wants to hear of every single call.
+    fn wants_calls(&self) -> bool {
+        false
+    }
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// A call came back.
+    Called {
+        /// The candidate's name.
+        id: &'a str,
+        /// The verifier's name.
+        verifier: &'a str,
+        /// Its score, or why there is none.
+        outcome: Result<f64, &'a str>,
+        /// What it cost.
+        cost: Cost,
+        /// How long it took.
+        latency: Duration,
+    },
+    /// An answer is certified.
+    Certified {
+        /// Which.
+        arm: ArmId,
+        /// Its name.
+        id: &'a str,
+        /// How many are certified now.
+        count: usize,
+    },
+    /// A verifier backs off, is down, or is back.
+    Line {
+        /// Its name.
+        verifier: &'a str,
+        /// How it is doing.
+        condition: &'a Condition,
+    },
+    /// Something a person should know.
+    Warning(&'a str),
+    /// How far the run has come; several times a second.
+    Progress(&'a Progress),
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Candidates.
+    pub candidate_count: usize,
+    /// Certified so far.
+    pub certified_count: usize,
+    /// Spoken against by the evidence.
+    pub rejected_count: usize,
+    /// The hard limit.
+    pub budget: Cost,
+    /// Paid.
+    pub spent: Cost,
+    /// Set aside for calls that are out.
+    pub reserved: Cost,
+    /// Neither.
+    pub left: Cost,
+    /// Calls that came back, in all.
+    pub call_count: u64,
+    /// Of these, without a score.
+    pub failure_count: u64,
+    /// Lately.
+    pub calls_per_second: f64,
+    /// Calls that are out.
+    pub in_flight_count: usize,
+    /// Requests that had to be sent again.
+    pub retry_count: u64,
+    /// The last call that was asked for.
+    pub working_on: Option<(ArmId, AttributeId)>,
+    /// How many will be certified in the end, as it looks now.
+    pub forecast: f64,
+    /// How the verifiers are doing.
+    pub conditions: Vec<Condition>,
+    /// Since this process took up the run.
+    pub elapsed: Duration,
+}
+
+pub(super) struct Watch<'a> {
+    observer: &'a mut dyn Observer,
+    wants_calls: bool,
+    started: Instant,
+    looked: Instant,
+    call_count_then: u64,
+    announced_count: usize,
+    conditions: Vec<Condition>,
+    working_on: Option<(ArmId, AttributeId)>,
+    calls_per_second: f64,
+    forecast: f64,
+    forecast_due: Instant,
+    overrun_count: u64,
+    repeats_told: bool,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(run: &Run, observer: &'a mut dyn Observer) -> Self {
+        let now = Instant::now();
+        let wants_calls = observer.wants_calls();
+        Self {
+            observer,
+            wants_calls,
+            started: now,
+            looked: now,
+            call_count_then: run.call_count,
+            announced_count: run.session.certified().len(),
+            conditions: run.calls.conditions().collect(),
+            working_on: None,
+            calls_per_second: 0.0,
+            forecast: 0.0,
+            forecast_due: now,
+            overrun_count: run.session.books().ledger().overrun_count(),
+            repeats_told: false,
+        }
+    }
+
+    pub(super) const fn asked(&mut self, pull: &Pull) {
+        self.working_on = Some((pull.arm, pull.attribute));
+    }
+
+    pub(super) fn settled(&mut self, run: &Run, done: &Done, cost: Cost) {
+        if !self.wants_calls {
+            return;
+        }
+        let outcome = match &done.reply.verdict {
+            Verdict::Score(score) => Ok(*score),
+            Verdict::Void(_) => Err("not reached: to be tried again"),
+            Verdict::Failed(_, reason) => Err(reason.as_str()),
+        };
+        self.observer.notice(Notice::Called {
+            id: run.job.candidates.id(done.pull.arm),
+            verifier: &run.job.verifiers[done.pull.attribute.index()].name,
+            outcome,
+            cost,
+            latency: done.latency,
+        });
+    }
+
+    /// Says what is new; called after it is durable.
+    pub(super) fn look(&mut self, run: &Run) {
+        let certified = run.session.certified();
+        while let Some(&arm) = certified.get(self.announced_count) {
+            self.announced_count += 1;
+            let id = run.job.candidates.id(arm);
+            self.observer.notice(Notice::Certified { arm, id, count: self.announced_count });
+        }
+        if self.looked.elapsed() >= LOOK_INTERVAL {
+            self.look_closely(run);
+        }
+    }
+
+    pub(super) fn close(&mut self, run: &Run) {
+        self.look(run);
+        self.look_closely(run);
+    }
+
+    fn look_closely(&mut self, run: &Run) {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.looked).as_secs_f64().max(1e-3);
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let rate = (run.call_count - self.call_count_then) as f64 / seconds;
+        let weight = (seconds / RATE_MEMORY_SECONDS).min(1.0);
+        self.calls_per_second += weight * (rate - self.calls_per_second);
+        self.call_count_then = run.call_count;
+        self.looked = now;
+        if now >= self.forecast_due {
+            self.forecast = run.session.books().certified_count_forecast();
+            // Guessing must not take more than a twentieth of the time.
+            self.forecast_due = now + (now.elapsed() * 20).max(LOOK_INTERVAL);
+        }
+        self.compare_conditions(run);
+        self.warn(run);
+        let progress = self.progress(run);
+        self.observer.notice(Notice::Progress(&progress));
+    }
+
+    fn compare_conditions(&mut self, run: &Run) {
+        for (index, condition) in run.calls.conditions().enumerate() {
+            let before = &mut self.conditions[index];
+            if std::mem::discriminant(before) != std::mem::discriminant(&condition) {
+                let verifier = &run.job.verifiers[index].name;
+                self.observer.notice(Notice::Line { verifier, condition: &condition });
+            }
+            *before = condition;
+        }
+    }
+
+    fn warn(&mut self, run: &Run) {
+        let ledger = run.session.books().ledger();
+        if ledger.overrun_count() > self.overrun_count {
+            self.overrun_count = ledger.overrun_count();
+            let text = format!(
+                "{} bills were above their ceiling, by {} in all: raise the ceiling",
+                ledger.overrun_count(),
+                ledger.overrun()
+            );
+            self.observer.notice(Notice::Warning(&text));
+        }
+        if !self.repeats_told {
+            let repeats = run.job.verifiers.iter().find_map(|verifier| match &verifier.work {
+                Work::Remote(Remote::Llm(llm)) => {
+                    llm.repeats().map(|warning| format!("{}: {warning}", verifier.name))
+                }
+                _ => None,
+            });
+            if let Some(text) = repeats {
+                self.repeats_told = true;
+                self.observer.notice(Notice::Warning(&text));
+            }
+        }
+    }
+
+    fn progress(&self, run: &Run) -> Progress {
+        let books = run.session.books();
+        let ledger = books.ledger();
+        let is_rejected = |arm: &ArmId| books.status(*arm) == ArmStatus::Rejected;
+        Progress {
+            candidate_count: books.problem().arm_count(),
+            certified_count: books.certified().len(),
+            rejected_count: books.problem().arms().filter(is_rejected).count(),
+            budget: ledger.budget(),
+            spent: ledger.settled(),
+            reserved: ledger.reserved(),
+            left: ledger.left(),
+            call_count: run.call_count,
+            failure_count: run.failure_count,
+            calls_per_second: self.calls_per_second,
+            in_flight_count: books.in_flight_count(),
+            retry_count: run.calls.retry_count(),
+            working_on: self.working_on,
+            forecast: self.forecast,
+            conditions: self.conditions.clone(),
+            elapsed: self.started.elapsed(),
+        }
+    }
+}
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+const RATE_MEMORY_SECONDS: f64 = 2.0;

@@ -1,0 +1,196 @@
+//! A child process in a group of its own, of which nothing is left behind.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use std::{io, mem};
+
+use goodarm_core::CountedFailure;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+use super::{Outcome, Program};
+use crate::verifier::BODY_BYTES_MAX;
+use crate::verifier::score::in_short;
+
+/// A running program; killed with its children when dropped before it has ended.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    has_ended: bool,
+}
+
+/// The three pipes of a process.
+pub(super) struct Pipes {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+impl Process {
+    /// Starts a program. An error means that nothing has begun.
+    pub(super) fn start(program: &Program) -> io::Result<Self> {
+        let mut command = tokio::process::Command::new(&program.path);
+        command
+            .args(&program.arguments)
+            .current_dir(&program.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // Ctrl-C at the terminal is for us: calls that are out may end in peace.
+        #[cfg(unix)]
+        command.process_group(0);
+        Ok(Self { child: command.spawn()?, has_ended: false })
+    }
+
+    /// The pipes, once.
+    pub(super) fn pipes(&mut self) -> Option<Pipes> {
+        let stdin = self.child.stdin.take()?;
+        let stdout = self.child.stdout.take()?;
+        let stderr = self.child.stderr.take()?;
+        Some(Pipes { stdin, stdout, stderr })
+    }
+
+    /// Feeds the program and waits for its end.
+    pub(super) async fn finish(&mut self, input: &str) -> Outcome {
+        let Some(Pipes { mut stdin, mut stdout, mut stderr }) = self.pipes() else {
+            return Outcome::crashed("its pipes are gone".into(), Vec::new());
+        };
+        let mut output = Vec::new();
+        let mut complaint = Tail::default();
+        let feed = async {
+            // A program need not read what it is told.
+            drop(stdin.write_all(input.as_bytes()).await);
+            drop(stdin);
+            Ok(())
+        };
+        let follow = async {
+            complaint.follow(&mut stderr).await;
+            Ok(())
+        };
+        let listened = tokio::try_join!(feed, follow, read_all(&mut stdout, &mut output));
+        if let Err(reason) = listened {
+            self.kill();
+            return Outcome::truncated(reason, output);
+        }
+        // Only now: until it is waited for, its number cannot become another process's.
+        let status = self.child.wait().await;
+        self.has_ended = true;
+        match status {
+            Ok(status) if status.success() => Outcome::Answered(output),
+            Ok(status) => Outcome::crashed(ending(status, &complaint), output),
+            Err(error) => Outcome::crashed(error.to_string(), output),
+        }
+    }
+
+    /// Gives it a moment to end by itself.
+    pub(super) async fn settle(&mut self, moment: Duration) {
+        if let Ok(Ok(_)) = tokio::time::timeout(moment, self.child.wait()).await {
+            self.has_ended = true;
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ending(&mut self, complaint: &Tail) -> String {
+        match self.child.try_wait() {
+            Ok(Some(status)) => {
+                self.has_ended = true;
+                ending(status, complaint)
+            }
+            _ => complaint.said("it closed its output"),
+        }
+    }
+
+    /// Kills it with all its children.
+    pub(super) fn kill(&mut self) {
+        if mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        #[cfg(unix)]
+        if let Some(group) = self
+            .child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            // It may have ended by itself, which is as good.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        drop(self.child.start_kill());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Outcome {
+    pub(super) const fn crashed(reason: String, output: Vec<u8>) -> Self {
+        Self::Failed { failure: CountedFailure::Crashed, reason, output }
+    }
+
+    pub(super) const fn truncated(reason: String, output: Vec<u8>) -> Self {
+        Self::Failed { failure: CountedFailure::Truncated, reason, output }
+    }
+}
+
+/// The end of what a program says on stderr.
+#[derive(Debug, Default)]
+pub(super) struct Tail(Vec<u8>);
+
+impl Tail {
+    /// Reads to the end and keeps the last part.
+    pub(super) async fn follow(&mut self, stderr: &mut ChildStderr) {
+        let mut buffer = [0; 1024];
+        while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+            self.push(&buffer[..count]);
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+        if self.0.len() > 2 * TAIL_BYTES {
+            self.0.drain(..self.0.len() - TAIL_BYTES);
+        }
+    }
+
+    /// What happened, and what the program said last.
+    fn said(&self, what: &str) -> String {
+        let from = self.0.len().saturating_sub(TAIL_BYTES);
+        let said = String::from_utf8_lossy(&self.0[from..]);
+        let lines: Vec<&str> =
+            said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+        if last.is_empty() {
+            what.to_owned()
+        } else {
+            format!("{what}: {}", in_short(&last.join(" ")))
+        }
+    }
+}
+
+fn ending(status: ExitStatus, complaint: &Tail) -> String {
+    complaint.said(&status.to_string())
+}
+
+async fn read_all(
+    stdout: &mut (impl AsyncRead + Unpin),
+    output: &mut Vec<u8>,
+) -> Result<(), String> {
+    let mut buffer = [0; 4096];
+    loop {
+        match stdout.read(&mut buffer).await {
+            Ok(0) => return Ok(()),
+            Ok(count) if output.len() + count > BODY_BYTES_MAX => {
+                return Err(format!("it wrote more than {BODY_BYTES_MAX} bytes"));
+            }
+            Ok(count) => output.extend_from_slice(&buffer[..count]),
+            Err(error) => return Err(format!("its output could not be read: {error}")),
+        }
+    }
+}
+
+const TAIL_BYTES: usize = 2048;
+const TAIL_LINES: usize = 3;

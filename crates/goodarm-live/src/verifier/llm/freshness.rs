@@ -1,0 +1,157 @@
+//! Whether replies are fresh. A cached reply is no evidence, and looks like much.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+/// A sign that replies come from a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repeats {
+    /// Long replies to one candidate were the same to the byte, several times in a row.
+    IdenticalReplies {
+        /// Whose.
+        candidate: String,
+        /// How many.
+        count: usize,
+    },
+    /// The server gave two replies the same name.
+    SameId {
+        /// The name.
+        id: String,
+    },
+}
+
+impl fmt::Display for Repeats {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IdenticalReplies { candidate, count } => write!(
+                formatter,
+                "{count} identical replies to candidate {candidate}: is there a cache in between? \
+                 Repeats are not evidence, and certificates from them may be wrong"
+            ),
+            Self::SameId { id } => write!(
+                formatter,
+                "two replies with the same id {id}: is there a cache in between? \
+                 Repeats are not evidence, and certificates from them may be wrong"
+            ),
+        }
+    }
+}
+
+/// The last replies, as hashes.
+#[derive(Debug, Default)]
+pub(super) struct Freshness {
+    recent: Mutex<Recent>,
+}
+
+#[derive(Debug, Default)]
+struct Recent {
+    /// (candidate, reply) of long replies.
+    replies: VecDeque<(u64, u64)>,
+    ids: VecDeque<u64>,
+    found: Option<Repeats>,
+}
+
+impl Freshness {
+    /// The first sign that was found.
+    pub(super) fn repeats(&self) -> Option<Repeats> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).found.clone()
+    }
+
+    /// Takes note of a reply.
+    pub(super) fn note(&self, candidate: &str, id: &str, text: &str) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.found.is_some() {
+            return;
+        }
+        // Short names are drawn from so few that they repeat by chance.
+        if id.len() >= ID_BYTES_MIN {
+            let hash = hash(id);
+            if recent.ids.contains(&hash) {
+                recent.found =
+                    Some(Repeats::SameId { id: id.chars().take(ID_CHARS_MAX).collect() });
+            }
+            remember(&mut recent.ids, hash, IDS_MAX);
+        }
+        // Short replies, such as yes, are the same by nature.
+        if text.len() > REPLY_BYTES_MIN {
+            let entry = (hash(candidate), hash(text));
+            remember(&mut recent.replies, entry, REPLIES_MAX);
+            let own = recent.replies.iter().rev().filter(|(whose, _)| *whose == entry.0);
+            let count = own.take_while(|reply| **reply == entry).count();
+            if count >= IN_A_ROW {
+                let candidate = candidate.to_owned();
+                recent.found = Some(Repeats::IdenticalReplies { candidate, count });
+            }
+        }
+    }
+}
+
+fn remember<T>(queue: &mut VecDeque<T>, entry: T, most: usize) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(entry);
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+const REPLIES_MAX: usize = 20;
+const REPLY_BYTES_MIN: usize = 40;
+const IN_A_ROW: usize = 3;
+const IDS_MAX: usize = 64;
+/// OpenAI, vLLM and llama.cpp have at least 32 characters; Ollama has three random digits.
+const ID_BYTES_MIN: usize = 20;
+const ID_CHARS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: &str = "The answer is right because two and two are four.";
+
+    #[test]
+    fn three_identical_long_replies_to_one_candidate_are_a_sign() {
+        let freshness = Freshness::default();
+        for other in ["b", "c"] {
+            freshness.note("a", "", LONG);
+            freshness.note(other, "", LONG);
+        }
+        assert_eq!(freshness.repeats(), None);
+        freshness.note("a", "", LONG);
+        let Some(Repeats::IdenticalReplies { candidate, count }) = freshness.repeats() else {
+            panic!("three in a row");
+        };
+        assert_eq!((candidate.as_str(), count), ("a", 3));
+    }
+
+    #[test]
+    fn another_reply_in_between_is_no_sign() {
+        let freshness = Freshness::default();
+        for _ in 0..3 {
+            freshness.note("a", "", LONG);
+            freshness.note("a", "", LONG);
+            freshness.note("a", "", "It is wrong, since the sum of the parts is not the whole.");
+        }
+        assert_eq!(freshness.repeats(), None);
+    }
+
+    #[test]
+    fn short_replies_repeat_by_nature_but_long_ids_do_not() {
+        let freshness = Freshness::default();
+        for _ in 0..10 {
+            freshness.note("a", "chatcmpl-7", "Yes");
+        }
+        assert_eq!(freshness.repeats(), None);
+        freshness.note("a", "chatcmpl-0123456789abcdef", "Yes");
+        freshness.note("b", "chatcmpl-0123456789abcdef", "No");
+        let repeats = freshness.repeats().expect("the same id twice");
+        assert!(repeats.to_string().contains("is there a cache"), "{repeats}");
+    }
+}

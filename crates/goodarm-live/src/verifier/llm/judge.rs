@@ -1,0 +1,115 @@
+//! How a judge's reply becomes a score.
+
+use crate::answer::{checked_pointer, first_value, first_word, last_number};
+use crate::job_file::{ParseName, VerifierFile};
+use crate::verifier::score::in_short;
+use crate::verifier::wrong::{Wrong, sort_out};
+
+/// Reads scores out of a judge's replies.
+#[derive(Clone, Debug)]
+pub(super) enum Parser {
+    YesNo,
+    Number(Range),
+    Json { pointer: String, range: Range },
+}
+
+/// What becomes 0 and what becomes 1; the worst may be the larger number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    worst: f64,
+    best: f64,
+}
+
+impl Parser {
+    pub(super) fn new(file: &VerifierFile, wrongs: &mut Vec<Wrong>) -> Option<Self> {
+        let parse = file.parse.unwrap_or_default();
+        if file.range.is_some() && parse == ParseName::YesNo {
+            wrongs.push(Wrong::new("range", "needs parse = \"number\" or \"json\""));
+        }
+        if file.pointer.is_some() && parse != ParseName::Json {
+            wrongs.push(Wrong::new("pointer", "needs parse = \"json\""));
+        }
+        let range = sort_out(Range::new(file.range.unwrap_or([0.0, 1.0])), wrongs)?;
+        match parse {
+            ParseName::YesNo => Some(Self::YesNo),
+            ParseName::Number => Some(Self::Number(range)),
+            ParseName::Json => {
+                let pointer = checked_pointer(Some(file.pointer.as_deref().unwrap_or("/score")));
+                Some(Self::Json { pointer: sort_out(pointer, wrongs)?, range })
+            }
+        }
+    }
+
+    /// Whether the reply's first word decides, so that nothing later can change the score.
+    pub(super) const fn is_decided_early(&self) -> bool {
+        matches!(self, Self::YesNo)
+    }
+
+    /// The score, or why there is none.
+    pub(super) fn score(&self, text: &str) -> Result<f64, String> {
+        match self {
+            Self::YesNo => match first_word(text).as_ref().map(|(word, _)| word.as_str()) {
+                Some("yes") => Ok(1.0),
+                Some("no") => Ok(0.0),
+                _ => Err(format!("neither yes nor no: {}", in_short(text))),
+            },
+            Self::Number(range) => {
+                let found = last_number(text)
+                    .ok_or_else(|| format!("no number in the reply: {}", in_short(text)))?;
+                range.score_written(&found.plain)
+            }
+            Self::Json { pointer, range } => {
+                let value = first_value(text)
+                    .ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)))?;
+                let found = value
+                    .pointer(pointer)
+                    .ok_or_else(|| format!("nothing at {pointer} of the reply"))?;
+                if let Some(is_good) = found.as_bool() {
+                    return Ok(f64::from(u8::from(is_good)));
+                }
+                match (found.as_f64(), found.as_str().and_then(last_number)) {
+                    (Some(number), _) => range.score(number),
+                    (None, Some(written)) => range.score_written(&written.plain),
+                    (None, None) => {
+                        Err(format!("no score at {pointer}: {}", in_short(&found.to_string())))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Range {
+    fn new([worst, best]: [f64; 2]) -> Result<Self, Wrong> {
+        let width = (best - worst).abs();
+        if width.is_finite() && width > 0.0 {
+            Ok(Self { worst, best })
+        } else {
+            Err(Wrong::new("range", "two different numbers are needed: the worst and the best"))
+        }
+    }
+
+    fn score(self, number: f64) -> Result<f64, String> {
+        let score = (number - self.worst) / (self.best - self.worst);
+        if (0.0..=1.0).contains(&score) {
+            Ok(score)
+        } else {
+            Err(format!("{number} is not between {} and {}", self.worst, self.best))
+        }
+    }
+
+    /// `8/10` is 8 where 10 is the best, and 0.8 elsewhere.
+    fn score_written(self, plain: &str) -> Result<f64, String> {
+        let unreadable = || format!("{plain} is no number");
+        let read = |text: &str| text.parse::<f64>().map_err(|_| unreadable());
+        let Some((numerator, denominator)) = plain.split_once('/') else {
+            return self.score(read(plain)?);
+        };
+        let (numerator, denominator) = (read(numerator)?, read(denominator)?);
+        let is_out_of_best = (denominator - self.best.max(self.worst)).abs() < f64::EPSILON;
+        self.score(if is_out_of_best { numerator } else { numerator / denominator })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn file(keys: Value) -> VerifierFile {
+    let mut keys = keys;
+    keys["name"] = "j".into();
+    keys["kind"] = "llm".into();
+    serde_json::from_value(keys).unwrap()
+}
+
+#[track_caller]
+fn check(keys: Value, text: &str, expected: Option<f64>) {
+    let parser = Parser::new(&file(keys), &mut Vec::new()).unwrap();
+    match (parser.score(text), expected) {
+        (Ok(score), Some(expected)) => {
+            assert!((score - expected).abs() < 1e-12, "{text:?}: {score}");
+        }
+        (Err(_), None) => {}
+        (score, _) => panic!("{text:?}: {score:?}"),
+    }
+}
+
+#[test]
+fn yes_and_no() {
+    let keys = || json!({});
+    for text in ["Yes", "yes.", "**YES**", "  \"Yes\", it is", "Yes - because", "> yes", "# Yes\n"]
+    {
+        check(keys(), text, Some(1.0));
+    }
+    for text in ["No", "no!", "__No__, not", "NO\n\nYes"] {
+        check(keys(), text, Some(0.0));
+    }
+    for text in ["", "Maybe", "Yesterday", "Not", "The answer is yes", "…"] {
+        check(keys(), text, None);
+    }
+}
+
+#[test]
+fn numbers_in_a_range() {
+    let keys = || json!({"parse": "number", "range": [0.0, 10.0]});
+    check(keys(), "Score: 7", Some(0.7));
+    check(keys(), "I give 3, no, 7/10.", Some(0.7));
+    check(keys(), "10.", Some(1.0));
+    check(keys(), "3/4", Some(0.075));
+    check(keys(), "11", None);
+    check(keys(), "-1", None);
+    check(keys(), "none", None);
+    check(json!({"parse": "number"}), "0.25", Some(0.25));
+    check(json!({"parse": "number"}), "85%", None);
+    check(json!({"parse": "number", "range": [5.0, 1.0]}), "Grade 2", Some(0.75));
+    check(json!({"parse": "number", "range": [1.0, 5.0]}), "4/5", Some(0.75));
+}
+
+#[test]
+fn fields_of_json() {
+    let keys = || json!({"parse": "json", "range": [0.0, 5.0]});
+    check(keys(), r#"Sure! {"why": "ok", "score": 4}"#, Some(0.8));
+    check(keys(), "```json\n{\"score\": true}\n```", Some(1.0));
+    check(keys(), r#"{"score": "4"}"#, Some(0.8));
+    check(keys(), r#"{"score": "4/5"}"#, Some(0.8));
+    check(keys(), r#"{"score": 6}"#, None);
+    check(keys(), r#"{"score": null}"#, None);
+    check(keys(), r#"{"points": 4}"#, None);
+    check(keys(), "4", None);
+    check(json!({"parse": "json", "pointer": "/a/0"}), r#"{"a": [0.5]}"#, Some(0.5));
+}
+
+#[test]
+fn what_is_wrong_names_its_key() {
+    let wrong = |keys: Value| {
+        let mut wrongs = Vec::new();
+        Parser::new(&file(keys), &mut wrongs);
+        wrongs.iter().map(|wrong| wrong.key).collect::<Vec<_>>()
+    };
+    assert_eq!(wrong(json!({"range": [0.0, 1.0]})), ["range"]);
+    assert_eq!(wrong(json!({"parse": "number", "range": [1.0, 1.0]})), ["range"]);
+    assert_eq!(wrong(json!({"parse": "number", "pointer": "/x"})), ["pointer"]);
+    assert_eq!(wrong(json!({"parse": "json", "pointer": "x"})), ["pointer"]);
+}

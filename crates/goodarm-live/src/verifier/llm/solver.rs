@@ -1,0 +1,203 @@
+//! Solving the question afresh, and comparing final answers.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use goodarm_core::CountedFailure;
+
+use super::CUT;
+use super::chat::ChatReply;
+use crate::answer::{Extractor, same};
+use crate::candidates::Candidate;
+use crate::job_file::VerifierFile;
+use crate::verifier::check::text_of;
+use crate::verifier::score::{NOTHING, in_short, shorten};
+use crate::verifier::wrong::{Wrong, sort_out};
+use crate::verifier::{REPLY_BYTES_MAX, Reply, Usage, Verdict};
+
+/// What a solver needs beside the model.
+#[derive(Debug)]
+pub(super) struct Solver {
+    field: String,
+    extractor: Extractor,
+    votes: u32,
+}
+
+/// The candidate's field holds no final answer.
+pub(super) struct NoAnswer;
+
+/// One solution: its final answer, or why there is none.
+struct Vote {
+    answer: Result<String, (CountedFailure, String)>,
+    text: String,
+    usage: Usage,
+}
+
+impl Solver {
+    pub(super) fn new(file: &VerifierFile, wrongs: &mut Vec<Wrong>) -> Option<Self> {
+        let extractor = Extractor::new(
+            file.extract.unwrap_or_default(),
+            file.pattern.as_deref(),
+            file.pointer.as_deref(),
+        );
+        let extractor = sort_out(extractor, wrongs);
+        let votes = file.votes.unwrap_or(1);
+        if !(1..=VOTES_MAX).contains(&votes) {
+            wrongs.push(Wrong::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
+        }
+        let field = file.field.clone().unwrap_or_else(|| "answer".into());
+        Some(Self { field, extractor: extractor?, votes })
+    }
+
+    pub(super) fn field(&self) -> &str {
+        &self.field
+    }
+
+    pub(super) const fn votes(&self) -> u32 {
+        self.votes
+    }
+
+    /// The candidate's own final answer.
+    pub(super) fn own_answer(&self, candidate: &Candidate) -> Result<String, NoAnswer> {
+        let value = candidate.fields.get(&self.field).ok_or(NoAnswer)?;
+        self.extractor.extract(&text_of(value)).ok_or(NoAnswer)
+    }
+
+    /// No solution can be the same as no answer, so none is asked for.
+    pub(super) fn without_answer(&self) -> Reply {
+        Reply {
+            verdict: Verdict::Score(0.0),
+            usage: NOTHING,
+            text: format!("{} in the field {}: not asked", self.extractor.absence(), self.field),
+        }
+    }
+
+    /// The score of the candidate's answer, given the replies of one call. A reply without a final
+    /// answer, and one that failed, is a vote for nothing.
+    pub(super) fn count(&self, answer: &str, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
+        let asked = replies.len();
+        let mut votes = Vec::with_capacity(asked);
+        let mut void = None;
+        for reply in replies {
+            match reply {
+                Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => void = Some(reply),
+                reply => votes.push(self.vote(reply)),
+            }
+        }
+        let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
+        let text = show(&votes);
+        match void {
+            // Nothing was sent, so the call has not begun.
+            Some(void) if votes.is_empty() => return void,
+            // The run is stopping in the middle of the call. Fewer votes would be another verifier.
+            Some(_) => {
+                let reason = format!("the run stopped after {} of {asked} votes", votes.len());
+                return Reply { usage, text, ..Reply::failed(CountedFailure::Lost, reason) };
+            }
+            None => {}
+        }
+        match most_frequent(&votes) {
+            Some((elected, count)) => {
+                let is_same = same(elected, answer);
+                let text = match votes.as_slice() {
+                    [_] => text,
+                    _ => format!("{count} of {asked}: {}\n{text}", in_short(elected)),
+                };
+                let verdict = Verdict::Score(f64::from(u8::from(is_same)));
+                Reply { verdict, usage, text: shorten(text) }
+            }
+            None => {
+                let why = votes.into_iter().find_map(|vote| vote.answer.err());
+                let (failure, reason) =
+                    why.unwrap_or((CountedFailure::Unreadable, "no votes".into()));
+                Reply { usage, text, ..Reply::failed(failure, reason) }
+            }
+        }
+    }
+
+    fn vote(&self, reply: Result<ChatReply, Reply>) -> Vote {
+        match reply {
+            Ok(ChatReply { text, is_cut, usage, .. }) => {
+                let answer = if is_cut {
+                    let answer = self.extractor.extract_cut(&text);
+                    answer.ok_or_else(|| (CountedFailure::Truncated, CUT.into()))
+                } else {
+                    self.extractor.extract(&text).ok_or_else(|| {
+                        let reason = format!("{} in the reply", self.extractor.absence());
+                        (CountedFailure::Unreadable, reason)
+                    })
+                };
+                Vote { answer, text, usage }
+            }
+            Err(Reply { verdict, usage, text }) => {
+                let answer = match verdict {
+                    Verdict::Failed(failure, reason) => Err((failure, reason)),
+                    _ => Err((CountedFailure::Unreadable, "no reply".into())),
+                };
+                Vote { answer, text, usage }
+            }
+        }
+    }
+}
+
+/// Polls all futures to their end; results in the order of the futures.
+pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
+    let mut results: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, result) in running.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let Poll::Ready(output) = future.as_mut().poll(context)
+            {
+                *result = Some(output);
+            }
+        }
+        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    results.into_iter().flatten().collect()
+}
+
+/// The answer that most votes are for, and how many; the first one asked for among equals.
+fn most_frequent(votes: &[Vote]) -> Option<(&str, usize)> {
+    let answers: Vec<&str> = votes.iter().filter_map(|vote| vote.answer.as_deref().ok()).collect();
+    let mut best: Option<(&str, usize)> = None;
+    for answer in &answers {
+        let count = answers.iter().filter(|other| same(answer, other)).count();
+        if best.is_none_or(|(_, most)| count > most) {
+            best = Some((answer, count));
+        }
+    }
+    best
+}
+
+/// Unknown parts make an unknown sum.
+fn add(left: Usage, right: Usage) -> Usage {
+    let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    Usage {
+        input_tokens: sum(left.input_tokens, right.input_tokens),
+        output_tokens: sum(left.output_tokens, right.output_tokens),
+        cost: None,
+        worked: left.worked.saturating_add(right.worked),
+    }
+}
+
+/// All replies, each cut to its share.
+fn show(votes: &[Vote]) -> String {
+    if let [vote] = votes {
+        return shorten(vote.text.clone());
+    }
+    let share = REPLY_BYTES_MAX / votes.len().max(1);
+    let shown: Vec<&str> = votes
+        .iter()
+        .map(|vote| &vote.text[..vote.text.floor_char_boundary(share.saturating_sub(8))])
+        .collect();
+    shorten(shown.join("\n---\n"))
+}
+
+/// Votes of one call; each is a request.
+const VOTES_MAX: u32 = 64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! What a server's replies, silences and lies count as.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_live::line::Condition;
+use goodarm_live::verifier::http::Http;
+use goodarm_live::verifier::{BODY_BYTES_MAX, REPLY_BYTES_MAX, Reply, Verdict};
+use serde_json::{Value, json};
+
+use super::{
+    assert_down, assert_failed, assert_score, assert_wrong, candidate, file, line, question,
+};
+use crate::server::{Act, Server, closed_port, status};
+
+/// Any variable that every test run has, in place of a key.
+const KEY_VARIABLE: &str = "CARGO_MANIFEST_DIR";
+
+fn key() -> String {
+    std::env::var(KEY_VARIABLE).expect("cargo sets it")
+}
+
+fn http(url: &str, keys: Value) -> Http {
+    let mut keys = keys;
+    keys["url"] = url.into();
+    Http::new(&file("http", keys), Path::new(".")).expect("a verifier")
+}
+
+/// One call to a server that does this.
+async fn call(act: Act, keys: Value) -> Reply {
+    let server = Server::start([act]).await;
+    let reply = http(&server.url("/score"), keys).call(&question(), &line(None)).await;
+    assert_eq!(server.request_count(), 1, "one request, never a second");
+    reply
+}
+
+fn said(code: u16, body: &str) -> Act {
+    Act::Status(code, ("", String::new()), body.into())
+}
+
+#[tokio::test]
+async fn the_candidate_is_posted_and_the_score_read() {
+    let server = Server::start([Act::Json(json!({"score": 0.25, "cost": 3}))]).await;
+    let verifier = http(&server.url("/v?x=1"), json!({}));
+    let reply = verifier.call(&question(), &line(None)).await;
+    assert_score(&reply, 0.25);
+    assert_eq!(reply.usage.cost, Some(3.0));
+    assert!(reply.usage.worked > Duration::ZERO);
+    assert_eq!(reply.text, r#"{"cost":3,"score":0.25}"#);
+    let seen = &server.seen()[0];
+    assert_eq!(seen.path, "/v?x=1");
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.body, question().json);
+}
+
+#[tokio::test]
+async fn scores_are_where_the_pointer_points() {
+    let pointer = || json!({"pointer": "/result/0"});
+    assert_score(&call(Act::Json(json!({"result": [0.5]})), pointer()).await, 0.5);
+    assert_score(&call(Act::Json(json!({"result": [true]})), pointer()).await, 1.0);
+    assert_score(&call(Act::Json(json!(0.5)), json!({"pointer": ""})).await, 0.5);
+    let chunks = Act::Chunks(vec!["{\"sco".into(), "re\": 1}".into()]);
+    assert_score(&call(chunks, json!({})).await, 1.0);
+    let slow = Act::Later(Duration::from_millis(50), Box::new(Act::Json(json!({"score": 1}))));
+    let reply = call(slow, json!({})).await;
+    assert!(reply.usage.worked >= Duration::from_millis(50));
+}
+
+#[tokio::test]
+async fn replies_without_a_score_are_unreadable() {
+    let unreadable = CountedFailure::Unreadable;
+    let reply = call(Act::Json(json!({"score": "high"})), json!({})).await;
+    assert_failed(&reply, unreadable, "/score is no score: \"high\"");
+    let reply = call(Act::Json(json!({"points": 1, "cost": 2})), json!({})).await;
+    assert_failed(&reply, unreadable, "nothing at /score");
+    assert_eq!(reply.usage.cost, Some(2.0));
+    let reply = call(said(200, "<html>no</html>"), json!({})).await;
+    assert_failed(&reply, unreadable, "not JSON");
+    assert_eq!(reply.text, "<html>no</html>");
+    assert_failed(&call(said(200, "{\"score\": 1e999}"), json!({})).await, unreadable, "");
+    assert_failed(&call(status(204), json!({})).await, unreadable, "not JSON");
+    let reply = call(said(200, &"x".repeat(REPLY_BYTES_MAX + 5)), json!({})).await;
+    assert_eq!(reply.text.len(), REPLY_BYTES_MAX);
+}
+
+#[tokio::test]
+async fn bodies_are_made_from_templates() {
+    let server = Server::start([Act::Json(json!({"score": 1}))]).await;
+    let template = "{\"q\": {{ question | tojson }}, \"all\": {{ candidate | tojson }}}";
+    let verifier = http(&server.url("/"), json!({"body": template}));
+    assert_eq!(verifier.fields(), ["question".to_owned()].into());
+    assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
+    assert_eq!(server.seen()[0].json()["q"], "2 + 2?");
+    assert_eq!(server.seen()[0].json()["all"]["answer"], "It is #### 4");
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_json_is_not_sent() {
+    let server = Server::start([Act::Json(json!({"score": 1}))]).await;
+    let verifier = http(&server.url("/"), json!({"body": "{\"a\": \"{{ answer }}\"}"}));
+    let quoted = candidate(json!({"answer": "say \"4\""}));
+    let reply = verifier.call(&quoted, &line(None)).await;
+    assert_failed(&reply, CountedFailure::Unreadable, "tojson");
+    assert_eq!(reply.usage.cost, Some(0.0));
+    assert_eq!(server.request_count(), 0);
+}
+
+#[tokio::test]
+async fn a_429_is_retried_in_place_and_not_before_it_was_asked_for() {
+    let busy = |wait: &str| Act::Status(429, ("Retry-After", wait.into()), String::new());
+    let server = Server::start([busy("1"), busy("0"), Act::Json(json!({"score": 1}))]).await;
+    let line = line(None);
+    let began = Instant::now();
+    let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
+    assert_score(&reply, 1.0);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert!(reply.usage.worked < began.elapsed());
+    assert_eq!(server.request_count(), 3);
+    assert_eq!(line.retry_count(), 2);
+    assert_eq!(line.condition(), Condition::Open);
+}
+
+#[tokio::test]
+async fn too_many_429s_give_the_call_up() {
+    let server = Server::start([said(429, "slow down")]).await;
+    let line = line(Some(1));
+    let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "429: slow down");
+    assert_eq!(reply.usage.cost, Some(0.0));
+    assert_eq!(server.request_count(), 2);
+    assert!(matches!(line.condition(), Condition::BackingOff { .. }));
+}
+
+#[tokio::test]
+async fn a_refused_key_takes_the_line_down_without_showing_the_key() {
+    let server = Server::with(|seen| {
+        let key = seen.header("authorization").unwrap_or_default().to_owned();
+        Act::Status(401, ("", String::new()), format!("Incorrect API key: {key}"))
+    })
+    .await;
+    let line = line(Some(0));
+    let verifier = http(&server.url("/"), json!({"api_key_env": KEY_VARIABLE}));
+    let reply = verifier.call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "401: the key was refused (from CARGO_MAN");
+    assert_down(&line, "401: the key was refused");
+    assert_eq!(
+        server.seen()[0].header("authorization"),
+        Some(format!("Bearer {}", key()).as_str())
+    );
+    assert!(!format!("{reply:?} {:?} {verifier:?}", line.condition()).contains(&key()));
+}
+
+#[tokio::test]
+async fn keys_are_struck_out_of_all_texts() {
+    let headers = json!({"X-Token": format!("env:{KEY_VARIABLE}"), "X-Plain": "plain-value"});
+    let keys = json!({"api_key_env": KEY_VARIABLE, "headers": headers});
+    let reply = call(Act::Echo, keys.clone()).await;
+    assert_score(&reply, 0.5);
+    assert!(reply.text.contains("Bearer ***"), "{}", reply.text);
+    assert!(reply.text.contains("plain-value"), "{}", reply.text);
+    assert!(!reply.text.contains(&key()));
+    let verifier = http("http://user:password-1@127.0.0.1:9/?key=query-key-1", keys);
+    let shown = format!("{verifier:?}");
+    for secret in ["password-1", "query-key-1", &key()] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    let server = Server::with(|_| said(400, "bad key query-key-1 of password-1")).await;
+    let url = server.url("/?key=query-key-1").replace("http://", "http://user:password-1@");
+    let reply = http(&url, json!({})).call(&question(), &line(None)).await;
+    assert_failed(&reply, CountedFailure::Refused, "400: bad key *** of ***");
+    assert!(!format!("{reply:?}").contains("query-key-1"));
+}
+
+#[tokio::test]
+async fn refusals_of_the_request_leave_the_line_open() {
+    for code in [400, 413, 422] {
+        let server = Server::start([said(code, "content filter")]).await;
+        let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+        for _ in 0..6 {
+            let reply = verifier.call(&question(), &line).await;
+            assert_failed(&reply, CountedFailure::Refused, &format!("{code}: content filter"));
+            assert_eq!(reply.text, "content filter");
+        }
+        assert_eq!(line.condition(), Condition::Open);
+        assert_eq!(server.request_count(), 6);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_breaking_takes_the_line_down() {
+    for (code, failure) in [
+        (403, CountedFailure::Refused),
+        (404, CountedFailure::Refused),
+        (405, CountedFailure::Refused),
+        (500, CountedFailure::Crashed),
+        (503, CountedFailure::Crashed),
+        (504, CountedFailure::Crashed),
+    ] {
+        let server = Server::start([said(code, "sorry")]).await;
+        let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+        for _ in 0..5 {
+            assert_eq!(line.condition(), Condition::Open);
+            let reply = verifier.call(&question(), &line).await;
+            assert_failed(&reply, failure, &format!("{code}: sorry"));
+        }
+        assert_down(&line, &format!("{code}: sorry"));
+        assert_eq!(server.request_count(), 5, "a call that counts is not sent again");
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let elsewhere = Server::start([Act::Json(json!({"score": 1}))]).await;
+    for code in [301, 302, 303, 307, 308] {
+        let moved = Act::Status(code, ("Location", elsewhere.url("/")), String::new());
+        let reply = call(moved, json!({})).await;
+        assert_failed(&reply, CountedFailure::Refused, "redirects are not followed");
+    }
+    assert_eq!(elsewhere.request_count(), 0);
+}
+
+#[tokio::test]
+async fn no_connection_is_void_until_it_is_given_up() {
+    let url = closed_port().await;
+    let line = line(Some(1));
+    let reply = http(&url, json!({})).call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
+    assert_down(&line, "Connection refused");
+}
+
+#[tokio::test]
+async fn an_unknown_host_is_void() {
+    let line = line(Some(0));
+    let reply = http("http://no-such-host.invalid/", json!({})).call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "cannot connect to no-such-host.invalid");
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_server_ends_void_when_the_run_stops() {
+    let verifier = Arc::new(http(&closed_port().await, json!({})));
+    let line = Arc::new(line(None));
+    let call = {
+        let (verifier, line) = (Arc::clone(&verifier), Arc::clone(&line));
+        tokio::spawn(async move { verifier.call(&question(), &line).await })
+    };
+    while line.condition() == Condition::Open {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    line.stop();
+    let reply = call.await.expect("it ends");
+    assert_eq!(reply.verdict, Verdict::Void(VoidFailure::NotConnected));
+}
+
+#[tokio::test]
+async fn silence_after_the_request_is_a_timeout() {
+    let keys = json!({"timeout": 0.3});
+    let reply = call(Act::Hang, keys.clone()).await;
+    assert_failed(&reply, CountedFailure::TimedOut, "within 0.3 s");
+    assert!(reply.usage.worked >= Duration::from_millis(300));
+    let reply = call(Act::HalfBodyThenHang("{\"score\": 1}".into()), keys).await;
+    assert_failed(&reply, CountedFailure::TimedOut, "");
+}
+
+#[tokio::test]
+async fn cut_replies_are_truncated() {
+    let truncated = CountedFailure::Truncated;
+    let reply = call(Act::HalfBody("{\"score\": 1}      ".into()), json!({})).await;
+    assert_failed(&reply, truncated, "cut off");
+    let half = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nc\r\n{\"score\": 1}\r\n";
+    let reply = call(Act::Bytes(half.into()), json!({})).await;
+    assert_failed(&reply, truncated, "cut off");
+}
+
+#[tokio::test]
+async fn huge_replies_are_truncated_and_not_read() {
+    let truncated = CountedFailure::Truncated;
+    let huge = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", BODY_BYTES_MAX + 1);
+    let reply = call(Act::Bytes(huge.into()), json!({})).await;
+    assert_failed(&reply, truncated, "longer than");
+    assert_failed(&call(Act::Endless, json!({})).await, truncated, "longer than");
+}
+
+#[tokio::test]
+async fn no_reply_and_garbage_are_crashes() {
+    let crashed = CountedFailure::Crashed;
+    assert_failed(&call(Act::Close, json!({})).await, crashed, "gave no reply");
+    assert_failed(&call(Act::Bytes(b"\0\x01garbage\r\n\r\n".into()), json!({})).await, crashed, "");
+    assert_failed(
+        &call(Act::Bytes(b"HTTP/1.1 200 OK\r\ncont".into()), json!({})).await,
+        crashed,
+        "",
+    );
+}
+
+/// What a client is tempted to send again: the server closed a connection that had been idle.
+#[tokio::test]
+async fn a_request_on_a_reused_connection_is_not_sent_twice() {
+    let good = || Act::Json(json!({"score": 1}));
+    let server = Server::start([good(), Act::Close, good()]).await;
+    let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+    assert_score(&verifier.call(&question(), &line).await, 1.0);
+    let reply = verifier.call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::Crashed, "gave no reply");
+    assert_eq!((server.request_count(), server.connection_count()), (2, 1));
+    assert_score(&verifier.call(&question(), &line).await, 1.0);
+    assert_eq!((server.request_count(), server.connection_count()), (3, 2));
+}
+
+#[test]
+fn what_is_wrong_names_its_key() {
+    let new = |keys: Value| Http::new(&file("http", keys), Path::new("."));
+    let wrong = assert_wrong(new(json!({})), &["url"]);
+    assert_eq!(wrong, "url: an address is needed");
+    assert_wrong(new(json!({"url": "score.example"})), &["url"]);
+    assert_wrong(new(json!({"url": "ftp://score.example"})), &["url"]);
+    let url = "http://127.0.0.1:9/";
+    let keys = json!({
+        "url": url, "api_key_env": "NO_SUCH_VARIABLE", "headers": {"A": "env:NO_SUCH_EITHER"},
+        "pointer": "score", "body": "{{", "timeout": -1.0,
+    });
+    let keys = assert_wrong(new(keys), &["timeout", "api_key_env", "headers", "pointer", "body"]);
+    assert!(keys.contains("NO_SUCH_VARIABLE is not set"), "{keys}");
+    assert_wrong(new(json!({"url": url, "headers": {"a b": "c"}})), &["headers"]);
+    let wrong = assert_wrong(new(json!({"url": url, "headers": {"a": "x\nzz"}})), &["headers"]);
+    assert!(!wrong.contains("zz"), "no value is shown: {wrong}");
+    assert_wrong(new(json!({"url": url, "timeout": 0.0})), &["timeout"]);
+}
+
+#[tokio::test]
+async fn an_encrypted_address_needs_no_server_to_be_made() {
+    let line = line(Some(0));
+    let url = closed_port().await.replace("http", "https");
+    let reply = http(&url, json!({})).call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "cannot connect");
+    let server = Server::start([Act::Hang]).await;
+    let url = server.url("/").replace("http", "https");
+    let reply = http(&url, json!({"timeout": 0.5})).call(&question(), &super::line(Some(0))).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "cannot connect");
+    assert_eq!(server.request_count(), 0, "a handshake is no request");
+}

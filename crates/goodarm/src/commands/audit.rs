@@ -1,0 +1,41 @@
+//! `goodarm audit`: every certificate and the ledger, computed again from the raw calls.
+
+use std::io::{self, Write};
+
+use goodarm_live::audit;
+
+use crate::cli::AuditArguments;
+use crate::commands::Failure;
+use crate::exit::Exit;
+
+pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
+    let report = audit::audit(&arguments.folder);
+    let mut text = String::new();
+    if arguments.json {
+        let value = serde_json::json!({
+            "clean": report.is_clean(),
+            "checked": report.checked,
+            "wrong": report.wrongs,
+            "wrong_count": report.wrong_count,
+        });
+        text += &format!("{value}\n");
+    } else {
+        for checked in &report.checked {
+            text += &format!("ok     {checked}\n");
+        }
+        for wrong in &report.wrongs {
+            text += &format!("WRONG  {wrong}\n");
+        }
+        let more = report.wrong_count - report.wrongs.len();
+        if more > 0 {
+            text += &format!("WRONG  and {more} more\n");
+        }
+    }
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    if report.is_clean() {
+        return Ok(());
+    }
+    let count = report.wrong_count;
+    let folder = arguments.folder.display();
+    Err(Failure::with_exit(Exit::AuditFailed, format!("{folder}: {count} things are wrong")))
+}

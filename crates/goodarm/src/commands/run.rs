@@ -1,0 +1,173 @@
+//! `goodarm run`: certify real answers with real verifiers.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use goodarm_live::folder::Folder;
+use goodarm_live::job::{Job, Overrides};
+use goodarm_live::outputs;
+use goodarm_live::outputs::summary::Summary;
+use goodarm_live::run::{Control, Ending, Run, RunError};
+
+use crate::cli::RunArguments;
+use crate::commands::{Failure, dry_run};
+use crate::display::{Display, amount, printable, thousands, unit_name};
+use crate::exit::Exit;
+
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
+    let job = Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?;
+    if arguments.dry_run {
+        return dry_run::show(&job);
+    }
+    let job = Arc::new(job);
+    let run =
+        if arguments.resume { Run::resume(Arc::clone(&job)) } else { Run::begin(Arc::clone(&job)) };
+    let mut run = run.map_err(failure)?;
+    let mut display = Display::new(&job, arguments.quiet, arguments.json);
+    tell_of_the_past(&run, &display);
+    let control = Arc::new(Control::default());
+    listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;
+    let driven = run.drive(&control, &mut display);
+    let ending = match driven {
+        Ok(ending) => ending,
+        Err(error) => {
+            // What is durable is still worth having; the error is what matters.
+            let _ = outputs::write(
+                &Folder::new(&job.output),
+                run.session().books(),
+                &job.candidates,
+                "broken off",
+            );
+            return Err(failure(error));
+        }
+    };
+    drop(display);
+    finish(&run, &ending, arguments)
+}
+
+fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
+    let job = run.job();
+    let folder = Folder::new(&job.output);
+    let summary =
+        outputs::write(&folder, run.session().books(), &job.candidates, &ending_text(ending))
+            .map_err(Failure::wrong_input)?;
+    let text = if arguments.json {
+        serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
+    } else {
+        summary_text(&summary, &folder)
+    };
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    let resume = format!("resume it with: goodarm run {} --resume", arguments.job.display());
+    match ending {
+        Ending::Done(_) => Ok(()),
+        Ending::Interrupted => {
+            Err(Failure::interrupted(format!("stopped, and everything is saved; {resume}")))
+        }
+        Ending::Left => Err(Failure::interrupted(format!(
+            "left; calls that were out count as spent and as the lowest score; {resume}"
+        ))),
+        Ending::VerifierDown { verifier, reason } => Err(Failure::with_exit(
+            Exit::VerifierDown,
+            format!(
+                "{verifier} is down ({}), and everything is saved; {resume}",
+                printable(reason)
+            ),
+        )),
+    }
+}
+
+/// How a run ended, in words.
+pub(crate) fn ending_text(ending: &Ending) -> String {
+    use goodarm_core::StopReason;
+    match ending {
+        Ending::Done(reason) => match reason {
+            StopReason::AllCertified => "every answer is certified".into(),
+            StopReason::AllDecided => "every answer is certified or has failed a check".into(),
+            StopReason::BudgetSpent => "no verifier is affordable any more".into(),
+            StopReason::NothingWorthwhile => "nothing is worth a call any more".into(),
+            StopReason::Hopeless => {
+                "no further answer has a realistic chance with the money that is left".into()
+            }
+            _ => "done".into(),
+        },
+        Ending::Interrupted => "interrupted: can be resumed".into(),
+        Ending::Left => "left: can be resumed".into(),
+        Ending::VerifierDown { verifier, .. } => format!("{verifier} was down: can be resumed"),
+    }
+}
+
+/// The end of a run, in a few lines.
+pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
+    let unit = unit_name(summary.money.unit);
+    let money = |text: &str| text.parse().map_or_else(|_| text.to_owned(), amount);
+    let mut text = format!(
+        "{} of {} answers certified, {} rejected, {} undecided: {}\n",
+        summary.certified, summary.candidates, summary.rejected, summary.undecided, summary.ending,
+    );
+    text += &format!(
+        "spent {} of {} {unit} in {} calls\n",
+        money(&summary.money.spent),
+        money(&summary.money.budget),
+        thousands(&summary.calls.to_string()),
+    );
+    let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
+    for verifier in &summary.verifiers {
+        let failures: u64 = verifier.failures.values().sum();
+        let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
+        text += &format!(
+            "  {:width$}  {:>9} calls  {:>10} {unit}  mean score {mean} (threshold {}), {failures} failures\n",
+            verifier.name,
+            thousands(&verifier.calls.to_string()),
+            money(&verifier.spent),
+            verifier.threshold,
+            width = width.unwrap_or(0),
+        );
+    }
+    if summary.money.overruns > 0 {
+        text += &format!(
+            "warning: {} bills were above their ceiling, by {} {unit} in all\n",
+            summary.money.overruns,
+            money(&summary.money.overrun)
+        );
+    }
+    text += &format!("{}\n", summary.promise);
+    text += &format!("wrote {}\n", folder.path().display());
+    text
+}
+
+fn tell_of_the_past(run: &Run, display: &Display<'_>) {
+    if run.bytes_cut() > 0 {
+        display
+            .say(&format!("cut {} bytes of an unfinished write from the journal", run.bytes_cut()));
+    }
+    if run.lost_count() > 0 {
+        display.say(&format!(
+            "{} calls were out when the last process died: they count as spent and as the lowest score",
+            run.lost_count()
+        ));
+    }
+}
+
+fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure> {
+    let control = Arc::clone(control);
+    ctrlc::set_handler(move || {
+        if !quiet {
+            let text = if control.is_stopping() {
+                "leaving; calls that are out count as lost"
+            } else {
+                "stopping: no new calls; waiting for those that are out (again to leave now)"
+            };
+            let _ = writeln!(io::stderr().lock(), "{text}");
+        }
+        control.stop();
+    })
+    .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Policy(_) => Failure::with_exit(Exit::Bug, error.to_string()),
+        error => Failure::wrong_input(error),
+    }
+}

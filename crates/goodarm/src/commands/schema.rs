@@ -1,0 +1,12 @@
+//! `goodarm schema`: the JSON Schema of a job file, for editors.
+
+use std::io::{self, Write};
+
+use goodarm_live::job_file;
+
+use crate::commands::Failure;
+
+pub(crate) fn run() -> Result<(), Failure> {
+    let _ = io::stdout().lock().write_all(job_file::schema().as_bytes());
+    Ok(())
+}
