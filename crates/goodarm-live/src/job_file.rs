@@ -183,6 +183,14 @@ pub struct VerifierFile {
     pub draws: Option<Draws>,
 }
 
+impl VerifierFile {
+    /// A verifier with nothing but a name and a kind.
+    pub fn new(name: &str, kind: Kind) -> Self {
+        serde_json::from_value(serde_json::json!({ "name": name, "kind": kind }))
+            .expect("all other keys may be missing")
+    }
+}
+
 /// What is known of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

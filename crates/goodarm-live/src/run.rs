@@ -227,14 +227,15 @@ impl Run {
             let mut start = Vec::new();
             let mut reason = None;
             if !is_stopping && !control.is_paused() {
-                reason = self.ask_all(&mut start, &mut watch)?;
+                reason = self.ask_all(control, &mut start, &mut watch)?;
             }
             let is_remote = !start.is_empty() || self.calls.had_news();
-            if is_remote || reason.is_some() || durable_at.elapsed() > DURABLE_INTERVAL {
+            // Calls of our own can be made again, so they need not be durable at once.
+            let is_due = self.journal.buffered_bytes() > BUFFER_BYTES
+                || durable_at.elapsed() > DURABLE_INTERVAL;
+            if is_remote || reason.is_some() || is_due {
                 self.journal.commit().map_err(RunError::NotDurable)?;
                 durable_at = Instant::now();
-            } else if self.journal.buffered_bytes() > BUFFER_BYTES {
-                self.journal.write().map_err(RunError::NotDurable)?;
             }
             self.calls.start_all(start.drain(..));
             watch.look(self);
@@ -268,11 +269,13 @@ impl Run {
     /// Asks until there is nothing to ask for now; makes our own calls on the spot.
     fn ask_all(
         &mut self,
+        control: &Control,
         start: &mut Vec<Pull>,
         watch: &mut Watch<'_>,
     ) -> Result<Option<StopReason>, RunError> {
         for _ in 0..OWN_CALLS_BETWEEN_LOOKS {
-            if self.session.books().in_flight_count() >= self.job.file.concurrency {
+            let is_full = self.session.books().in_flight_count() >= self.job.file.concurrency;
+            if is_full || control.is_stopping() {
                 return Ok(None);
             }
             match self.session.ask()? {
@@ -419,7 +422,6 @@ fn file_error(path: &std::path::Path, error: io::Error) -> RunError {
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const TICK: Duration = Duration::from_millis(100);
-/// Calls that can be made again need not be durable at once.
 const DURABLE_INTERVAL: Duration = Duration::from_secs(1);
 const BUFFER_BYTES: usize = 256 << 10;
 /// Our own calls take no time; look up now and then all the same.

@@ -1,3 +1,5 @@
+use proptest::strategy::Strategy as _;
+
 use super::*;
 
 fn extractor(name: ExtractName) -> Extractor {
@@ -206,5 +208,88 @@ fn different_numbers_however_near() {
     ] {
         assert!(!same(left, right), "{left} ≠ {right}");
         assert!(!same(right, left), "{right} ≠ {left}");
+    }
+}
+
+/// Texts that come near to what extractors look for.
+fn texts() -> impl proptest::strategy::Strategy<Value = String> {
+    proptest::collection::vec(
+        proptest::prop_oneof![
+            proptest::sample::select(vec![
+                "####",
+                "\\boxed{",
+                "\\frac",
+                "{",
+                "}",
+                "[",
+                "]",
+                "```json\n",
+                "```",
+                "-",
+                "−",
+                "$",
+                ",",
+                ".",
+                "/",
+                "e",
+                "E+",
+                "0",
+                "18",
+                "1,234",
+                "%",
+                "\"",
+                ":",
+                "’",
+                " ",
+                "\\",
+                "é",
+                "\\text{",
+                "\u{301}",
+                "𝟙",
+                "\n",
+            ])
+            .prop_map(str::to_owned),
+            ".{0,3}",
+        ],
+        0..24,
+    )
+    .prop_map(|parts| parts.concat())
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in texts()) {
+        for name in [
+            ExtractName::Gsm8k,
+            ExtractName::Boxed,
+            ExtractName::LastNumber,
+            ExtractName::FirstWord,
+            ExtractName::Whole,
+        ] {
+            if let Some(answer) = extractor(name).extract(&text) {
+                assert!(!answer.is_empty());
+                assert!(same(&answer, &answer), "{answer}");
+            }
+            extractor(name).extract_cut(&text);
+        }
+        let json = Extractor::new(ExtractName::Json, None, Some("/a")).unwrap();
+        json.extract(&text);
+    }
+
+    /// A number found in a text can be read as a number.
+    #[test]
+    fn numbers_found_are_numbers(text in texts()) {
+        if let Some(found) = number::last(&text) {
+            assert_eq!(same_number(&found.plain, &found.plain), Some(true), "{}", found.plain);
+            assert!(text.is_char_boundary(found.start) && text.is_char_boundary(found.end));
+        }
+    }
+
+    #[test]
+    fn sameness_is_symmetric_and_agrees_with_integers(left: i64, right: i64, zeros in 0_usize..3) {
+        let padded = format!("{right}.{}", "0".repeat(zeros + 1));
+        assert_eq!(same(&left.to_string(), &padded), left == right);
+        assert_eq!(same(&padded, &left.to_string()), left == right);
+        assert!(same(&right.to_string(), &padded));
     }
 }

@@ -122,7 +122,7 @@ pub struct Reader<R = BufReader<File>> {
 enum State {
     Reading,
     AtEnd,
-    /// What comes next is unknown, and must not be taken for the end.
+    /// The frame was not found right, and what follows is unknown: neither may be used.
     Broken,
 }
 
@@ -177,18 +177,13 @@ impl<R: Read> Reader<R> {
 
     /// The next record, or `None` behind the last one. After an error, the journal cannot be read
     /// any further.
+    #[inline]
     pub fn next_record(&mut self) -> Result<Option<(Position, Record<'_>)>, OpenError> {
-        while self.frame.is_exhausted() {
-            match self.state {
-                State::Reading => {}
-                State::AtEnd => return Ok(None),
-                State::Broken => {
-                    return Err(io::Error::other("its end could not be reached").into());
-                }
+        if self.frame.is_exhausted() {
+            self.next_frame()?;
+            if self.state == State::AtEnd {
+                return Ok(None);
             }
-            self.state = State::Broken;
-            let step = self.frame.read(&mut self.input, &mut self.tail, self.file_len)?;
-            self.state = if step == Step::Frame { State::Reading } else { State::AtEnd };
         }
         let position = Position {
             sequence: self.tail.next_sequence - 1,
@@ -196,6 +191,25 @@ impl<R: Read> Reader<R> {
             unix_millis: self.frame.unix_millis,
         };
         Ok(Some((position, self.frame.next_record(&self.header)?)))
+    }
+
+    /// Goes on to the next frame that holds a record, or to the end.
+    fn next_frame(&mut self) -> Result<(), OpenError> {
+        while self.state != State::AtEnd && self.frame.is_exhausted() {
+            if self.state == State::Broken {
+                return Err(io::Error::other("its end could not be reached").into());
+            }
+            self.state = State::Broken;
+            match self.frame.read(&mut self.input, &mut self.tail, self.file_len) {
+                Ok(Step::Frame) => self.state = State::Reading,
+                Ok(Step::End | Step::Torn) => self.state = State::AtEnd,
+                Err(error) => {
+                    self.frame.forget();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Where the journal ends, once all records are read; reads those that are left.
@@ -210,7 +224,8 @@ impl Frame {
         self.consumed == self.payload.len()
     }
 
-    /// Reads the frame behind `tail`, which then ends behind that frame.
+    /// Reads the frame behind `tail`, which then ends behind that frame. After an error, there may be
+    /// anything in the payload.
     fn read(
         &mut self,
         input: &mut impl Read,
@@ -243,9 +258,8 @@ impl Frame {
         read_all(input, header.length.into(), &mut self.payload)?;
         if format::chained_crc(tail.crc, &self.payload) != header.payload_crc {
             let payload_offset = offset + HEADER_LEN as u64;
-            let is_lost = torn::is_lost_payload(payload_offset, &self.payload);
-            self.forget();
-            if frame_len == left && is_lost {
+            if frame_len == left && torn::is_lost_payload(payload_offset, &self.payload) {
+                self.forget();
                 tail.bytes_cut = left;
                 return Ok(Step::Torn);
             }
@@ -253,7 +267,6 @@ impl Frame {
         }
         // The end mark is no record: without it, the records take up exactly what is left.
         if self.payload.pop() != Some(TAG_END) {
-            self.forget();
             return Err(damaged(Damage::Record(Malformed::NoEnd)));
         }
         self.offset = offset;
@@ -264,7 +277,6 @@ impl Frame {
         Ok(Step::Frame)
     }
 
-    /// Nothing of a frame may be read that has not been found right.
     fn forget(&mut self) {
         self.payload.clear();
         self.consumed = 0;
@@ -308,19 +320,21 @@ fn read_frame_header(
     offset: u64,
     left: u64,
 ) -> Result<Option<FrameHeader>, OpenError> {
-    let mut bytes = Vec::with_capacity(HEADER_LEN);
-    read_all(input, left.min(HEADER_LEN as u64), &mut bytes)?;
-    let is_torn = match bytes.first_chunk() {
-        None => torn::is_torn_header(offset, &bytes),
-        Some(whole) => match FrameHeader::decode(whole) {
-            Some(header) => return Ok(Some(header)),
-            None => torn::is_lost_header(offset, *whole, input.take(left - HEADER_LEN as u64))?,
-        },
+    let mut buffer = [0; HEADER_LEN];
+    let available = usize::try_from(left).map_or(HEADER_LEN, |left| left.min(HEADER_LEN));
+    let bytes = &mut buffer[..available];
+    input.read_exact(bytes)?;
+    let is_torn = if available < HEADER_LEN {
+        torn::is_torn_header(offset, bytes)
+    } else if let Some(header) = FrameHeader::decode(&buffer) {
+        return Ok(Some(header));
+    } else {
+        torn::is_lost_header(offset, buffer, input.take(left - HEADER_LEN as u64))?
     };
     if is_torn {
         return Ok(None);
     }
-    let damage = if bytes.starts_with(&MAGIC) { Damage::HeaderChecksum } else { Damage::NoFrame };
+    let damage = if buffer.starts_with(&MAGIC) { Damage::HeaderChecksum } else { Damage::NoFrame };
     Err(OpenError::Damaged { offset, damage })
 }
 

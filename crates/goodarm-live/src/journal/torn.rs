@@ -12,7 +12,8 @@ use super::format::{FrameHeader, HEADER_LEN, MAGIC};
 /// The smallest piece that a disk writes as a whole.
 const SECTOR_LEN: usize = 512;
 
-const SCAN_CHUNK_LEN: usize = 1 << 16;
+/// How much is read at once in search of another frame.
+pub(super) const SCAN_CHUNK_LEN: usize = 1 << 16;
 
 /// Whether a sector of a payload was lost. One that the payload shares with its header was not,
 /// because the header is whole.
@@ -42,9 +43,8 @@ pub(super) fn is_lost_header(
     Ok(sectors(offset, &seen).any(is_zero) && !has_frame(seen, rest)?)
 }
 
-/// Whether a whole frame header stands anywhere behind the first byte.
+/// Whether a whole frame header stands anywhere.
 fn has_frame(mut seen: Vec<u8>, mut rest: impl Read) -> io::Result<bool> {
-    seen.remove(0);
     loop {
         let found = seen.windows(HEADER_LEN).any(|window| {
             window[0] == MAGIC[0]
@@ -53,6 +53,7 @@ fn has_frame(mut seen: Vec<u8>, mut rest: impl Read) -> io::Result<bool> {
         if found {
             return Ok(true);
         }
+        // What is kept may be the beginning of a header.
         seen.drain(..seen.len().saturating_sub(HEADER_LEN - 1));
         if rest.by_ref().take(SCAN_CHUNK_LEN as u64).read_to_end(&mut seen)? == 0 {
             return Ok(false);

@@ -6,18 +6,18 @@
 
 mod retry_after;
 mod secrets;
+mod transport;
 
-use std::error::Error;
 use std::fmt;
-use std::sync::Once;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url, redirect, retry};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
 
-pub(crate) use self::secrets::Secrets;
+use self::secrets::Secrets;
+use self::transport::{Answer, Cut, Transport, Unanswered};
 use super::score::{NOTHING, in_short, shorten};
 use super::wrong::{Wrong, sort_out};
 use super::{BODY_BYTES_MAX, Reply, Usage};
@@ -26,9 +26,9 @@ use crate::line::{Line, Stopping, Turn};
 
 /// An address with everything that does not change from call to call.
 pub(crate) struct Wire {
-    client: Client,
-    url: Url,
-    headers: HeaderMap,
+    transport: Box<Transport>,
+    /// The server's name, and its port if it has an unusual one.
+    host: String,
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
@@ -78,11 +78,13 @@ impl Wire {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         let (Some(url), Some(timeout)) = (url, timeout) else { return Err(wrongs) };
         secrets.add_from_url(&url);
-        let client = sort_out(client(&url, timeout), &mut wrongs);
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let transport = sort_out(Transport::new(url, headers, timeout), &mut wrongs);
         let key_from = file.api_key_env.clone();
-        match client {
-            Some(client) if wrongs.is_empty() => {
-                Ok(Self { client, url, headers, timeout, key_from, secrets })
+        match transport {
+            Some(transport) if wrongs.is_empty() => {
+                Ok(Self { transport: Box::new(transport), host, timeout, key_from, secrets })
             }
             _ => Err(wrongs),
         }
@@ -134,11 +136,8 @@ impl Wire {
     }
 
     async fn attempt(&self, body: &str) -> Attempt {
-        let mut request = Request::new(Method::POST, self.url.clone());
-        *request.headers_mut() = self.headers.clone();
-        *request.body_mut() = Some(Body::from(body.to_owned()));
         // Connecting has a shorter limit of its own, so what is cut off here has been sent.
-        match tokio::time::timeout(self.timeout, self.exchange(request)).await {
+        match tokio::time::timeout(self.timeout, self.exchange(body)).await {
             Ok(attempt) => attempt,
             Err(_) => Attempt::broken(
                 CountedFailure::TimedOut,
@@ -147,49 +146,49 @@ impl Wire {
         }
     }
 
-    async fn exchange(&self, request: Request) -> Attempt {
-        let response = match self.client.execute(request).await {
-            Ok(response) => response,
-            Err(error) => return self.unanswered(&error),
+    async fn exchange(&self, body: &str) -> Attempt {
+        let answer = match self.transport.post(body).await {
+            Ok(answer) => answer,
+            Err(unanswered) => return self.unanswered(unanswered),
         };
-        let status = response.status();
-        if !status.is_success() {
-            return self.refused(response).await;
+        if !answer.status().is_success() {
+            return self.refused(answer).await;
         }
-        match read(response, BODY_BYTES_MAX).await {
+        match answer.body(BODY_BYTES_MAX).await {
             Ok(body) => Attempt::Received(body),
             Err(Cut::TooLong) => Attempt::broken(
                 CountedFailure::Truncated,
                 format!("the reply is longer than {BODY_BYTES_MAX} bytes"),
             ),
-            Err(Cut::Broken(error)) => Attempt::broken(
+            Err(Cut::Broken(cause)) => Attempt::broken(
                 CountedFailure::Truncated,
-                format!("the reply was cut off: {}", innermost(&error)),
+                format!("the reply was cut off: {cause}"),
             ),
         }
     }
 
     /// There is no response at all.
-    fn unanswered(&self, error: &reqwest::Error) -> Attempt {
-        let host = self.host();
-        let cause = innermost(error);
-        if error.is_connect() || error.is_builder() {
-            return Attempt::Void {
+    fn unanswered(&self, unanswered: Unanswered) -> Attempt {
+        let host = &self.host;
+        match unanswered {
+            Unanswered::NotConnected(cause) => Attempt::Void {
                 failure: VoidFailure::NotConnected,
                 retry_after: None,
                 reason: self.secrets.remove(format!("cannot connect to {host}: {cause}")),
-            };
+            },
+            // Whatever was sent may have arrived, so this counts and is not sent again.
+            Unanswered::NoReply(cause) => {
+                let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
+                Attempt::broken(CountedFailure::Crashed, reason)
+            }
         }
-        // Whatever was sent may have arrived, so this counts and is not sent again.
-        let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
-        Attempt::broken(CountedFailure::Crashed, reason)
     }
 
     /// There is a response, without success.
-    async fn refused(&self, response: Response) -> Attempt {
-        let status = response.status();
-        let retry_after = retry_after::read(response.headers());
-        let body = read(response, ERROR_BYTES_MAX).await.unwrap_or_default();
+    async fn refused(&self, answer: Answer) -> Attempt {
+        let status = answer.status();
+        let retry_after = retry_after::read(answer.headers());
+        let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
         let text = self.clean(String::from_utf8_lossy(&body).into_owned());
         let reason = match in_short(&text) {
             said if said.is_empty() => status.as_u16().to_string(),
@@ -220,17 +219,12 @@ impl Wire {
             }
         }
     }
-
-    fn host(&self) -> String {
-        let host = self.url.host_str().unwrap_or_default();
-        self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-    }
 }
 
 /// Says where to, and no secret.
 impl fmt::Debug for Wire {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Wire").field("host", &self.host()).finish_non_exhaustive()
+        formatter.debug_struct("Wire").field("host", &self.host).finish_non_exhaustive()
     }
 }
 
@@ -278,72 +272,8 @@ pub(crate) fn url_of(file: &VerifierFile) -> Result<Url, Wrong> {
     Ok(url)
 }
 
-fn client(url: &Url, timeout: Duration) -> Result<Client, Wrong> {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        // Another part of the process may have installed one, which is as good.
-        drop(rustls::crypto::ring::default_provider().install_default());
-    });
-    let mut builder = Client::builder()
-        .user_agent(concat!("goodarm/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .retry(retry::never())
-        .tcp_nodelay(true)
-        .connect_timeout(CONNECT_MAX.min(timeout / 2))
-        .pool_idle_timeout(IDLE_MAX);
-    if is_loopback(url) {
-        builder = builder.no_proxy();
-    }
-    if url.scheme() == "http" {
-        // Nothing to verify, so a machine without certificates will do.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build().map_err(|error| Wrong::new("url", innermost(&error)))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    host == "localhost" || host.starts_with("127.") || host == "[::1]"
-}
-
-/// Why there is no whole body.
-enum Cut {
-    TooLong,
-    Broken(reqwest::Error),
-}
-
-async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Cut> {
-    let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
-    if announced.is_some_and(|length| length > bytes_max) {
-        return Err(Cut::TooLong);
-    }
-    let mut body = Vec::with_capacity(announced.unwrap_or(0));
-    while let Some(chunk) = response.chunk().await.map_err(Cut::Broken)? {
-        if body.len() + chunk.len() > bytes_max {
-            return Err(Cut::TooLong);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
-}
-
-/// The cause below all layers. The layers above may show the address, in which a key may be.
-fn innermost(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    match cause.downcast_ref::<reqwest::Error>() {
-        Some(_) => "the request failed".into(),
-        None => cause.to_string(),
-    }
-}
-
 const TIMEOUT_SECONDS: f64 = 60.0;
 /// Longer waits are not waited.
 const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
-const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// Shorter than what servers keep idle connections for, so that few requests meet a closing one.
-const IDLE_MAX: Duration = Duration::from_secs(3);
 /// So much of an error's body is read.
 const ERROR_BYTES_MAX: usize = 64 << 10;

@@ -18,7 +18,7 @@ pub(crate) enum Act {
     /// Answers with a status, a header unless its name is empty, and a body.
     Status(u16, (&'static str, String), String),
     /// Waits before it acts.
-    Later(Duration, Box<Act>),
+    Later(Duration, Box<Self>),
     /// Never answers.
     Hang,
     /// Closes the connection without a word.

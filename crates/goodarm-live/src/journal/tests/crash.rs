@@ -116,9 +116,9 @@ fn after_power_cut(disk: &Disk, len: usize, is_lost: impl Fn(usize) -> bool) -> 
     let mut bytes = disk.bytes();
     let synced_len = disk.synced_len();
     bytes.truncate(synced_len.max(len));
-    for index in synced_len..bytes.len() {
+    for (index, byte) in bytes.iter_mut().enumerate().skip(synced_len) {
         if is_lost(index / 512) {
-            bytes[index] = 0;
+            *byte = 0;
         }
     }
     bytes

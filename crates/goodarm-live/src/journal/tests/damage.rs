@@ -1,5 +1,8 @@
 //! Files that no crash leaves like this.
 
+use std::collections::VecDeque;
+use std::io::Read;
+
 use proptest::prelude::*;
 
 use super::format::{FrameHeader, HEADER_LEN, MAGIC, chained_crc};
@@ -52,6 +55,32 @@ fn damage_is_found_in_the_last_frame_too() {
 }
 
 #[test]
+fn a_zero_is_a_lost_sector_only_if_it_is_all_of_it() {
+    for shift in 0..600 {
+        let groups = [vec![told(0, 0.5, &"x".repeat(shift))], vec![asked(1, 1, 1)]];
+        let (bytes, ends) = written(&groups);
+        let zeroed = |index: usize| {
+            let mut zeroed = bytes.clone();
+            zeroed[index] = 0;
+            zeroed
+        };
+        let start = ends[1];
+        if start % 512 == 511 {
+            assert_eq!(read_records(&zeroed(start)).0, groups[0], "shift {shift}");
+        } else {
+            check_error(&zeroed(start), start, Damage::NoFrame);
+        }
+        check_error(&zeroed(start + HEADER_LEN), start, Damage::PayloadChecksum);
+        let end = ends[2] - 1;
+        if end % 512 == 0 {
+            assert_eq!(read_records(&zeroed(end)).0, groups[0], "shift {shift}");
+        } else {
+            check_error(&zeroed(end), start, Damage::PayloadChecksum);
+        }
+    }
+}
+
+#[test]
 fn a_zeroed_sector_before_the_last_frame_is_damage() {
     // The last frame is short, so that whole sectors lie before it.
     let mut groups = groups();
@@ -89,6 +118,67 @@ fn frames_cannot_be_removed_repeated_or_swapped() {
         let mut repeated = frames.clone();
         repeated.insert(index, frames[index]);
         check(repeated, &format!("frame {index} repeated"));
+    }
+}
+
+#[test]
+fn a_gap_is_damage_even_if_what_follows_it_is_torn() {
+    let (bytes, ends) = written(&groups());
+    let gap = [&bytes[..ends[1]], &bytes[ends[2]..ends[3] - 1]].concat();
+    check_error(&gap, ends[1], Damage::Sequence { expected: 2, found: 3 });
+}
+
+#[test]
+fn another_frame_is_found_wherever_it_begins() {
+    let (frame, _) = written(&[]);
+    for shift in 0..2 * HEADER_LEN {
+        let text = vec![b'G'; torn::SCAN_CHUNK_LEN - shift];
+        let rest = [&[0; 480], &*text, &frame].concat();
+        assert!(!torn::is_lost_header(0, [0; HEADER_LEN], &*rest).unwrap(), "shift {shift}");
+        let rest = &rest[..rest.len() - frame.len() + HEADER_LEN - 1];
+        assert!(torn::is_lost_header(0, [0; HEADER_LEN], rest).unwrap(), "shift {shift}");
+    }
+}
+
+/// Bytes of a disk that fails once, before its second part, and then goes on.
+struct FailingOnce<'a>(VecDeque<Option<&'a [u8]>>);
+
+impl Read for FailingOnce<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.front_mut() {
+            None => Ok(0),
+            Some(None) => {
+                self.0.pop_front();
+                Err(io::Error::other("a bad sector"))
+            }
+            Some(Some(part)) => {
+                let length = part.read(buffer)?;
+                if part.is_empty() {
+                    self.0.pop_front();
+                }
+                Ok(length)
+            }
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_read_is_not_the_end() {
+    let (bytes, ends) = written(&groups());
+    for cut in ends[0]..bytes.len() {
+        let (first, second) = bytes.split_at(cut);
+        let input = FailingOnce(VecDeque::from([Some(first), None, Some(second)]));
+        let Opened::Begun(mut reader) = Reader::open(input, bytes.len() as u64).unwrap() else {
+            panic!("never begun")
+        };
+        let error = loop {
+            if let Err(error) = reader.next_record() {
+                break error;
+            }
+        };
+        assert!(matches!(error, OpenError::Read(_)), "{error}");
+        assert!(reader.next_record().is_err());
+        assert!(reader.finish().is_err());
     }
 }
 

@@ -28,11 +28,24 @@ fn http(url: &str, keys: Value) -> Http {
     Http::new(&file("http", keys), Path::new(".")).expect("a verifier")
 }
 
-/// One call to a server that does this.
+/// A login makes the full client speak, which otherwise only encrypted addresses need.
+fn with_login(url: &str) -> String {
+    url.replace("http://", "http://someone:any-password@")
+}
+
+/// One call to a server that does this, over either transport.
 async fn call(act: Act, keys: Value) -> Reply {
-    let server = Server::start([act]).await;
-    let reply = http(&server.url("/score"), keys).call(&question(), &line(None)).await;
+    let server = Server::start([act.clone()]).await;
+    let reply = http(&server.url("/score"), keys.clone()).call(&question(), &line(None)).await;
     assert_eq!(server.request_count(), 1, "one request, never a second");
+    let server = Server::start([act]).await;
+    let url = with_login(&server.url("/score"));
+    let other = http(&url, keys).call(&question(), &line(None)).await;
+    assert_eq!(server.request_count(), 1, "one request, never a second");
+    match (&reply.verdict, &other.verdict) {
+        (Verdict::Failed(left, _), Verdict::Failed(right, _)) => assert_eq!(left, right),
+        (left, right) => assert_eq!(left, right),
+    }
     reply
 }
 
@@ -110,16 +123,18 @@ async fn a_body_that_is_no_json_is_not_sent() {
 #[tokio::test]
 async fn a_429_is_retried_in_place_and_not_before_it_was_asked_for() {
     let busy = |wait: &str| Act::Status(429, ("Retry-After", wait.into()), String::new());
-    let server = Server::start([busy("1"), busy("0"), Act::Json(json!({"score": 1}))]).await;
-    let line = line(None);
-    let began = Instant::now();
-    let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
-    assert_score(&reply, 1.0);
-    assert!(began.elapsed() >= Duration::from_secs(1));
-    assert!(reply.usage.worked < began.elapsed());
-    assert_eq!(server.request_count(), 3);
-    assert_eq!(line.retry_count(), 2);
-    assert_eq!(line.condition(), Condition::Open);
+    for change in [str::to_owned, with_login] {
+        let server = Server::start([busy("1"), busy("0"), Act::Json(json!({"score": 1}))]).await;
+        let line = line(None);
+        let began = Instant::now();
+        let reply = http(&change(&server.url("/")), json!({})).call(&question(), &line).await;
+        assert_score(&reply, 1.0);
+        assert!(began.elapsed() >= Duration::from_secs(1));
+        assert!(reply.usage.worked < began.elapsed());
+        assert_eq!(server.request_count(), 3);
+        assert_eq!(line.retry_count(), 2);
+        assert_eq!(line.condition(), Condition::Open);
+    }
 }
 
 #[tokio::test]
@@ -223,11 +238,13 @@ async fn redirects_are_not_followed() {
 
 #[tokio::test]
 async fn no_connection_is_void_until_it_is_given_up() {
-    let url = closed_port().await;
-    let line = line(Some(1));
-    let reply = http(&url, json!({})).call(&question(), &line).await;
-    assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
-    assert_down(&line, "Connection refused");
+    for change in [str::to_owned, with_login] {
+        let line = line(Some(1));
+        let url = change(&closed_port().await);
+        let reply = http(&url, json!({})).call(&question(), &line).await;
+        assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
+        assert_down(&line, "Connection refused");
+    }
 }
 
 #[tokio::test]
@@ -297,15 +314,35 @@ async fn no_reply_and_garbage_are_crashes() {
 /// What a client is tempted to send again: the server closed a connection that had been idle.
 #[tokio::test]
 async fn a_request_on_a_reused_connection_is_not_sent_twice() {
-    let good = || Act::Json(json!({"score": 1}));
-    let server = Server::start([good(), Act::Close, good()]).await;
-    let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
-    assert_score(&verifier.call(&question(), &line).await, 1.0);
-    let reply = verifier.call(&question(), &line).await;
-    assert_failed(&reply, CountedFailure::Crashed, "gave no reply");
-    assert_eq!((server.request_count(), server.connection_count()), (2, 1));
-    assert_score(&verifier.call(&question(), &line).await, 1.0);
-    assert_eq!((server.request_count(), server.connection_count()), (3, 2));
+    for change in [str::to_owned, with_login] {
+        let good = || Act::Json(json!({"score": 1}));
+        let server = Server::start([good(), Act::Close, good()]).await;
+        let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
+        assert_score(&verifier.call(&question(), &line).await, 1.0);
+        let reply = verifier.call(&question(), &line).await;
+        assert_failed(&reply, CountedFailure::Crashed, "gave no reply");
+        assert_eq!((server.request_count(), server.connection_count()), (2, 1));
+        assert_score(&verifier.call(&question(), &line).await, 1.0);
+        assert_eq!((server.request_count(), server.connection_count()), (3, 2));
+    }
+}
+
+/// A connection that is used up is not an obstacle: nothing was sent on it.
+#[tokio::test]
+async fn a_closed_connection_is_replaced_before_anything_is_sent() {
+    for change in [str::to_owned, with_login] {
+        let body = "{\"score\": 1}";
+        let length = body.len();
+        let last = format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        let server = Server::start([Act::Bytes(last.into())]).await;
+        let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
+        for _ in 0..20 {
+            assert_score(&verifier.call(&question(), &line).await, 1.0);
+        }
+        assert_eq!((server.request_count(), server.connection_count()), (20, 20));
+    }
 }
 
 #[test]

@@ -1,0 +1,273 @@
+//! A run cut off at any byte goes on as if nothing had happened, or counts as lost what may have been
+//! made; and nothing is ever made or paid twice.
+
+use std::fs;
+use std::sync::Arc;
+
+use goodarm_live::folder::Folder;
+use goodarm_live::history::{Happening, History};
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+
+use crate::place::{Nobody, Place};
+
+const REPLAY_JOB: &str = r#"
+candidates = "answers.jsonl"
+budget = 4000
+unit = "tokens"
+delta = 0.1
+seed = 7
+[[verifiers]]
+name = "says something"
+kind = "check"
+check = "regex"
+pattern = "right|wrong"
+[[verifiers]]
+name = "solution"
+kind = "replay"
+recording = "recording.jsonl"
+threshold = 0.5
+"#;
+
+fn replay_place() -> Place {
+    let place = Place::new(9);
+    place.write_recording("solution", 9, 40);
+    place.write("job.toml", REPLAY_JOB);
+    place
+}
+
+/// Everything about the calls but when they were written.
+fn calls(folder: &Folder) -> Vec<String> {
+    let mut history = History::open(&folder.journal()).expect("a journal");
+    let mut calls = Vec::new();
+    while let Some(happening) = history.next().expect("a whole journal") {
+        if let Happening::Called(mut call) = happening {
+            call.unix_millis = 0;
+            calls.push(format!("{call:?}"));
+        }
+    }
+    calls
+}
+
+#[test]
+fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
+    let place = replay_place();
+    let (expected, certified) = undisturbed();
+    assert!(certified.len() >= 3, "{}", certified.len());
+    // Stopped again and again, so that the journal has many frames to be cut at.
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let mut stop_count = 0;
+    loop {
+        let control = Arc::new(Control::default());
+        let mut stopper = Stopper { control: Arc::clone(&control), calls_left: 9, at_once: false };
+        match run.drive(&control, &mut stopper).expect("the run goes on") {
+            Ending::Interrupted => stop_count += 1,
+            Ending::Done(_) => break,
+            other => panic!("{other:?}"),
+        }
+        drop(run);
+        run = Run::resume(place.good_job()).expect("a run to resume");
+    }
+    drop(run);
+    assert!(stop_count > 10, "{stop_count}");
+    place.resume().expect("a run that is done can be resumed");
+    assert_eq!((calls(&place.output()), place.certified()), (expected.clone(), certified.clone()));
+    place.assert_clean();
+
+    let whole = fs::read(place.journal()).expect("the journal");
+    // Each cut runs the rest of the job: every seventh byte, and all near the end, where frames are
+    // torn. The journal's own tests cut at every byte.
+    let cuts = (0..whole.len()).filter(|cut| cut % 7 == 0 || cut + 40 > whole.len());
+    for cut in cuts {
+        fs::write(place.journal(), &whole[..cut]).expect("the journal");
+        place.resume().unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
+        assert_eq!(calls(&place.output()), expected, "cut at {cut}");
+        assert_eq!(place.certified(), certified, "cut at {cut}");
+    }
+    place.assert_clean();
+}
+
+/// The calls and certificates of a run that nobody stopped.
+fn undisturbed() -> (Vec<String>, Vec<String>) {
+    let place = replay_place();
+    place.run();
+    (calls(&place.output()), place.certified())
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_damage_and_says_where() {
+    let place = replay_place();
+    place.run();
+    let whole = fs::read(place.journal()).expect("the journal");
+    for position in (0..whole.len() - 1).step_by(11) {
+        let mut bytes = whole.clone();
+        bytes[position] ^= 0x10;
+        fs::write(place.journal(), &bytes).expect("the journal");
+        match place.resume() {
+            Err(RunError::Journal { error, .. }) => {
+                assert!(!error.to_string().is_empty(), "{error}");
+            }
+            Ok(_) => panic!("a flip at {position} of {} went unnoticed", whole.len()),
+            Err(other) => panic!("a flip at {position}: {other}"),
+        }
+        let now = fs::read(place.journal()).expect("the journal");
+        assert_eq!(now, bytes, "what is damaged is not touched");
+    }
+}
+
+/// A command that notes each call it really makes.
+const COMMAND_JOB: &str = r#"
+candidates = "answers.jsonl"
+budget = 120
+delta = 0.1
+concurrency = 5
+[[verifiers]]
+name = "noted"
+kind = "command"
+shell = "read line; echo x >> made; echo 1"
+threshold = 0.4
+scores = "binary"
+"#;
+
+#[test]
+fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
+    let place = Place::new(9);
+    place.write("job.toml", COMMAND_JOB);
+    let mut lost_total = 0;
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    for stop_after in [3, 8, 14, 30] {
+        let control = Arc::new(Control::default());
+        let mut leaver =
+            Stopper { control: Arc::clone(&control), calls_left: stop_after, at_once: true };
+        let ending = run.drive(&control, &mut leaver).expect("the run goes on");
+        if ending != Ending::Left {
+            break;
+        }
+        drop(run);
+        run = Run::resume(place.good_job()).expect("a run to resume");
+        lost_total += run.lost_count();
+    }
+    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    let ledger = run.session().books().ledger().clone();
+    assert!(ledger.settled() <= ledger.budget());
+    drop(run);
+    assert!(lost_total > 0, "leaving with calls out must lose some");
+    let (_, summary) = place.resume().expect("a run that is done can be resumed");
+    place.assert_clean();
+    let made = place.read("made").lines().count() as u64;
+    assert!(made <= summary.calls, "{made} calls were made, {} are in the books", summary.calls);
+    assert_eq!(summary.verifiers[0].failures.get("lost"), Some(&lost_total));
+    assert_eq!(summary.money.spent, summary.calls.to_string(), "each call is paid once");
+}
+
+/// Stops after so many calls; at once means with others out.
+struct Stopper {
+    control: Arc<Control>,
+    calls_left: u32,
+    at_once: bool,
+}
+
+impl Observer for Stopper {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Called { .. } = notice {
+            self.calls_left = self.calls_left.saturating_sub(1);
+            if self.calls_left == 0 && !self.control.is_stopping() {
+                self.control.stop();
+                if self.at_once {
+                    self.control.stop();
+                }
+            }
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn two_runs_in_one_folder_are_one_too_many() {
+    let place = replay_place();
+    let run = Run::begin(place.good_job()).expect("a new run");
+    assert!(matches!(Run::resume(place.good_job()), Err(RunError::Locked(_))));
+    assert!(matches!(Run::begin(place.good_job()), Err(RunError::Locked(_))));
+    drop(run);
+    assert!(matches!(Run::begin(place.good_job()), Err(RunError::AlreadyBegun(_))));
+    assert!(Run::resume(place.good_job()).is_ok());
+}
+
+#[test]
+fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
+    let place = replay_place();
+    let (_, before) = place.run();
+    for (from, to, named) in [
+        ("delta = 0.1", "delta = 0.2", "delta: 0.1 → 0.2"),
+        ("threshold = 0.5", "threshold = 0.4", "verifiers[solution].threshold"),
+        ("seed = 7", "seed = 8", "seed: 7 → 8"),
+        ("budget = 4000", "budget = 3000", "budget: 4000 → 3000"),
+    ] {
+        place.write("job.toml", &REPLAY_JOB.replace(from, to));
+        match place.resume() {
+            Err(RunError::Changed(changes)) => {
+                assert!(changes.join("\n").contains(named), "{changes:?}");
+            }
+            other => panic!("{to}: {:?}", other.map(|(ending, _)| ending)),
+        }
+    }
+    place.write("job.toml", &format!("# a comment changes nothing\n{REPLAY_JOB}"));
+    place.resume().expect("the same job");
+    let changed = place.read("answers.jsonl").replace("Q1?", "Q1!");
+    let answers = place.read("answers.jsonl");
+    place.write("answers.jsonl", &changed);
+    assert!(matches!(place.resume(), Err(RunError::Changed(_))));
+    place.write("answers.jsonl", &answers);
+    place.write("job.toml", &REPLAY_JOB.replace("budget = 4000", "budget = 9000"));
+    let (_, after) = place.resume().expect("a larger budget");
+    assert_eq!(after.money.budgets, ["4000", "9000"]);
+    assert!(after.certified >= before.certified);
+    place.assert_clean();
+}
+
+#[test]
+fn an_audit_finds_one_flipped_score_one_missing_call_and_one_cent() {
+    let place = replay_place();
+    place.run();
+    place.assert_clean();
+    let (calls, summary, certified) = (
+        place.read("run/calls.jsonl"),
+        place.read("run/summary.json"),
+        place.read("run/certified.jsonl"),
+    );
+    let lines: Vec<&str> = calls.lines().collect();
+    let flipped =
+        calls.replacen("\"score\":1.0,\"cost\":\"11\"", "\"score\":0.0,\"cost\":\"11\"", 1);
+    let missing = lines[..lines.len() - 1].join("\n");
+    let skipped = [&lines[..12], &lines[13..]].concat().join("\n");
+    let doubled = [&lines[..], &lines[3..4]].concat().join("\n");
+    let cent = calls.replacen("\"cost\":\"12\"", "\"cost\":\"12.01\"", 1);
+    for (name, changed) in [
+        ("a flipped score", flipped),
+        ("the last call gone", missing),
+        ("a call gone", skipped),
+        ("a call twice", doubled),
+        ("a cent more", cent),
+    ] {
+        assert_ne!(changed, calls, "{name}");
+        place.write("run/calls.jsonl", &changed);
+        assert!(!place.audit().is_clean(), "{name}");
+    }
+    place.write("run/calls.jsonl", &calls);
+    let spent = summary.find("\"spent\"").expect("the summary says what was spent");
+    let mut changed = summary.clone();
+    changed.replace_range(spent..spent + 10, "\"spent\": \"9");
+    place.write("run/summary.json", &changed);
+    assert!(!place.audit().is_clean(), "a wrong total");
+    place.write("run/summary.json", &summary);
+    place.write("run/certified.jsonl", &certified.replacen("right", "wrong", 1));
+    assert!(!place.audit().is_clean(), "another answer in the certificate");
+    let fewer: Vec<&str> = certified.lines().skip(1).collect();
+    place.write("run/certified.jsonl", &fewer.join("\n"));
+    assert!(!place.audit().is_clean(), "a certificate gone");
+    place.write("run/certified.jsonl", &certified);
+    place.assert_clean();
+}

@@ -1,0 +1,166 @@
+//! Verifiers that fail in every way a server can: the run goes on, the budget holds, and no failure
+//! ever speaks for an answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use goodarm_live::run::Ending;
+use serde_json::json;
+
+use crate::place::{Place, is_good};
+use crate::server::{Act, Seen, Server};
+
+fn job(url: &str, rest: &str) -> String {
+    format!(
+        r#"
+candidates = "answers.jsonl"
+budget = 400
+delta = 0.1
+concurrency = 8
+[[verifiers]]
+name = "server"
+kind = "http"
+url = "{url}"
+threshold = 0.5
+{rest}
+"#
+    )
+}
+
+fn score_of(seen: &Seen) -> f64 {
+    if seen.body.contains("right") { 1.0 } else { 0.0 }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// Runs a job against a server that misbehaves by its own rule.
+fn run_against(
+    script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static,
+    rest: &str,
+) -> (Place, Ending, goodarm_live::outputs::summary::Summary, usize) {
+    let runtime = runtime();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    let server = runtime
+        .block_on(Server::with(move |seen| script(seen, counter.fetch_add(1, Ordering::SeqCst))));
+    let place = Place::new(9);
+    place.write("job.toml", &job(&server.url("/"), rest));
+    let (ending, summary) = place.run();
+    place.assert_clean();
+    let spent: f64 = summary.money.spent.parse().expect("an amount");
+    assert!(spent <= 400.0, "{spent}");
+    for line in place.certified() {
+        assert!(line.contains("right"), "a wrong answer was certified: {line}");
+    }
+    (place, ending, summary, count.load(Ordering::SeqCst))
+}
+
+fn answer(seen: &Seen) -> Act {
+    Act::Json(json!({"score": score_of(seen)}))
+}
+
+#[test]
+fn every_good_answer_is_certified_when_nothing_goes_wrong() {
+    let (_, ending, summary, requests) = run_against(|seen, _| answer(seen), "");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    let good = (0..9).filter(|&index| is_good(index)).count();
+    assert_eq!(summary.certified, good);
+    assert_eq!(summary.calls, requests as u64);
+}
+
+#[test]
+fn a_429_is_sent_again_in_its_place_and_costs_nothing() {
+    let refuse = |seen: &Seen, index: usize| match index % 5 {
+        2 => Act::Status(429, ("Retry-After", "0".into()), String::new()),
+        _ => answer(seen),
+    };
+    let (_, _, summary, requests) = run_against(refuse, "");
+    assert_eq!(summary.certified, 6);
+    assert!(requests as u64 > summary.calls, "some were sent again");
+    assert_eq!(summary.money.spent, summary.calls.to_string());
+    assert!(summary.verifiers[0].failures.is_empty(), "{:?}", summary.verifiers[0].failures);
+}
+
+#[test]
+fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
+    let misbehave = |seen: &Seen, index: usize| match index % 24 {
+        3 => Act::Status(500, ("", String::new()), "oops".into()),
+        7 => Act::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\xff\xfe\x00{".to_vec()),
+        11 => Act::HalfBody("{\"score\": 1.0, \"more\": 12345}".into()),
+        15 => Act::Json(json!({"score": 17})),
+        18 => Act::Json(json!({"score": "NaN"})),
+        21 => Act::Close,
+        _ => answer(seen),
+    };
+    let (_, _, summary, requests) = run_against(misbehave, "");
+    assert_eq!(summary.calls, requests as u64, "nothing is sent twice");
+    assert!(summary.verifiers[0].failures.values().sum::<u64>() > 0);
+    assert_eq!(summary.money.spent, summary.calls.to_string(), "a failed call is paid");
+}
+
+#[test]
+fn slow_and_out_of_order_replies_change_nothing() {
+    let dawdle = |seen: &Seen, index: usize| {
+        let wait = Duration::from_millis([0, 12, 3, 25, 1][index % 5]);
+        Act::Later(wait, Box::new(answer(seen)))
+    };
+    let (_, _, summary, _) = run_against(dawdle, "");
+    assert_eq!(summary.certified, 6);
+}
+
+#[test]
+fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded() {
+    let bill = |seen: &Seen, index: usize| {
+        let score = score_of(seen);
+        Act::Json(match index % 10 {
+            4 => json!({"score": score}),
+            7 => json!({"score": score, "cost": 2.5}),
+            _ => json!({"score": score, "cost": 0.25}),
+        })
+    };
+    let (_, _, summary, requests) = run_against(bill, "metered = { reported = true, ceiling = 1 }");
+    let overruns = (0..requests).filter(|index| index % 10 == 7).count();
+    assert_eq!(summary.money.overruns, overruns as u64);
+    let expected: f64 = (0..requests)
+        .map(|index| match index % 10 {
+            4 => 1.0,
+            7 => 2.5,
+            _ => 0.25,
+        })
+        .sum();
+    let spent: f64 = summary.money.spent.parse().expect("an amount");
+    assert!((spent - expected).abs() < 1e-9, "{spent} for {expected}");
+}
+
+#[test]
+fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
+    let place = Place::new(9);
+    // Nothing listens there: port 9 of this machine.
+    place.write("job.toml", &job("http://127.0.0.1:9/", "patience = 0.6"));
+    let (ending, summary) = place.run();
+    assert!(matches!(ending, Ending::VerifierDown { .. }), "{ending:?}");
+    assert_eq!(summary.money.spent, "0");
+    let counted = summary.verifiers[0].failures.keys().find(|name| *name != "not-connected");
+    assert_eq!(counted, None, "a call that never began does not count");
+    place.assert_clean();
+}
+
+#[test]
+fn a_server_that_breaks_again_and_again_is_not_fed() {
+    let runtime = runtime();
+    let server =
+        runtime.block_on(Server::with(|_| Act::Status(500, ("", String::new()), "oops".into())));
+    let place = Place::new(9);
+    place.write("job.toml", &job(&server.url("/"), "patience = 0.6"));
+    let (ending, summary) = place.run();
+    assert!(matches!(ending, Ending::VerifierDown { .. }), "{ending:?}");
+    assert!(summary.calls < 40, "{} calls were wasted on a broken server", summary.calls);
+    place.assert_clean();
+}

@@ -1,0 +1,131 @@
+//! A folder with a job in it, and what one does with a job.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use goodarm_live::audit::{self, Report};
+use goodarm_live::folder::Folder;
+use goodarm_live::job::{Job, JobError, Overrides};
+use goodarm_live::outputs;
+use goodarm_live::outputs::summary::Summary;
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use tempfile::TempDir;
+
+/// A folder of a job's own; gone when dropped.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+/// Answers that pass a verifier half-way between these: good ones nine times of ten.
+pub(crate) const GOOD: f64 = 0.9;
+pub(crate) const BAD: f64 = 0.2;
+
+impl Place {
+    /// `count` candidates, of which every third is bad.
+    pub(crate) fn new(count: usize) -> Self {
+        let place = Self { folder: tempfile::tempdir().expect("a folder for the test") };
+        let mut text = String::new();
+        for index in 0..count {
+            let answer = if is_good(index) { "right" } else { "wrong" };
+            let _ = writeln!(
+                text,
+                r#"{{"id": "q{index}", "question": "Q{index}?", "answer": "{answer}"}}"#
+            );
+        }
+        place.write("answers.jsonl", &text);
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).expect("the folder takes files");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).expect(name)
+    }
+
+    /// A recording of `draws` outcomes for each of `count` candidates, by a fixed rule.
+    pub(crate) fn write_recording(&self, verifier: &str, count: usize, draws: usize) {
+        let mut text = String::from("{\"goodarm_recording\":1,\"unit\":\"tokens\"}\n");
+        for index in 0..count {
+            let share = if is_good(index) { GOOD } else { BAD };
+            #[expect(clippy::cast_precision_loss, reason = "a few dozen")]
+            let score = |draw: usize| u8::from((draw as f64 + 0.5) / (draws as f64) < share);
+            let scores: Vec<String> = (0..draws).map(|draw| score(draw).to_string()).collect();
+            let costs: Vec<String> = (0..draws).map(|draw| (10 + draw % 7).to_string()).collect();
+            let _ = writeln!(
+                text,
+                r#"{{"id":"q{index}","verifier":"{verifier}","scores":[{}],"costs":[{}]}}"#,
+                scores.join(","),
+                costs.join(",")
+            );
+        }
+        self.write("recording.jsonl", &text);
+    }
+
+    pub(crate) fn job(&self) -> Result<Job, JobError> {
+        Job::read(&self.path().join("job.toml"), &Overrides::default())
+    }
+
+    pub(crate) fn good_job(&self) -> Arc<Job> {
+        match self.job() {
+            Ok(job) => Arc::new(job),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A whole run, with its outputs.
+    pub(crate) fn run(&self) -> (Ending, Summary) {
+        self.finish(Run::begin(self.good_job()).expect("a new run"))
+    }
+
+    pub(crate) fn resume(&self) -> Result<(Ending, Summary), RunError> {
+        Ok(self.finish(Run::resume(self.good_job())?))
+    }
+
+    fn finish(&self, mut run: Run) -> (Ending, Summary) {
+        let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+        let folder = self.output();
+        let books = run.session().books();
+        let summary = outputs::write(&folder, books, &run.job().candidates, "done");
+        (ending, summary.expect("the outputs are written"))
+    }
+
+    pub(crate) fn output(&self) -> Folder {
+        Folder::new(&self.path().join("run"))
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.output().journal()
+    }
+
+    pub(crate) fn audit(&self) -> Report {
+        audit::audit(self.output().path())
+    }
+
+    pub(crate) fn assert_clean(&self) {
+        let report = self.audit();
+        assert!(report.is_clean(), "{:#?}", report.wrongs);
+    }
+
+    pub(crate) fn certified(&self) -> Vec<String> {
+        self.read("run/certified.jsonl").lines().map(str::to_owned).collect()
+    }
+}
+
+pub(crate) const fn is_good(index: usize) -> bool {
+    index % 3 != 2
+}
+
+/// Watches nothing.
+pub(crate) struct Nobody;
+
+impl Observer for Nobody {
+    fn notice(&mut self, _: Notice<'_>) {}
+}
