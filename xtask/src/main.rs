@@ -1,6 +1,8 @@
-//! All automation: `cargo xtask test` is the one test command.
+//! All automation: `cargo xtask test` is the one test command. It installs what the tests need.
 
 #![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
+
+mod tools;
 
 use std::process::{Command, ExitCode};
 
@@ -30,9 +32,19 @@ fn main() -> ExitCode {
 
 fn test() -> ExitCode {
     install_components();
+    tools::install_browser();
+    let Some(python) = tools::install_model_server() else {
+        eprintln!(
+            "xtask: no model server: python3 with venv and pip, and the package index, are needed"
+        );
+        return ExitCode::FAILURE;
+    };
     for (name, arguments) in STEPS {
         eprintln!("xtask: {name}: cargo {}", arguments.join(" "));
-        let status = cargo(arguments).env("RUSTDOCFLAGS", "-D warnings").status();
+        let status = cargo(arguments)
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .env("GOODARM_MODEL_PYTHON", &python)
+            .status();
         if !status.is_ok_and(|status| status.success()) {
             eprintln!("xtask: {name} failed");
             return ExitCode::FAILURE;

@@ -101,7 +101,8 @@ impl Retraced {
         let mut asked = Vec::new();
         loop {
             let named = |error: HistoryError| format!("{}: {error}", folder.journal().display());
-            let happening = self.history.next_after(|event| asked.push(event)).map_err(named)?;
+            let happening =
+                self.history.next_happening_after(|event| asked.push(event)).map_err(named)?;
             for event in asked.drain(..) {
                 self.follow(event, report);
             }

@@ -103,12 +103,12 @@ impl History {
     }
 
     /// The next call that came back, or raise of the budget.
-    pub fn next(&mut self) -> Result<Option<Happening>, HistoryError> {
-        self.next_after(|_| {})
+    pub fn next_happening(&mut self) -> Result<Option<Happening>, HistoryError> {
+        self.next_happening_after(|_| {})
     }
 
     /// The same; what is asked before it is shown to `asked`.
-    pub fn next_after(
+    pub fn next_happening_after(
         &mut self,
         mut asked: impl FnMut(Event),
     ) -> Result<Option<Happening>, HistoryError> {

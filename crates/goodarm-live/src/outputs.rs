@@ -101,7 +101,7 @@ fn write_calls(folder: &Folder, candidates: &Candidates) -> Result<Totals, Outpu
     let mut failure = None;
     replace(&folder.calls(), |file| {
         loop {
-            match history.next() {
+            match history.next_happening() {
                 Ok(Some(Happening::Called(call))) => {
                     totals.take(&call);
                     let name = &names[call.attribute.index()];

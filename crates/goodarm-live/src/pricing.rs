@@ -60,7 +60,7 @@ impl Tariff {
     pub fn metered(file: &MeteredFile, extent: Extent) -> Result<Self, Wrong> {
         let price = |value: Option<f64>| value.map(|value| amount("metered", value)).transpose();
         let per = file.per.unwrap_or(1.0);
-        if !(per >= 1.0 && per <= PER_MAX && per.fract() == 0.0) {
+        if !(1.0..=PER_MAX).contains(&per) || per.fract() != 0.0 {
             return Err(("metered", format!("per: {per} is not a whole number of tokens")));
         }
         #[expect(

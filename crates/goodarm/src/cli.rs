@@ -16,9 +16,25 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Compute every certificate and the ledger again from a run's raw calls.
     Audit(AuditArguments),
+    /// Print shell completions, or the man page.
+    Completions(CompletionsArguments),
+    /// Certify answers of a real model, recorded, and compare: everything at once, offline.
+    Example(ExampleArguments),
+    /// Make one fixed answer for each question, with a model behind a chat endpoint.
+    #[command(long_about = GENERATE_LONG)]
+    Generate(GenerateArguments),
+    /// Write a commented starter job for a file of candidates.
+    #[command(long_about = INIT_LONG)]
+    Init(InitArguments),
     /// Say what a budget will buy, before a cent is spent.
     #[command(long_about = PLAN_LONG)]
     Plan(PlanArguments),
+    /// Call each verifier of a job several times on each candidate, for replays.
+    #[command(long_about = RECORD_LONG)]
+    Record(RecordArguments),
+    /// Show what a run found: one self-contained page, or text, JSON and plots.
+    #[command(long_about = REPORT_LONG)]
+    Report(ReportArguments),
     /// Make every figure of the paper, and those beyond it, with the raw trials.
     #[command(long_about = REPRODUCE_LONG)]
     Reproduce(ReproduceArguments),
@@ -61,6 +77,114 @@ pub(crate) struct RunArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ExampleArguments {
+    /// Where to put it.
+    #[arg(value_name = "FOLDER", default_value = "goodarm-example")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// For which shell; `man` prints the man page.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Whom completions are for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    #[value(name = "powershell")]
+    Power,
+    Zsh,
+    /// The man page, as roff.
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// The candidates: .jsonl, .csv or .parquet.
+    #[arg(value_name = "CANDIDATES")]
+    pub(crate) candidates: PathBuf,
+    /// The job file to write.
+    #[arg(long, short, value_name = "FILE", default_value = "job.toml")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArguments {
+    /// The job whose verifiers are called.
+    #[arg(value_name = "JOB.toml")]
+    pub(crate) job: PathBuf,
+    /// Calls of each verifier on each candidate.
+    #[arg(long, short = 'k', value_name = "K")]
+    pub(crate) times: usize,
+    /// The recording; what it has already is not made again.
+    #[arg(long, short, value_name = "FILE", default_value = "recording.jsonl")]
+    pub(crate) out: PathBuf,
+    /// The most that this may cost; in place of the job's budget.
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<f64>,
+    /// A word about where the outcomes come from, for the recording's first line.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Write the solver's solutions as pools, too: for `goodarm reproduce --data`.
+    #[arg(long, value_name = "POOLS.jsonl")]
+    pub(crate) pools: Option<PathBuf>,
+    /// The candidates' field with the reference answer, for --pools.
+    #[arg(long, value_name = "FIELD", default_value = "gold")]
+    pub(crate) gold: String,
+    /// Say nothing but errors and the end.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArguments {
+    /// The questions: .jsonl, .csv or .parquet.
+    #[arg(value_name = "QUESTIONS")]
+    pub(crate) questions: PathBuf,
+    /// The base address of an OpenAI-compatible endpoint; ends in /v1.
+    #[arg(long)]
+    pub(crate) url: String,
+    /// The model's name.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// The environment variable that holds the key.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// The template of the prompt.
+    #[arg(long, default_value = "{{ question }}")]
+    pub(crate) prompt: String,
+    /// More than 0.
+    #[arg(long, default_value_t = 0.7)]
+    pub(crate) temperature: f64,
+    /// The most tokens of an answer.
+    #[arg(long, default_value_t = 512)]
+    pub(crate) max_tokens: u32,
+    /// Seconds until a request counts as failed.
+    #[arg(long, default_value_t = 120.0)]
+    pub(crate) timeout: f64,
+    /// Requests at once.
+    #[arg(long, default_value_t = 8)]
+    pub(crate) concurrency: usize,
+    /// The field that names a question.
+    #[arg(long, default_value = "id")]
+    pub(crate) id_field: String,
+    /// The field that gets the answer.
+    #[arg(long, default_value = "answer")]
+    pub(crate) answer_field: String,
+    /// The answers; what is there already is not made again.
+    #[arg(long, short, value_name = "FILE", default_value = "answers.jsonl")]
+    pub(crate) out: PathBuf,
+    /// Say nothing but errors and the end.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
     /// The folder of a run.
     #[arg(value_name = "FOLDER")]
@@ -68,6 +192,28 @@ pub(crate) struct AuditArguments {
     /// JSON instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The folder of a run, finished or not.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// Where to write the page; report.html in the run's folder if not given.
+    #[arg(long, short, value_name = "FILE.html")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the report as text.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) text: bool,
+    /// Print the report as JSON: the totals, and every answer with its evidence.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the plots as .svg and .png files.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) plots: Option<PathBuf>,
+    /// The candidates file, if the run has written no outputs yet and its job file has moved.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) candidates: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +281,36 @@ pub(crate) struct PlanArguments {
     pub(crate) plot: Option<PathBuf>,
 }
 
+const INIT_LONG: &str = "\
+Write a commented starter job for a file of candidates.
+
+  goodarm init answers.jsonl         writes job.toml, with a check that suits the answers
+  goodarm run job.toml               runs it
+  goodarm report run                 shows what came out
+
+It looks at the fields of the file, guesses which one is the question and which the answer, and proposes
+the check that most answers pass. The verifiers that only you can know are there as comments.";
+
+const RECORD_LONG: &str = "\
+Call each verifier of a job several times on each candidate, for replays.
+
+  goodarm record job.toml -k 40                       40 calls for each pair, into recording.jsonl
+  goodarm record job.toml -k 40 --pools pools.jsonl   the solver's solutions as pools, too
+
+A recording is paid once and replayed as often as one likes: a verifier of kind \"replay\" draws from it,
+so policies and budgets can be compared on real data. Interrupted, the same command goes on.
+It never costs more than the job's budget (or --budget): if it might, it does not start.";
+
+const GENERATE_LONG: &str = "\
+Make one fixed answer for each question, with a model behind a chat endpoint.
+
+  goodarm generate questions.jsonl --url http://127.0.0.1:8080/v1 --model my-model
+  goodarm init answers.jsonl
+  goodarm record job.toml -k 40 --pools pools.jsonl
+  goodarm reproduce gsm8k --data pools.jsonl
+
+is the paper's whole pipeline on one's own questions: generate, record, replay.";
+
 const RUN_LONG: &str = "\
 Certify answers: make verifier calls until the budget is spent or nothing is left to do.
 
@@ -178,6 +354,18 @@ Exit codes:
   2    wrong input (the message names the file and the key), or a file that cannot be written
   3    a verifier was down for longer than its patience; --resume when it is up again
   130  stopped by Ctrl-C; everything is saved";
+
+const REPORT_LONG: &str = "\
+Show what a run found: one self-contained page, or text, JSON and plots.
+
+  goodarm report run                   writes run/report.html; open it in a browser
+  goodarm report run --text            the same in the terminal
+  goodarm report run --json            for programs
+  goodarm report run --plots plots     coverage, spending and noise as .svg and .png
+
+Everything is made from the run's journal, so it works while the run goes on and after a crash. The
+page loads nothing and sends nothing; it can be mailed. Its address can name what to show:
+report.html#status=rejected&q=text&sort=-spent&open=ID.";
 
 const REPRODUCE_LONG: &str = "\
 Make every figure of the paper, and those beyond it, with the raw trials.

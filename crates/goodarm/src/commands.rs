@@ -1,8 +1,14 @@
 //! One module for each command.
 
 mod audit;
+mod completions;
 mod dry_run;
+mod example;
+mod generate;
+mod init;
 mod plan;
+mod record;
+mod report;
 mod reproduce;
 mod run;
 mod schema;
@@ -20,7 +26,13 @@ use crate::exit::Exit;
 pub(crate) fn run(cli: Cli) -> Exit {
     let outcome = match cli.command {
         Command::Audit(arguments) => audit::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Example(arguments) => example::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Record(arguments) => record::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Schema => schema::run(),

@@ -9,6 +9,7 @@ mod figures;
 mod page;
 mod problem_file;
 mod progress;
+mod report;
 mod table;
 mod trials;
 

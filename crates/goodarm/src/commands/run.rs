@@ -13,6 +13,7 @@ use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run};
 use crate::display::{Display, amount, printable, thousands, unit_name};
 use crate::exit::Exit;
+use crate::report::Report;
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
@@ -53,9 +54,10 @@ fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<(), Fa
         outputs::write(&folder, run.session().books(), &job.candidates, &ending_text(ending))
             .map_err(Failure::wrong_input)?;
     let text = if arguments.json {
+        let _ = write_report(&folder, &summary);
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
     } else {
-        summary_text(&summary, &folder)
+        summary_text(&summary, &folder) + &write_report(&folder, &summary)
     };
     let _ = io::stdout().lock().write_all(text.as_bytes());
     let resume = format!("resume it with: goodarm run {} --resume", arguments.job.display());
@@ -117,7 +119,7 @@ pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
         let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
         text += &format!(
             "  {:width$}  {:>9} calls  {:>10} {unit}  mean score {mean} (threshold {}), {failures} failures\n",
-            verifier.name,
+            printable(&verifier.name),
             thousands(&verifier.calls.to_string()),
             money(&verifier.spent),
             verifier.threshold,
@@ -136,6 +138,19 @@ pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
     text
 }
 
+/// Writes the page at the end of a run; says where it is.
+pub(crate) fn write_report(folder: &Folder, summary: &Summary) -> String {
+    let path = folder.path().display();
+    if summary.calls > REPORT_CALLS_MAX || summary.candidates > REPORT_CANDIDATES_MAX {
+        return format!("for the page of so large a run: goodarm report {path}\n");
+    }
+    // The run is done and safe: a page that fails is worth a word, not an error.
+    match Report::read(folder.path(), None).and_then(|report| report.write_page(None)) {
+        Ok(page) => format!("report: {}\n", page.display()),
+        Err(error) => format!("no report: {error}\n"),
+    }
+}
+
 fn tell_of_the_past(run: &Run, display: &Display<'_>) {
     if run.bytes_cut() > 0 {
         display
@@ -149,7 +164,7 @@ fn tell_of_the_past(run: &Run, display: &Display<'_>) {
     }
 }
 
-fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure> {
+pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure> {
     let control = Arc::clone(control);
     ctrlc::set_handler(move || {
         if !quiet {
@@ -165,9 +180,13 @@ fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure>
     .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn failure(error: RunError) -> Failure {
+pub(crate) fn failure(error: RunError) -> Failure {
     match error {
         RunError::Policy(_) => Failure::with_exit(Exit::Bug, error.to_string()),
         error => Failure::wrong_input(error),
     }
 }
+
+/// Larger runs end without a page, which would take longer than a person waits.
+const REPORT_CALLS_MAX: u64 = 2_000_000;
+const REPORT_CANDIDATES_MAX: usize = 200_000;

@@ -1,0 +1,102 @@
+//! `goodarm example`: the whole of it, offline, on recorded calls of a real model.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use goodarm_live::folder::Folder;
+use goodarm_live::job::{Job, Overrides};
+use goodarm_live::outputs;
+use goodarm_live::outputs::summary::Summary;
+use goodarm_live::run::{Control, Notice, Observer, Run};
+
+use crate::cli::ExampleArguments;
+use crate::commands::Failure;
+use crate::commands::run::{ending_text, failure, summary_text, write_report};
+use crate::display::{amount, unit_name};
+
+pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+    for (name, content) in FILES {
+        let path = folder.join(name);
+        fs::write(&path, content).map_err(|error| Failure::file(&path, &error))?;
+    }
+    let job = folder.join("job.toml");
+    let (summary, run) = certify(&job, JOB, "run")?;
+    let mut text = summary_text(&summary, &run);
+    text += &write_report(&run, &summary);
+    text += &comparison(&job, &summary)?;
+    let _ = write!(
+        text,
+        "\nLook at {0}/report.html and {0}/certified.jsonl, or try it yourself:\n  \
+         goodarm audit {0}\n  goodarm run {1} --output again\n",
+        run.path().display(),
+        job.display()
+    );
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// The same answers, the same money, the same luck, other ways to spend it.
+fn comparison(job: &Path, ours: &Summary) -> Result<String, Failure> {
+    let unit = unit_name(ours.money.unit);
+    let money = |text: &str| text.parse().map_or_else(|_| text.to_owned(), amount);
+    let mut text = format!(
+        "\nThe same recording, the same budget, other ways to spend it:\n  {:<34} {:>9} {:>12}\n",
+        "", "certified", unit
+    );
+    let mut row = |name: &str, summary: &Summary| {
+        let spent = money(&summary.money.spent);
+        let _ = writeln!(text, "  {name:<34} {:>9} {spent:>12}", summary.certified);
+    };
+    row("goodarm", ours);
+    for (name, policy, guarantee) in OTHERS {
+        let source = JOB
+            .replace("policy = \"rcb\"", &format!("policy = \"{policy}\""))
+            .replace("guarantee = \"holm\"", &format!("guarantee = \"{guarantee}\""));
+        let output = format!("compare/{policy}-{guarantee}");
+        let (summary, _) = certify(job, &source, &output)?;
+        row(name, &summary);
+    }
+    Ok(text)
+}
+
+fn certify(path: &Path, source: &str, output: &str) -> Result<(Summary, Folder), Failure> {
+    let output = path.parent().unwrap_or(Path::new(".")).join(output);
+    if output.join("journal").exists() {
+        // An earlier example: the same recording gives the same run.
+        fs::remove_dir_all(&output).map_err(|error| Failure::file(&output, &error))?;
+    }
+    let overrides = Overrides { budget: None, output: Some(output) };
+    let job = Job::parse(path, source.to_owned(), &overrides).map_err(Failure::wrong_input)?;
+    let job = Arc::new(job);
+    let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;
+    let ending = run.drive(&Control::default(), &mut Nobody).map_err(failure)?;
+    let folder = Folder::new(&job.output);
+    let books = run.session().books();
+    let summary = outputs::write(&folder, books, &job.candidates, &ending_text(&ending))
+        .map_err(Failure::wrong_input)?;
+    Ok((summary, folder))
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn notice(&mut self, _: Notice<'_>) {}
+}
+
+const JOB: &str = include_str!("../../../../examples/capitals/job.toml");
+const FILES: [(&str, &[u8]); 3] = [
+    ("job.toml", JOB.as_bytes()),
+    ("answers.jsonl", include_bytes!("../../../../examples/capitals/answers.jsonl")),
+    ("recording.jsonl", include_bytes!("../../../../examples/capitals/recording.jsonl")),
+];
+const OTHERS: [(&str, &str, &str); 4] = [
+    ("uniform, the same certificates", "uniform", "holm"),
+    ("round-robin, the same certificates", "round-robin", "holm"),
+    ("uniform, the paper's certificates", "uniform", "paper"),
+    ("BMA-GAI as printed", "bma-gai", "paper"),
+];

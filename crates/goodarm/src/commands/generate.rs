@@ -1,0 +1,59 @@
+//! `goodarm generate`: one fixed answer for each question.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use goodarm_live::generate::{Request, generate};
+use goodarm_live::job_file::{Kind, VerifierFile};
+
+use crate::cli::GenerateArguments;
+use crate::commands::Failure;
+use crate::commands::run::listen_for_ctrl_c;
+use crate::display::printable;
+use crate::progress::Progress;
+
+pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
+    let model = VerifierFile {
+        url: Some(arguments.url.clone()),
+        model: arguments.model.clone(),
+        api_key_env: arguments.api_key_env.clone(),
+        prompt: Some(arguments.prompt.clone()),
+        temperature: Some(arguments.temperature),
+        max_tokens: Some(arguments.max_tokens),
+        timeout: Some(arguments.timeout),
+        ..VerifierFile::new("generate", Kind::Llm)
+    };
+    let request = Request {
+        questions: &arguments.questions,
+        id_field: &arguments.id_field,
+        model: &model,
+        answer_field: &arguments.answer_field,
+        out: &arguments.out,
+        concurrency: arguments.concurrency,
+    };
+    let control = Arc::default();
+    listen_for_ctrl_c(&control, arguments.quiet)?;
+    let mut bar = None;
+    let mut last_reason = None;
+    let generated = generate(&request, &control, |generated, reason| {
+        let total = generated.question_count;
+        let bar = bar.get_or_insert_with(|| Progress::new("answers", total, arguments.quiet));
+        bar.set(generated.answer_count);
+        last_reason = reason.map(printable).or(last_reason.take());
+    })
+    .map_err(Failure::wrong_input)?;
+    if let Some(bar) = bar {
+        bar.finish();
+    }
+    let (done, total) = (generated.answer_count, generated.question_count);
+    let out = arguments.out.display();
+    let _ = writeln!(io::stdout().lock(), "{done} of {total} questions have an answer in {out}");
+    if done == total {
+        return Ok(());
+    }
+    let reason = last_reason.unwrap_or_else(|| "stopped".into());
+    Err(Failure::interrupted(format!(
+        "{} questions have none ({reason}); the same command tries them again",
+        total - done
+    )))
+}

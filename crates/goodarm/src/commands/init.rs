@@ -1,0 +1,199 @@
+//! `goodarm init`: a commented starter job for a file of candidates.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+
+use goodarm_live::candidates::{Candidate, Candidates};
+
+use crate::cli::InitArguments;
+use crate::commands::Failure;
+
+pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
+    let (id_field, candidates) = read(&arguments.candidates)?;
+    let sample: Vec<Candidate> =
+        candidates.arms().take(SAMPLE_MAX).map(|arm| candidates.get(arm)).collect();
+    let fields = Fields::guess(&id_field, &sample);
+    let path = &arguments.out;
+    let name = relative(&arguments.candidates, path);
+    let text = job(&name, &fields, &sample, candidates.len());
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error
+            .kind()
+        {
+            io::ErrorKind::AlreadyExists => {
+                let path = path.display();
+                Failure::wrong_input(format!("{path} is there already: name another with --out"))
+            }
+            _ => Failure::file(path, &error),
+        })?;
+    file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
+    let shown = path.display();
+    let text = format!(
+        "wrote {shown} for {} candidates. Next:\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        candidates.len()
+    );
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// Reads the candidates by the first id field that works.
+fn read(path: &Path) -> Result<(String, Candidates), Failure> {
+    let mut first_error = None;
+    for field in ID_FIELDS {
+        match Candidates::read(path, field) {
+            Ok(candidates) => return Ok((field.to_owned(), candidates)),
+            Err(error) => {
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    let error = first_error.map_or_else(String::new, |error| error.to_string());
+    let tried = ID_FIELDS.join(", ");
+    Err(Failure::wrong_input(format!(
+        "{error}\nNo field names every candidate: {tried} were tried. Give each line an id."
+    )))
+}
+
+/// Which field is what.
+struct Fields {
+    id: String,
+    question: Option<String>,
+    answer: Option<String>,
+    reference: Option<String>,
+}
+
+impl Fields {
+    fn guess(id: &str, sample: &[Candidate]) -> Self {
+        let everywhere =
+            |field: &str| sample.iter().all(|candidate| candidate.fields.contains_key(field));
+        let find = |names: &[&str]| {
+            names.iter().find(|name| everywhere(name)).map(|name| (*name).to_owned())
+        };
+        Self {
+            id: id.to_owned(),
+            question: find(&["question", "prompt", "input", "instruction", "problem", "task"]),
+            answer: find(&["answer", "response", "output", "completion", "solution", "text"]),
+            reference: find(&["gold", "reference", "expected", "target", "label", "ground_truth"]),
+        }
+    }
+}
+
+fn job(candidates: &str, fields: &Fields, sample: &[Candidate], count: usize) -> String {
+    let answer = fields.answer.as_deref().unwrap_or("answer");
+    let question = fields.question.as_deref().unwrap_or("question");
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let id_line = if fields.id == "id" {
+        String::new()
+    } else {
+        format!("id_field = {}\n", quoted(&fields.id))
+    };
+    let unknown = if fields.answer.is_none() {
+        "# Which field is the answer? None of the usual names is in the file: change `answer` below.\n"
+    } else {
+        ""
+    };
+    let reference = fields.reference.as_ref().map_or_else(String::new, |reference| {
+        format!(
+            "# The field {reference:?} looks like a reference answer. Comparing with it is exact, and needs no\n\
+             # confidence level; what goodarm is for is the answers that have none.\n\n"
+        )
+    });
+    STARTER
+        .replace("@candidates@", &quoted(candidates))
+        .replace("@count@", &count.to_string())
+        .replace("@id@", &id_line)
+        .replace("@unknown@", unknown)
+        .replace("@reference@", &reference)
+        .replace("@check@", &check(answer, sample))
+        .replace("@question@", question)
+        .replace("@answer@", answer)
+}
+
+/// The check that most answers of the sample pass, the most telling first.
+fn check(answer: &str, sample: &[Candidate]) -> String {
+    let texts: Vec<&str> = sample
+        .iter()
+        .filter_map(|candidate| candidate.fields.get(answer).and_then(|value| value.as_str()))
+        .collect();
+    let most = |test: &dyn Fn(&str) -> bool| {
+        let passing = texts.iter().filter(|text| test(text)).count();
+        !texts.is_empty() && passing * 10 >= texts.len() * 7
+    };
+    let is_json = |text: &str| {
+        text.trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<serde_json::Value>(text).is_ok()
+    };
+    let final_answer = |extract: &str| format!("check = \"final-answer\"\nextract = \"{extract}\"");
+    let rule = if most(&|text| text.contains("####")) {
+        final_answer("gsm8k")
+    } else if most(&|text| text.contains("\\boxed{")) {
+        final_answer("boxed")
+    } else if most(&is_json) {
+        "check = \"json-schema\"\nschema = { type = \"object\" }   # or a path to a schema"
+            .to_owned()
+    } else if most(&|text| text.bytes().any(|byte| byte.is_ascii_digit())) {
+        final_answer("last-number")
+    } else {
+        "check = \"regex\"\npattern = '\\S'                   # not empty".to_owned()
+    };
+    if answer == "answer" { rule } else { format!("{rule}\nfield = {answer:?}") }
+}
+
+/// The candidates' path as seen from the job file's folder, if that is simple to say.
+fn relative(candidates: &Path, job: &Path) -> String {
+    let folder = job.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let path = match folder {
+        None => candidates.to_owned(),
+        Some(folder) => candidates.strip_prefix(folder).map_or_else(
+            |_| std::path::absolute(candidates).unwrap_or_else(|_| candidates.to_owned()),
+            Path::to_owned,
+        ),
+    };
+    path.to_string_lossy().into_owned()
+}
+
+const SAMPLE_MAX: usize = 1000;
+const ID_FIELDS: [&str; 7] = ["id", "question_id", "task_id", "uid", "key", "name", "index"];
+
+const STARTER: &str = r#"# A job for goodarm: which answers to certify, with which verifiers, for how much.
+# Every key is in docs/job-file.md; `goodarm schema` prints a JSON Schema for your editor.
+
+candidates = @candidates@   # @count@ of them
+@id@budget = 1000                  # the most that may be spent, in `unit`
+unit = "calls"                 # or "tokens", "dollars", "seconds"
+delta = 0.05                   # with probability 0.95 no certificate is wrong
+concurrency = 8                # calls out at once
+output = "run"                 # the folder for results and journal
+
+@unknown@@reference@# An answer is certified when its mean score reaches the threshold of EVERY verifier below.
+# A check runs here, once for each answer, and costs nothing.
+[[verifiers]]
+name = "well formed"
+kind = "check"
+@check@
+
+# A program of your own: the candidate as one line of JSON on stdin, a score from 0 to 1 on stdout.
+# [[verifiers]]
+# name = "my test"
+# kind = "command"
+# command = ["./my-test"]
+# threshold = 0.9
+# price = 1
+
+# A model that judges. Each call must be a fresh sample: temperature above 0, no cache in between.
+# [[verifiers]]
+# name = "judge"
+# kind = "llm"
+# url = "http://127.0.0.1:8080/v1"        # anything OpenAI-compatible
+# model = "my-model"
+# # api_key_env = "OPENAI_API_KEY"        # the variable that holds the key
+# prompt = """
+# Question: {{ @question@ }}
+# Answer: {{ @answer@ }}
+# Is the answer right? Say yes or no."""
+# parse = "yes-no"
+# max_tokens = 5
+# threshold = 0.7
+# price = 1
+"#;

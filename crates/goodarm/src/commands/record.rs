@@ -1,0 +1,55 @@
+//! `goodarm record`: each verifier of a job several times on each candidate, for replays.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use goodarm_live::job::{Job, Overrides};
+use goodarm_live::{pools, record};
+
+use crate::cli::RecordArguments;
+use crate::commands::Failure;
+use crate::commands::run::listen_for_ctrl_c;
+use crate::display::{amount, thousands, unit_name};
+use crate::progress::Progress;
+
+pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
+    let overrides = Overrides { budget: arguments.budget, output: None };
+    let job = Arc::new(Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?);
+    let control = Arc::default();
+    listen_for_ctrl_c(&control, arguments.quiet)?;
+    let mut bar = None;
+    let place = (arguments.out.as_path(), arguments.note.as_deref().unwrap_or_default());
+    let recorded = record::record(&job, arguments.times, place, &control, |recorded| {
+        let bar = bar.get_or_insert_with(|| {
+            Progress::new("recorded pairs", recorded.pair_total, arguments.quiet)
+        });
+        bar.set(recorded.pair_count);
+    })
+    .map_err(Failure::wrong_input)?;
+    if let Some(bar) = bar {
+        bar.finish();
+    }
+    let text = format!(
+        "{} of {} pairs recorded; {} calls now, for {} {}\n",
+        recorded.pair_count,
+        recorded.pair_total,
+        thousands(&recorded.call_count.to_string()),
+        amount(recorded.spent),
+        unit_name(job.unit())
+    );
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    if recorded.pair_count < recorded.pair_total {
+        let again = "everything is saved; the same command goes on";
+        return Err(Failure::interrupted(format!("stopped: {again}")));
+    }
+    if let Some(path) = &arguments.pools {
+        let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
+        let mut file = BufWriter::new(file);
+        let count = pools::write(&job, &arguments.out, &arguments.gold, &mut file)
+            .and_then(|count| file.flush().map(|()| count).map_err(|error| error.to_string()))
+            .map_err(Failure::wrong_input)?;
+        let _ = writeln!(io::stdout().lock(), "{count} pools in {}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! What a run found, for people: one self-contained page, the same as text and as JSON, and its
+//! plots. Everything is made from the journal, so a run that still goes on, or was killed, has a
+//! report too.
+
+mod cut;
+mod data;
+mod details;
+mod gather;
+mod html;
+mod noise;
+mod plots;
+mod sha256;
+mod source;
+mod text;
+mod trail;
+mod uniform;
+
+use std::path::{Path, PathBuf};
+
+use goodarm_live::candidates::Candidates;
+use goodarm_live::charter::CharterError;
+use goodarm_live::folder::Folder;
+use goodarm_live::history::HistoryError;
+use goodarm_live::outputs::{self, OutputError};
+use goodarm_live::retrace::Mismatch;
+
+pub(crate) use data::Data;
+pub(crate) use plots::figures;
+pub(crate) use text::text;
+
+/// The name of the page in a run's folder.
+const PAGE_NAME: &str = "report.html";
+
+/// Why there is no report.
+#[derive(Debug)]
+pub(crate) enum ReportError {
+    /// The journal.
+    History(PathBuf, HistoryError),
+    /// Its first record states no problem.
+    Charter(PathBuf, CharterError),
+    /// The journal tells of something that cannot have happened.
+    Mismatch(PathBuf, Mismatch),
+    /// The page cannot be written.
+    Output(OutputError),
+}
+
+impl std::fmt::Display for ReportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::History(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Charter(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Mismatch(path, error) => {
+                write!(f, "{}: {error}; `goodarm audit` says what else is wrong", path.display())
+            }
+            Self::Output(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A run's folder, read: what happened, and to which answers.
+pub(crate) struct Report {
+    folder: Folder,
+    /// The totals, and every answer with its evidence.
+    pub(crate) data: Data,
+    /// The answers' own fields; none if they are nowhere to be found.
+    candidates: Option<Candidates>,
+    /// Which of them is the id.
+    id_field: String,
+    reply_lengths: cut::Lengths,
+}
+
+impl Report {
+    /// Reads a run's folder; `candidates` is the file of answers, for a run that has not written its
+    /// outputs and whose job file has moved.
+    pub(crate) fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
+        let folder = Folder::new(folder);
+        let mut gathered = gather::gather(&folder)?;
+        let found =
+            source::candidates(&folder, &gathered.charter, &gathered.fingerprint, candidates);
+        let candidates = match found {
+            Ok(candidates) => Some(candidates),
+            Err(note) => {
+                gathered.data.overview.notes.push(note);
+                None
+            }
+        };
+        let mut data = gathered.data;
+        for (answer, arm) in data.answers.iter_mut().zip(0..) {
+            answer.id = candidates.as_ref().map_or_else(
+                || format!("answer {arm}"),
+                |candidates| candidates.id(goodarm_core::ArmId(arm)).to_owned(),
+            );
+        }
+        let id_field = source::id_field(&gathered.charter);
+        Ok(Self { folder, data, candidates, id_field, reply_lengths: gathered.reply_lengths })
+    }
+
+    /// Writes the page, into the run's folder if no other place is named, and says where it is.
+    /// Nobody sees half of one.
+    pub(crate) fn write_page(&self, out: Option<&Path>) -> Result<PathBuf, ReportError> {
+        let page = out.map_or_else(|| self.folder.path().join(PAGE_NAME), Path::to_owned);
+        let details = details::Details::new(self)?;
+        outputs::replace(&page, |file| html::write(self, &details, file))
+            .map_err(ReportError::Output)?;
+        Ok(page)
+    }
+}

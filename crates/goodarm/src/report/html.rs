@@ -1,0 +1,153 @@
+//! The page: one file with everything in it. Texts from elsewhere are only ever in JSON blocks, which
+//! run nothing, and the policy in its head lets no script run but ours.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::cut::{beginning, script_safe};
+use super::data::{Overview, Step};
+use super::details::{Details, Limits, rounded};
+use super::{Report, sha256, text};
+use crate::page::escaped;
+
+/// Writes the page.
+pub(super) fn write(
+    report: &Report,
+    details: &Details<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    // No text is put into another: what an answer says cannot be taken for a place to fill in.
+    for part in TEMPLATE.split("{{") {
+        let (name, rest) = part.split_once("}}").unwrap_or(("", part));
+        match name {
+            "policy" => out.write_all(policy(&script).as_bytes())?,
+            "title" => out.write_all(escaped(&title(report)).as_bytes())?,
+            "style" => out.write_all(STYLE.as_bytes())?,
+            "text" => out.write_all(escaped(&text::text(&report.data)).as_bytes())?,
+            "overview" => block(out, "overview", &overview(report, details))?,
+            "script" => out.write_all(script.as_bytes())?,
+            "answers" => answers(report, details, out)?,
+            _ => {}
+        }
+        out.write_all(rest.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Nothing is loaded, nothing is sent, and only our own script and style count.
+fn policy(script: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
+         base-uri 'none'; form-action 'none'",
+        sha256::base64(script),
+        sha256::base64(STYLE)
+    )
+}
+
+fn title(report: &Report) -> String {
+    let overview = &report.data.overview;
+    format!("{} of {} answers certified", overview.certified, overview.candidates)
+}
+
+/// What the page shows beside the answers.
+#[derive(Serialize)]
+struct PageOverview {
+    #[serde(flatten)]
+    overview: Overview,
+    limits: Limits,
+    shown: usize,
+}
+
+fn overview(report: &Report, details: &Details<'_>) -> String {
+    let overview = &report.data.overview;
+    let page = PageOverview {
+        overview: Overview { coverage: thinned(&overview.coverage), ..overview.clone() },
+        limits: details.limits,
+        shown: details.shown.len(),
+    };
+    serde_json::to_string(&page).expect("plain data with text keys")
+}
+
+/// More steps than a screen has pixels cannot be seen.
+fn thinned(steps: &[Step]) -> Vec<Step> {
+    let stride = steps.len().div_ceil(STEPS_MAX).max(1);
+    let is_kept = |index: usize| (index + 1).is_multiple_of(stride) || index + 1 == steps.len();
+    let kept = steps.iter().enumerate().filter(|(index, _)| is_kept(*index));
+    kept.map(|(_, step)| *step).collect()
+}
+
+/// The table's columns.
+#[derive(Default, Serialize)]
+struct Columns {
+    ids: Vec<String>,
+    /// A letter each: c, u or r.
+    status: String,
+    /// 0 if it is not certified.
+    rank: Vec<usize>,
+    calls: Vec<u64>,
+    spent: Vec<f64>,
+    /// Of each verifier.
+    means: Vec<Vec<Option<f64>>>,
+    /// The first answer of each block.
+    starts: Vec<usize>,
+}
+
+/// All answers: details in blocks, then the columns that sorting and filtering need.
+fn answers(report: &Report, details: &Details<'_>, out: &mut impl Write) -> io::Result<()> {
+    let all = &report.data.answers;
+    let verifier_count = report.data.overview.verifiers.len();
+    let mut columns = Columns { means: vec![Vec::new(); verifier_count], ..Columns::default() };
+    let mut blocks = [("block", String::new()), ("calls", String::new())];
+    for (place, &arm) in details.shown.iter().enumerate() {
+        let answer = &all[arm as usize];
+        columns.ids.push(beginning(&answer.id, ID_BYTES_MAX).to_owned());
+        columns.status.push_str(&answer.status.name()[..1]);
+        columns.rank.push(answer.rank.unwrap_or(0));
+        columns.calls.push(answer.calls);
+        columns.spent.push(answer.spent.units());
+        for (means, pair) in columns.means.iter_mut().zip(&answer.evidence) {
+            means.push(pair.mean.map(|mean| rounded(mean, 1e4)));
+        }
+        if blocks[0].1.is_empty() {
+            columns.starts.push(place);
+        }
+        let parts = [details.answer_json(place), details.calls_json(place)];
+        for ((_, json), part) in blocks.iter_mut().zip(&parts) {
+            json.push(if json.is_empty() { '[' } else { ',' });
+            json.push_str(part);
+        }
+        let is_last = place + 1 == details.shown.len();
+        if is_last || blocks.iter().any(|(_, json)| json.len() >= BLOCK_BYTES) {
+            for (name, json) in &mut blocks {
+                json.push(']');
+                block(out, &format!("{name}-{}", columns.starts.len() - 1), json)?;
+                json.clear();
+            }
+        }
+    }
+    block(out, "columns", &serde_json::to_string(&columns)?)
+}
+
+fn block(out: &mut impl Write, id: &str, json: &str) -> io::Result<()> {
+    let json = script_safe(json);
+    writeln!(out, "<script type=\"application/json\" id=\"{id}\">{json}</script>")
+}
+
+const TEMPLATE: &str = include_str!("../../web/report/page.html");
+const STYLE: &str = include_str!("../../web/report/style.css");
+/// One script in some files, in this order.
+const SCRIPTS: [&str; 6] = [
+    include_str!("../../web/report/base.js"),
+    include_str!("../../web/report/charts.js"),
+    include_str!("../../web/report/overview.js"),
+    include_str!("../../web/report/answers.js"),
+    include_str!("../../web/report/answer.js"),
+    include_str!("../../web/report/start.js"),
+];
+
+const STEPS_MAX: usize = 1_500;
+const ID_BYTES_MAX: usize = 300;
+/// What the page reads at a time.
+const BLOCK_BYTES: usize = 200_000;

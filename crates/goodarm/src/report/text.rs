@@ -1,0 +1,292 @@
+//! The report on a terminal.
+
+use std::fmt::Write;
+
+use goodarm_core::Cost;
+use goodarm_live::job_file::{GuaranteeName, Unit};
+
+use super::data::{Data, Overview, Status, VerifierData};
+use crate::display::{amount, printable, thousands, unit_name};
+
+/// The whole report as text.
+pub(crate) fn text(data: &Data) -> String {
+    let overview = &data.overview;
+    let mut text = headline(overview);
+    text += &coverage(overview);
+    text += &spending(overview);
+    text += &verifiers(overview);
+    text += &money(overview);
+    text += &answers(data);
+    let _ = write!(text, "\nWhat is certified\n  {}\n", overview.promise);
+    for note in &overview.notes {
+        let _ = write!(text, "\nNote: {note}\n");
+    }
+    text
+}
+
+fn headline(overview: &Overview) -> String {
+    let unit = unit_name(overview.money.unit);
+    let (certified, candidates) = (overview.certified, overview.candidates);
+    let bound = match overview.guarantee {
+        GuaranteeName::Fdr => {
+            format!(
+                "on the average at most {} of the certificates are wrong",
+                percent(overview.delta)
+            )
+        }
+        _ => format!(
+            "with probability at least {} no certificate is wrong",
+            confidence(overview.delta)
+        ),
+    };
+    let mut text = format!("{certified} of {candidates} answers certified: {bound}.\n");
+    let _ = writeln!(
+        text,
+        "Spent {} of {} {unit} in {} calls{}.",
+        amount(overview.money.spent),
+        amount(overview.money.budget),
+        thousands(&overview.calls.to_string()),
+        pace(overview),
+    );
+    if let Some(uniform) = &overview.uniform {
+        let times =
+            uniform.times.map_or_else(String::new, |times| format!(", {times:.1} times as much"));
+        let _ = writeln!(
+            text,
+            "Checking all answers alike would have cost about {} {unit}{times} (an estimate).",
+            units(uniform.cost),
+        );
+    }
+    let ending = overview.ending.as_deref().map_or_else(
+        || "The run has not ended: it goes on, or was stopped without saving.".to_owned(),
+        |ending| format!("The end: {}.", sentence(ending)),
+    );
+    let _ = writeln!(text, "{ending}");
+    text
+}
+
+fn pace(overview: &Overview) -> String {
+    let duration = duration(overview.seconds);
+    overview.calls_per_second.map_or_else(String::new, |rate| {
+        let rate =
+            if rate >= 100.0 { thousands(&format!("{rate:.0}")) } else { format!("{rate:.1}") };
+        format!(", {duration}, {rate} calls a second")
+    })
+}
+
+/// How much had been spent when a tenth, a quarter, … of the certificates were there.
+fn coverage(overview: &Overview) -> String {
+    let count = overview.coverage.len();
+    if count == 0 {
+        return String::new();
+    }
+    let unit = unit_name(overview.money.unit);
+    let mut text = String::from("\nCertified over spend\n");
+    let mut before = 0;
+    for share in [1, 10, 25, 50, 75, 90, 100] {
+        let wanted = (count * share).div_ceil(100);
+        if wanted == before {
+            continue;
+        }
+        before = wanted;
+        let step = overview.coverage[wanted - 1];
+        let bar = "█".repeat((BAR_CHARS * wanted).div_ceil(count));
+        let spent = units(step.spent);
+        let _ = writeln!(text, "  {:>7}  after {spent:>10} {unit}  {bar}", step.certified);
+    }
+    text
+}
+
+fn spending(overview: &Overview) -> String {
+    let mut rows = vec![vec!["Where the money went".to_owned()]];
+    rows[0].extend(Status::ALL.map(|status| status.name().to_owned()));
+    rows[0].push("all".into());
+    for verifier in &overview.verifiers {
+        let mut row = vec![printable(&verifier.name)];
+        row.extend(verifier.spent_by_status.map(sum_of_money));
+        row.push(sum_of_money(verifier.spent));
+        rows.push(row);
+    }
+    let mut row = vec!["all".to_owned()];
+    row.extend((0..Status::ALL.len()).map(|index| {
+        sum_of_money(sum(overview.verifiers.iter().map(|verifier| verifier.spent_by_status[index])))
+    }));
+    row.push(sum_of_money(overview.money.spent));
+    rows.push(row);
+    table(&rows)
+}
+
+fn verifiers(overview: &Overview) -> String {
+    let titles = [
+        "Verifiers",
+        "calls",
+        "failed",
+        "mean score",
+        "threshold",
+        "contradicts itself",
+        "median s",
+        "95 % s",
+    ];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    for verifier in &overview.verifiers {
+        let number = |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
+        rows.push(vec![
+            printable(&verifier.name),
+            thousands(&verifier.calls.to_string()),
+            verifier.failures.values().sum::<u64>().to_string(),
+            number(verifier.mean_score),
+            format!("{:.3}", verifier.threshold),
+            verifier.noise.map_or_else(|| "–".into(), |noise| percent(noise.disagreement)),
+            number(verifier.latency_median),
+            number(verifier.latency_p95),
+        ]);
+    }
+    let mut text = table(&rows);
+    overview.verifiers.iter().for_each(|verifier| text += &noise_line(verifier));
+    for verifier in overview.verifiers.iter().filter(|verifier| !verifier.failures.is_empty()) {
+        let kinds: Vec<String> =
+            verifier.failures.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let _ = writeln!(text, "  {} failed: {}", printable(&verifier.name), kinds.join(", "));
+    }
+    text
+}
+
+fn noise_line(verifier: &VerifierData) -> String {
+    verifier.noise.map_or_else(String::new, |noise| {
+        format!(
+            "  {} gave mixed verdicts on {} of the {} answers that it saw more than once\n",
+            printable(&verifier.name),
+            noise.mixed,
+            noise.answers
+        )
+    })
+}
+
+fn money(overview: &Overview) -> String {
+    let money = &overview.money;
+    let unit = unit_name(money.unit);
+    let mut text = String::from("\nMoney\n");
+    let mut line = |name: &str, cost: Cost, words: &str| {
+        let _ = writeln!(text, "  {name:9} {:>12} {unit}{words}", amount(cost));
+    };
+    line("budget", money.budget, "");
+    line("spent", money.spent, "");
+    line("reserved", money.reserved, &format!(", for {} calls that are out", overview.out));
+    line("left", money.left, "");
+    line("stranded", money.stranded, ", paid for calls that brought no score");
+    if money.overruns > 0 {
+        line(
+            "overrun",
+            money.overrun,
+            &format!(", on {} bills above their ceiling", money.overruns),
+        );
+    }
+    if money.budgets.len() > 1 {
+        let budgets: Vec<String> = money.budgets.iter().copied().map(amount).collect();
+        let _ = writeln!(text, "  the budget was raised: {}", budgets.join(" → "));
+    }
+    text
+}
+
+fn answers(data: &Data) -> String {
+    let overview = &data.overview;
+    format!(
+        "\nAnswers\n  {} certified, {} undecided, {} rejected\n",
+        overview.certified, overview.undecided, overview.rejected
+    )
+}
+
+/// Columns as wide as they must be: the first to the left, the others to the right.
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::from("\n");
+    for (index, row) in rows.iter().enumerate() {
+        let indent = if index == 0 { "" } else { "  " };
+        let first = widths[0] + 2 - indent.len();
+        let mut line = format!("{indent}{:first$}", row[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            let _ = write!(line, "  {cell:>width$}");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn sum(costs: impl Iterator<Item = Cost>) -> Cost {
+    costs.fold(Cost::ZERO, Cost::saturating_add)
+}
+
+/// About so much, for people.
+pub(super) fn units(number: f64) -> String {
+    Cost::of_price(number).map_or_else(|_| number.to_string(), amount)
+}
+
+/// 21.9 %.
+fn percent(share: f64) -> String {
+    without_zeros(&format!("{:.1}", 100.0 * share))
+}
+
+/// 1 − δ with all its nines: 99.99 % is not 100 %.
+pub(super) fn confidence(delta: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 15")]
+    let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 14.0) as usize + 1;
+    without_zeros(&format!("{:.decimals$}", 100.0 - 100.0 * delta))
+}
+
+fn without_zeros(number: &str) -> String {
+    format!("{} %", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What is not worth counting, such as the price of built-in checks, is not counted in digits.
+fn sum_of_money(cost: Cost) -> String {
+    let is_trifle = cost > Cost::ZERO && cost.units() < TRIFLE;
+    if is_trifle { "≈ 0".into() } else { amount(cost) }
+}
+
+/// A sentence from elsewhere: every word of it is harmless and none is endless.
+fn sentence(text: &str) -> String {
+    text.split_whitespace().map(printable).collect::<Vec<_>>().join(" ")
+}
+
+fn duration(seconds: f64) -> String {
+    if seconds < 120.0 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).round();
+    if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
+}
+
+/// What an axis or a sentence says of a unit.
+pub(super) const fn unit_label(unit: Unit) -> &'static str {
+    unit_name(unit)
+}
+
+const BAR_CHARS: usize = 30;
+/// In whole units.
+const TRIFLE: f64 = 1e-6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_is_never_rounded_up() {
+        for (delta, expected) in [
+            (0.05, "95 %"),
+            (0.5, "50 %"),
+            (0.0001, "99.99 %"),
+            (1e-10, "99.99999999 %"),
+            (0.025, "97.5 %"),
+        ] {
+            assert_eq!(confidence(delta), expected);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! `goodarm init`, `run`, `report`, `audit`, `record`, `schema`: as a new user types them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tool::{goodarm, message, root, text};
+
+/// A folder with candidates and a noisy verifier of one's own.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let answers: String = (0..12)
+        .map(|index| {
+            let word = if index % 4 == 3 { "wrong" } else { "right" };
+            format!("{{\"id\": \"q{index}\", \"question\": \"{index}?\", \"answer\": \"#### {index} {word}\"}}\n")
+        })
+        .collect();
+    write(place.path(), "answers.jsonl", &answers);
+    place
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join(name), text).expect("the folder takes files");
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a path in UTF-8").to_owned()
+}
+
+fn ok(arguments: &[&str]) -> String {
+    let output = goodarm(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", message(&output));
+    text(&output)
+}
+
+/// Right answers always pass, wrong ones two times of ten; each call is noted.
+const SHELL: &str = r#"
+[[verifiers]]
+name = "shell"
+kind = "command"
+shell = 'read line; echo x >> made; case "$line" in *right*) echo 1;; *) [ $(od -An -N1 -tu1 /dev/urandom) -lt 51 ] && echo 1 || echo 0;; esac'
+threshold = 0.5
+scores = "binary"
+"#;
+
+fn shell_job(place: &Path) -> String {
+    let job = format!(
+        "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.05\nconcurrency = 6\n{SHELL}"
+    );
+    write(place, "job.toml", &job);
+    path(place, "job.toml")
+}
+
+#[test]
+fn from_a_file_of_answers_to_a_report() {
+    let place = place();
+    let job = path(place.path(), "job.toml");
+    let said = ok(&["init", &path(place.path(), "answers.jsonl"), "--out", &job]);
+    assert!(said.contains("goodarm run"), "{said}");
+    let again = goodarm(&["init", &path(place.path(), "answers.jsonl"), "--out", &job]);
+    assert_eq!(again.status.code(), Some(2), "a job is not overwritten");
+    let starter = fs::read_to_string(&job).expect("a job");
+    assert!(starter.contains("extract = \"gsm8k\""), "{starter}");
+    ok(&["run", &job, "--dry-run"]);
+    assert!(!place.path().join("run").exists(), "a dry run writes nothing");
+    let said = ok(&["run", &job, "--quiet"]);
+    assert!(said.contains("12 of 12 answers certified"), "{said}");
+    let folder = path(place.path(), "run");
+    ok(&["report", &folder]);
+    assert!(ok(&["audit", &folder]).contains("ok"));
+}
+
+#[test]
+fn the_commented_verifiers_of_a_starter_job_are_taken_too() {
+    let place = place();
+    let job = path(place.path(), "job.toml");
+    ok(&["init", &path(place.path(), "answers.jsonl"), "--out", &job]);
+    let starter = fs::read_to_string(&job).expect("a job");
+    let uncomment = |line: &str| match line.strip_prefix("# ") {
+        Some(rest) if rest.starts_with("[[") || rest.contains(" = ") || rest.contains("{{") => {
+            rest.to_owned()
+        }
+        Some(rest) if rest.starts_with("Is the answer") => rest.to_owned(),
+        _ => line.to_owned(),
+    };
+    let whole: Vec<String> = starter.lines().map(uncomment).collect();
+    fs::write(&job, whole.join("\n")).expect("a file");
+    let said = ok(&["run", &job, "--dry-run"]);
+    assert!(said.contains("my test") && said.contains("judge"), "{said}");
+}
+
+#[test]
+fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
+    let place = place();
+    let job = shell_job(place.path());
+    let folder = path(place.path(), "run");
+    let mut kill_count = 0;
+    for round in 0..KILLS {
+        let mut arguments = vec!["run", &job, "--quiet"];
+        if place.path().join("run/journal").exists() {
+            arguments.push("--resume");
+        }
+        let mut child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
+            .args(&arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the tool starts");
+        // Moments all over the first calls, by a rule and not by luck.
+        std::thread::sleep(Duration::from_millis(5 + (round * 37) % 90));
+        if child.try_wait().expect("a child").is_none() {
+            kill_count += 1;
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    assert!(kill_count > KILLS / 2, "{kill_count}");
+    ok(&["run", &job, "--resume", "--quiet"]);
+    ok(&["audit", &folder]);
+    let summary: Value = serde_json::from_str(
+        &fs::read_to_string(format!("{folder}/summary.json")).expect("a file"),
+    )
+    .expect("JSON");
+    let calls = summary["calls"].as_u64().expect("a count");
+    let made = fs::read_to_string(place.path().join("made")).expect("calls were made");
+    assert!(made.lines().count() as u64 <= calls, "a call was made that is not in the books");
+    let spent: u64 = summary["money"]["spent"].as_str().expect("text").parse().expect("a number");
+    assert_eq!(spent, calls, "each call is paid once");
+    assert!(spent <= 300);
+    let certified = fs::read_to_string(format!("{folder}/certified.jsonl")).expect("a file");
+    assert!(!certified.contains("wrong"), "{certified}");
+}
+
+#[test]
+fn ctrl_c_drains_saves_and_says_how_to_go_on() {
+    let place = place();
+    let job = shell_job(place.path());
+    let child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
+        .args(["run", &job])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    std::thread::sleep(Duration::from_millis(300));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    if output.status.code() == Some(130) {
+        assert!(message(&output).contains("--resume"), "{}", message(&output));
+        ok(&["run", &job, "--resume", "--quiet"]);
+    }
+    let summary = fs::read_to_string(place.path().join("run/summary.json")).expect("a summary");
+    assert!(!summary.contains("\"lost\""), "whoever waits loses nothing: {summary}");
+    ok(&["audit", &path(place.path(), "run")]);
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_loses_nothing_that_was_written() {
+    let place = place();
+    let job = shell_job(place.path());
+    // Files may not grow beyond 4 KiB, and the write fails instead of killing the process.
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 4; exec '{}' run '{job}' --quiet",
+        env!("CARGO_BIN_EXE_goodarm")
+    );
+    let output = Command::new("sh").arg("-c").arg(line).output().expect("a shell");
+    assert_eq!(output.status.code(), Some(2), "{}", message(&output));
+    assert!(message(&output).contains("--resume"), "{}", message(&output));
+    ok(&["run", &job, "--resume", "--quiet"]);
+    ok(&["audit", &path(place.path(), "run")]);
+}
+
+#[test]
+fn a_recording_of_the_same_verifiers_can_be_replayed() {
+    let place = place();
+    let job = shell_job(place.path());
+    let recording = path(place.path(), "recording.jsonl");
+    let refused = goodarm(&["record", &job, "-k", "100", "--out", &recording]);
+    assert!(message(&refused).contains("may cost up to 1200"), "{}", message(&refused));
+    ok(&["record", &job, "-k", "4", "--out", &recording, "--quiet"]);
+    let said = ok(&["record", &job, "-k", "4", "--out", &recording, "--quiet"]);
+    assert!(said.contains("0 calls now"), "what is recorded is not made again: {said}");
+    let replay = "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.05\n\
+        [[verifiers]]\nname = \"shell\"\nkind = \"replay\"\nrecording = \"recording.jsonl\"\nthreshold = 0.5\n";
+    write(place.path(), "replay.toml", replay);
+    let said = ok(&["run", &path(place.path(), "replay.toml"), "--quiet"]);
+    assert!(said.contains("9 of 12 answers certified"), "{said}");
+}
+
+#[test]
+fn the_schema_takes_every_job_of_the_documentation() {
+    let schema: Value = serde_json::from_str(&ok(&["schema"])).expect("JSON");
+    let page = fs::read_to_string(root().join("docs/job-file.md")).expect("a page");
+    let jobs: Vec<&str> =
+        page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(jobs.len() >= 5, "{}", jobs.len());
+    for job in jobs {
+        let value: Value = toml::from_str(job).unwrap_or_else(|error| panic!("{job}\n{error}"));
+        let known = schema["properties"].as_object().expect("properties");
+        for key in value.as_object().expect("a table").keys() {
+            assert!(known.contains_key(key), "{key} is not in the schema");
+        }
+        let verifier = &schema["$defs"]["VerifierFile"]["properties"];
+        for entry in value["verifiers"].as_array().expect("verifiers") {
+            for key in entry.as_object().expect("a table").keys() {
+                assert!(verifier.get(key).is_some(), "{key} is not in the schema");
+            }
+        }
+        let place = place();
+        write(place.path(), "job.toml", job);
+        let output = goodarm(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
+        let said = message(&output);
+        // What the page cannot have here: a recording and keys in the environment.
+        let is_taken = output.status.code() == Some(0)
+            || said.contains("recording.jsonl")
+            || said.contains("environment");
+        assert!(is_taken, "{job}\n{said}");
+    }
+}
+
+#[test]
+fn completions_and_the_man_page_are_there() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell", "man"] {
+        assert!(ok(&["completions", shell]).contains("goodarm"), "{shell}");
+    }
+}
+
+#[test]
+fn the_example_certifies_and_compares() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = path(place.path(), "example");
+    let said = ok(&["example", &folder]);
+    for part in ["answers certified", "BMA-GAI as printed", "uniform", "report.html"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(said, ok(&["example", &folder]), "the same recording gives the same run");
+    ok(&["audit", &path(place.path(), "example/run")]);
+}
+
+const KILLS: u64 = 24;

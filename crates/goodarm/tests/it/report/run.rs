@@ -1,0 +1,131 @@
+//! Runs to report on, made by goodarm itself from checks and recordings: no network, no waiting.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::tool::{goodarm, message};
+
+/// A run in a folder of its own, which goes away with it.
+pub(crate) struct Run {
+    root: PathBuf,
+}
+
+/// One answer, and what share of the judge's recorded verdicts approves of it, in tenths.
+pub(crate) struct Answer {
+    pub(crate) object: Value,
+    pub(crate) approval: usize,
+}
+
+impl Run {
+    /// Sixty sums, most of them right.
+    pub(crate) fn ordinary(name: &str) -> Self {
+        Self::sums(name, 60)
+    }
+
+    /// So many sums; every seventh answer is wrong, every tenth has no number.
+    pub(crate) fn sums(name: &str, count: usize) -> Self {
+        let answer = |index: usize| {
+            let (a, b) = (index % 37 + 2, index % 23 + 3);
+            let wrong = usize::from(index % 7 == 3);
+            let text = if index % 10 == 9 {
+                "I do not know.".into()
+            } else {
+                format!("It is {}.", a + b + wrong)
+            };
+            let object = json!({
+                "id": format!("sum-{index}"), "question": format!("What is the sum of {a} and {b}?"), "answer": text,
+            });
+            Answer { object, approval: if wrong == 1 { 2 } else { 8 + index % 3 } }
+        };
+        Self::new(name, &(0..count).map(answer).collect::<Vec<_>>(), ["has a number", "judge"])
+    }
+
+    /// Runs a job with a check that looks for a digit or a hostile sign, and a recorded judge.
+    pub(crate) fn new(name: &str, answers: &[Answer], verifiers: [&str; 2]) -> Self {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("report-{name}"));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(&root).expect("a scratch folder");
+        let run = Self { root };
+        let mut lines = String::new();
+        let mut recording = format!("{}\n", json!({"goodarm_recording": 1, "unit": "tokens"}));
+        for Answer { object, approval } in answers {
+            let _ = writeln!(lines, "{object}");
+            let scores: Vec<Option<u8>> =
+                (0..10).map(|i| (i != 5).then_some(u8::from(i < *approval))).collect();
+            let costs: Vec<usize> = (0..10).map(|i| 40 + i).collect();
+            let line = json!({"id": object["id"], "verifier": verifiers[1], "scores": scores, "costs": costs});
+            let _ = writeln!(recording, "{line}");
+        }
+        fs::write(run.root.join("answers.jsonl"), lines).expect("written");
+        fs::write(run.root.join("recording.jsonl"), recording).expect("written");
+        fs::write(run.root.join("job.toml"), job(answers.len(), verifiers)).expect("written");
+        let output =
+            goodarm(&["run", run.root.join("job.toml").to_str().expect("UTF-8"), "--quiet"]);
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+        run
+    }
+
+    /// The folder of the job file.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A file of the run's folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join("run").join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file is there")
+    }
+
+    pub(crate) fn report(&self, arguments: &[&str]) -> Output {
+        let folder = self.root.join("run");
+        goodarm(&[&["report", folder.to_str().expect("UTF-8")], arguments].concat())
+    }
+
+    /// Makes the page anew.
+    pub(crate) fn page(&self) -> String {
+        let output = self.report(&[]);
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+        self.read("report.html")
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+}
+
+/// JSON texts are TOML texts, too.
+fn job(count: usize, [check, judge]: [&str; 2]) -> String {
+    let (check, judge) = (json!(check), json!(judge));
+    let budget = count * 700;
+    format!(
+        r#"
+candidates = "answers.jsonl"
+budget = {budget}
+unit = "tokens"
+delta = 0.05
+
+[[verifiers]]
+name = {check}
+kind = "check"
+check = "regex"
+pattern = "(?s)[0-9<].*"
+
+[[verifiers]]
+name = {judge}
+kind = "replay"
+recording = "recording.jsonl"
+threshold = 0.6
+"#
+    )
+}

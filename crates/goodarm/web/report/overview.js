@@ -1,0 +1,168 @@
+// Everything above and below the table of answers.
+
+function showOverview(overview) {
+  document.body.prepend(hatching());
+  replace(byId("run"), ...runLine(overview));
+  replace(byId("headline"), h("b", null, count(overview.certified)), ` of ${count(overview.candidates)} answers certified`);
+  replace(byId("lede"), ...lede(overview));
+  replace(byId("notes"), ...notes(overview).map((note) => untrusted(note, "p")));
+  replace(byId("tiles"), ...tiles(overview));
+  byId("page").hidden = false;
+  coverageChart(byId("coverage-chart"), overview);
+  replace(byId("spending-chart"), ...spending(overview));
+  replace(byId("verifiers-table"), verifierTable(overview));
+  replace(byId("money-table"), ...moneyTable(overview));
+  replace(byId("promise-text"), ...promise(overview));
+  replace(byId("foot"), `goodarm ${overview.goodarm} · `, untrusted(overview.folder), " · nothing on this page was loaded from a network, and nothing is sent");
+}
+
+function runLine(overview) {
+  const [first] = overview.span_millis;
+  const started = first > 0 ? `${new Date(first).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })} · ` : "";
+  const rate = overview.calls_per_second ? ` in ${duration(overview.seconds)}, ${digits(overview.calls_per_second, 3)} a second` : "";
+  return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}`];
+}
+
+const isAverage = (overview) => overview.guarantee === "fdr";
+
+function lede(overview) {
+  const bound = isAverage(overview)
+    ? [h("strong", null, `On the average at most ${percent(overview.delta)} of these certificates are wrong`)]
+    : [h("strong", null, `With probability at least ${confidence(overview.delta)} not one of these certificates is wrong`)];
+  const verifiers = overview.verifiers.length === 1 ? "its verifier asks for" : `each of the ${overview.verifiers.length} verifiers asks for`;
+  return [...bound, `: a certified answer would, over many fresh checks, score at least what ${verifiers} on the average. `,
+    "What is certified is the verifiers' approval, not the truth."];
+}
+
+const FIELD_BYTES_MAX = 20000; // of an ordinary page
+
+function notes(overview) {
+  const list = [...overview.notes];
+  if (overview.ending === null) list.unshift("This run has not ended: it is still going on, or was stopped without saving. The figures are those of its journal so far.");
+  if (overview.shown < overview.candidates) list.push(`The page shows ${count(overview.shown)} of ${count(overview.candidates)} answers, the certified ones first; all of them are in certified.jsonl, undecided.jsonl and rejected.jsonl.`);
+  if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are so many answers that each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in certified.jsonl, undecided.jsonl and rejected.jsonl.`);
+  if (overview.guarantee === "paper") list.push("The certificates are those of the paper: valid, and far more expensive than need be.");
+  return list;
+}
+
+function tile(title, big, small, text, meter) {
+  return h("div", { class: "tile" }, h("h3", null, title), h("p", { class: "big" }, big, small ? h("small", null, ` ${small}`) : null),
+    h("p", null, text), meter ? h("div", { class: "meter" }, meter) : null);
+}
+
+function tiles(overview) {
+  const { unit } = overview.money;
+  const [spent, budget, reserved] = ["spent", "budget", "reserved"].map((name) => Number(overview.money[name]));
+  const { certified, undecided, rejected } = overview;
+  const answers = tile("Answers", count(certified), `certified at ${confidence(overview.delta)}`,
+    `${count(undecided)} undecided, ${count(rejected)} rejected`,
+    stackedBar([["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], overview.candidates,
+      `${certified} certified, ${undecided} undecided, ${rejected} rejected`));
+  const unitWords = unit === "dollars" ? "" : ` ${unit}`;
+  const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`,
+    overview.ending === null ? "so far" : overview.ending,
+    stackedBar([["s-certified", spent], ["s-reserved", reserved]], budget, `${percent(budget > 0 ? spent / budget : 0)} of the budget is spent`));
+  return [answers, paid, uniformTile(overview, unitWords)];
+}
+
+function uniformTile(overview, unitWords) {
+  const { uniform } = overview;
+  if (!uniform) return tile("Checking all answers alike", "–", null, "No answer is certified yet, so there is nothing to compare.", null);
+  const { unit } = overview.money;
+  const isMore = uniform.times !== null && uniform.times >= 1.05;
+  const text = isMore ? `${digits(uniform.times, 2)} times as much for the same certificates: an estimate`
+    : "for the same certificates, which is no more than was spent here: an estimate";
+  const whole = Math.max(uniform.cost, Number(overview.money.spent));
+  return tile("Checking all answers alike", `≈ ${money(uniform.cost, unit)}`, unitWords.trim(), text,
+    stackedBar([["s-certified", Number(overview.money.spent)]], whole, "what was spent, as a part of the estimate"));
+}
+
+const PARTS = ["certified", "undecided", "rejected"];
+
+function key() {
+  return h("p", { class: "key" }, PARTS.map((name) => h("span", null,
+    s("svg", { "aria-hidden": "true" }, s("rect", { class: `s-${name}`, width: "100%", height: "100%" })), `on ${name} answers`)));
+}
+
+function spending(overview) {
+  const { unit } = overview.money;
+  const whole = Math.max(...overview.verifiers.map((verifier) => Number(verifier.spent)));
+  const all = Number(overview.money.spent);
+  const rows = overview.verifiers.map((verifier) => {
+    const parts = verifier.spent_by_status.map(Number);
+    const spent = Number(verifier.spent);
+    return h("div", { class: "row-bar" }, untrusted(verifier.name, "div", { class: "name" }),
+      h("div", { class: "bar" }, stackedBar(PARTS.map((name, index) => [`s-${name}`, parts[index]]), whole, PARTS.map((name, index) => `${money(parts[index], unit)} on ${name} answers`).join(", "))),
+      h("div", { class: "sum" }, money(spent, unit), all > 0 ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
+      h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] > 1e-6 ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
+  });
+  return [key(), ...rows];
+}
+
+/// Where a mean is between 0 and 1, and where it should be.
+function scale(mean, threshold) {
+  const x = (value) => 4 + 84 * Math.min(1, Math.max(0, value));
+  return s("svg", { class: "scale", viewBox: "0 0 92 16", "aria-hidden": "true" }, s("line", { class: "rail", x1: 4, x2: 88, y1: 8, y2: 8 }),
+    s("line", { class: "tick", x1: x(threshold), x2: x(threshold), y1: 1, y2: 15 }), s("circle", { class: "dot", cx: x(mean), cy: 8, r: 4 }));
+}
+
+function verifierTable(overview) {
+  const { unit } = overview.money;
+  const titles = ["Verifier", "Calls", "Failed", "Mean score", "Threshold", "Noise", "Latency", "Price of a call"];
+  const rows = overview.verifiers.map((verifier) => {
+    const failed = Object.values(verifier.failures).reduce((sum, number) => sum + number, 0);
+    const kinds = Object.entries(verifier.failures).map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
+    const { noise } = verifier;
+    const cells = [
+      h("td", null, untrusted(verifier.name, "span", { class: "name" }), h("small", null, verifier.exact ? `${verifier.kind}, exact` : verifier.kind)),
+      h("td", null, count(verifier.calls)),
+      h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
+      h("td", null, score(verifier.mean_score), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
+      h("td", null, digits(verifier.threshold, 3)),
+      h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call tells all" : "no answer seen twice")),
+      h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
+      h("td", null, verifier.mean_price === null ? "–" : money(verifier.mean_price, unit), h("small", null, verifier.mean_price === verifier.ceiling ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
+    ];
+    // On a phone there is no heading row, so each cell has its title at hand.
+    cells.forEach((cell, index) => { cell.dataset.title = titles[index]; });
+    return h("tr", null, cells);
+  });
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, h("table", { class: "stacked" },
+    h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", null, rows)));
+}
+
+function moneyTable(overview) {
+  const account = overview.money;
+  const { unit } = account;
+  const [spent, stranded, reserved, budget] = ["spent", "stranded", "reserved", "budget"].map((name) => Number(account[name]));
+  const line = (name, amount, words) => h("div", null, h("dt", null, name), h("dd", null, money(amount, unit)), h("dd", null, words));
+  const raised = account.budgets.length > 1 ? `, raised from ${account.budgets.slice(0, -1).map((amount) => money(amount, unit)).join(", ")}` : "";
+  const out = overview.out === 0 ? "nothing is set aside: no call is out"
+    : `set aside for ${plural(overview.out, "call")} that ${overview.out === 1 ? "is" : "are"} out; if the process died, they count as spent when the run is resumed`;
+  const ceiling = Number(account.stranded_at_ceiling) > 0 ? `, ${moneyWords(account.stranded_at_ceiling, unit)} of it at the ceiling price` : "";
+  return [
+    h("div", { class: "bar" }, stackedBar([["s-certified", spent - stranded], ["s-rejected", stranded], ["s-reserved", reserved]], Math.max(budget, spent + reserved), "spent, stranded and reserved parts of the budget")),
+    h("dl", { class: "money" },
+      line("Budget", account.budget, `the hard limit${raised}`),
+      line("Spent", account.spent, `on ${plural(overview.calls, "call")}`),
+      line("Reserved", account.reserved, out),
+      line("Left", account.left, "neither spent nor reserved"),
+      line("Stranded", account.stranded, stranded > 0 ? `the part of the spend that brought no score: lost and failed calls${ceiling}` : "every paid call brought a score"),
+      line("Overruns", account.overrun, account.overruns > 0 ? `${plural(account.overruns, "bill")} above the ceiling that was reserved` : "no bill was above the ceiling that was reserved")),
+  ];
+}
+
+function promise(overview) {
+  const item = (title, text) => h("li", null, h("b", null, title), ` ${text}`);
+  const replayed = overview.verifiers.some((verifier) => verifier.kind === "replay");
+  return [
+    h("p", null, overview.promise),
+    h("ul", null,
+      item("What δ covers.", `δ = ${digits(overview.delta, 3)} bounds ${isAverage(overview) ? "the expected share of wrong certificates" : "the chance that any certificate at all is wrong"}. A certificate is wrong if the answer's mean score over fresh calls is below some verifier's threshold. Truth is another matter.`),
+      item("Fresh calls.", "Each call is a new run of its verifier. A cache, a fixed seed or duplicates raced against each other would break this, and δ with it."),
+      item("Looking is free.", "The evidence may be looked at after every call, and the run stopped or resumed at any time: δ still holds. That is why no error bars stand beside the means here: intervals for a fixed number of calls would not."),
+      item("Failures count against an answer.", "A call that timed out, broke off or could not be read counts as the lowest score. Only calls that never reached the verifier are made again."),
+      item("Undecided is no verdict.", "The money ran out, or went to answers with better chances. Rejected means that the evidence speaks against the answer, or that an exact check failed; there is no guarantee on that side."),
+      replayed ? item("Recorded outcomes.", "A replay verifier draws from a recording: what is certified is the mean of the recording, as far as it is drawn with replacement.") : null),
+  ];
+}

