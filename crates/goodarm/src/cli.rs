@@ -251,7 +251,7 @@ pub(crate) struct SimulateArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArguments {
-    /// Which figures; all if none is named: synthetic, allocation, interaction, gsm8k, constant,
+    /// Which figures; all if none is named: synthetic, allocation, interaction, gsm8k, capitals, constant,
     /// ablation, delta, error-rates, concurrency, held-out, instances.
     #[arg(value_name = "FIGURE")]
     pub(crate) figures: Vec<String>,

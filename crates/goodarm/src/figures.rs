@@ -9,6 +9,17 @@ use goodarm_sim::experiment::Experiment;
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 
+/// Which recorded answers an experiment replays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// None.
+    Nothing,
+    /// Those of `--data`.
+    Given,
+    /// These.
+    BuiltIn(&'static str),
+}
+
 /// One entry of `goodarm reproduce`.
 pub(crate) struct Entry {
     /// What is typed.
@@ -17,8 +28,8 @@ pub(crate) struct Entry {
     pub(crate) title: &'static str,
     /// Name and text of each experiment.
     pub(crate) experiments: &'static [(&'static str, &'static str)],
-    /// Whether recorded answers are needed.
-    pub(crate) needs_data: bool,
+    /// Which recorded answers it needs.
+    pub(crate) recorded: Recorded,
     /// Panels, and what is to be said of them.
     pub(crate) draw: fn(&[Run]) -> Drawn,
 }
@@ -43,82 +54,89 @@ macro_rules! experiment {
 }
 
 /// Every figure: the paper's first, then those beyond it.
-pub(crate) const ENTRIES: [Entry; 11] = [
+pub(crate) const ENTRIES: [Entry; 12] = [
     Entry {
         name: "synthetic",
         title: "The paper's synthetic experiments",
         experiments: &[experiment!("synthetic-coverage"), experiment!("synthetic-difficulty")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: paper::synthetic,
     },
     Entry {
         name: "allocation",
         title: "The paper's final budget allocation",
         experiments: &[experiment!("allocation")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: paper::allocation,
     },
     Entry {
         name: "interaction",
         title: "The paper's cost–difficulty interaction",
         experiments: &[experiment!("interaction")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: paper::interaction,
     },
     Entry {
         name: "gsm8k",
         title: "The paper's GSM8K experiments, on recorded answers",
         experiments: &[experiment!("gsm8k")],
-        needs_data: true,
+        recorded: Recorded::Given,
+        draw: paper::gsm8k,
+    },
+    Entry {
+        name: "capitals",
+        title: "The same experiment on recorded answers of a small model: capitals, not GSM8K",
+        experiments: &[experiment!("capitals")],
+        recorded: Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl")),
         draw: paper::gsm8k,
     },
     Entry {
         name: "constant",
         title: "Why the printed rule is round-robin, and what smaller constants change",
         experiments: &[experiment!("constant")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::constant,
     },
     Entry {
         name: "ablation",
         title: "Certificates and allocation apart",
         experiments: &[experiment!("ablation")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::ablation,
     },
     Entry {
         name: "delta",
         title: "Towards the theorems",
         experiments: &[experiment!("delta")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::delta,
     },
     Entry {
         name: "error-rates",
         title: "Promised and realised error rates",
         experiments: &[experiment!("error-rates")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::error_rates,
     },
     Entry {
         name: "concurrency",
         title: "What concurrency costs",
         experiments: &[experiment!("concurrency")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::concurrency,
     },
     Entry {
         name: "held-out",
         title: "Instances that nothing was tuned on",
         experiments: &[experiment!("held-out")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::held_out,
     },
     Entry {
         name: "instances",
         title: "Named instances around T* log(1/δ)",
         experiments: &[experiment!("instances")],
-        needs_data: false,
+        recorded: Recorded::Nothing,
         draw: beyond::instances,
     },
 ];
@@ -240,7 +258,7 @@ mod tests {
 
     #[test]
     fn every_experiment_can_be_run_and_drawn() {
-        for entry in ENTRIES.iter().filter(|entry| !entry.needs_data) {
+        for entry in ENTRIES.iter().filter(|entry| entry.recorded == Recorded::Nothing) {
             let runs: Vec<Run> = entry
                 .experiments
                 .iter()

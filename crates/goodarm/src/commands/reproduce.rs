@@ -16,7 +16,7 @@ use crate::commands::simulate::{
     write_trials,
 };
 use crate::experiment_file;
-use crate::figures::{Drawn, ENTRIES, Entry, Run};
+use crate::figures::{Drawn, ENTRIES, Entry, Recorded, Run};
 use crate::page::{self, Section};
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -29,11 +29,18 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let mut done: Vec<(&Entry, Vec<Run>, Drawn)> = Vec::new();
     let mut missing: Vec<&str> = Vec::new();
     for entry in entries {
-        if entry.needs_data && data.is_none() {
-            missing.push(DATA_MISSING);
-            continue;
-        }
-        let runs = run_entry(entry, data.as_deref(), &cancelled, arguments)?;
+        let recorded = match entry.recorded {
+            Recorded::Nothing => None,
+            Recorded::Given if data.is_none() => {
+                missing.push(DATA_MISSING);
+                continue;
+            }
+            Recorded::Given => data.as_deref(),
+            // It stands in for what is missing, unless somebody asks for it.
+            Recorded::BuiltIn(_) if data.is_some() && arguments.figures.is_empty() => continue,
+            Recorded::BuiltIn(pools) => Some(pools),
+        };
+        let runs = run_entry(entry, recorded, &cancelled, arguments)?;
         if cancelled.load(Ordering::Relaxed) {
             break;
         }
@@ -133,7 +140,8 @@ fn report(
 }
 
 const DATA_MISSING: &str = "\
-gsm8k: left out, since it replays recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). \
+gsm8k: left out, since it replays recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). In its place \
+stands `capitals`, the same experiment on the recording of a small model in examples/capitals. \
 docs/pools.md says what such a file holds and how to make one from public outputs.";
 const QUICK_DIVISOR: u64 = 6;
 const QUICK_MIN: u64 = 3;

@@ -233,7 +233,7 @@ pub(super) fn gsm8k(runs: &[Run]) -> Drawn {
     };
     let kinds = last.first().map(|cell| cell.kinds.clone()).unwrap_or_default();
     let figure = Figure {
-        title: "GSM8K, replayed from recorded answers".into(),
+        title: format!("{world}, replayed from recorded answers"),
         caption:
             "(a) certified answers over the budget, (b) certified right answers at the largest \
                   budget by how many recorded solutions agree (easy: 90 % and more, hard: below \
