@@ -1,7 +1,8 @@
 //! Pulls simulated per second on one core, scores drawn and all, beside a plain numpy transcription of
 //! Algorithm 1 in the same run: `cargo bench -p goodarm-sim --bench pulls`.
 //!
-//! The numpy column is empty where Python or numpy is missing.
+//! Both take turns, and the fastest of five runs counts: what else the machine does only makes a run
+//! slower. The numpy column is empty where Python or numpy is missing.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
@@ -15,7 +16,11 @@ use goodarm_sim::world::{ScoreLaw, World};
 
 /// Arms, attributes, pulls of ours, pulls of numpy.
 const SIZES: [(usize, usize, u32, u32); 3] =
-    [(12, 4, 3_000_000, 20_000), (1_000, 4, 3_000_000, 3_000), (100_000, 4, 3_000_000, 50)];
+    [(12, 4, 1_000_000, 10_000), (1_000, 4, 1_000_000, 2_000), (100_000, 4, 3_000_000, 20)];
+
+const POLICIES: [&str; 2] = ["bma-gai", "rcb"];
+
+const ROUNDS: usize = 5;
 
 fn main() {
     println!(
@@ -25,9 +30,16 @@ fn main() {
         "|--------:|-----------:|---------|-----------------:|--------:|--------------:|------:|"
     );
     for (arms, attributes, pulls, pulls_numpy) in SIZES {
-        let numpy = numpy(arms, attributes, pulls_numpy);
-        for policy in ["bma-gai", "rcb"] {
-            let nanoseconds = goodarm(policy, arms, attributes, pulls);
+        let mut numpy: Option<f64> = None;
+        let mut ours = [f64::INFINITY; POLICIES.len()];
+        for _ in 0..ROUNDS {
+            let now = python(arms, attributes, pulls_numpy);
+            numpy = now.map(|now| numpy.map_or(now, |least| least.min(now)));
+            for (least, policy) in ours.iter_mut().zip(POLICIES) {
+                *least = least.min(goodarm(policy, arms, attributes, pulls));
+            }
+        }
+        for (nanoseconds, policy) in ours.into_iter().zip(POLICIES) {
             // numpy runs Algorithm 1 only.
             let (other, ratio) = match numpy {
                 Some(numpy) if policy == "bma-gai" => {
@@ -80,7 +92,7 @@ fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9 / f64::from(pulls)
 }
 
-fn numpy(arms: usize, attributes: usize, pulls: u32) -> Option<f64> {
+fn python(arms: usize, attributes: usize, pulls: u32) -> Option<f64> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/algorithm1.py");
     let arguments = [arms.to_string(), attributes.to_string(), pulls.to_string()];
     let output = Command::new("python3").arg(script).args(arguments).output().ok()?;

@@ -82,23 +82,21 @@ pub fn run_while(
     let mut out = InFlight { time: 0.0, queue: BinaryHeap::new(), replies: Default::default() };
     let mut pull_count = 0;
     let reason = loop {
-        let ask = if out.queue.len() < concurrency {
-            session.ask().expect("policies name open, affordable pairs")
-        } else {
-            Ask::Wait
-        };
-        match ask {
+        let free = out.queue.len() < concurrency;
+        let ask = if free { session.ask() } else { Ok(Ask::Wait) };
+        // By reference, since moving a pull right after it was written stalls the processor.
+        match ask.as_ref().expect("policies name open, affordable pairs") {
             Ask::Pull(pull) => {
                 let pair = pull.arm.index() * attribute_count + pull.attribute.index();
                 let reply = verifiers.reply(seed, pull.arm, pull.attribute, called[pair]);
                 called[pair] += 1;
                 pull_count += 1;
                 if concurrency > 1 {
-                    out.send(pull, reply);
+                    out.send(*pull, reply);
                     continue;
                 }
-                answer(session, &pull, &reply);
-                if !watch(session, &pull, &reply) {
+                answer(session, pull, &reply);
+                if !watch(session, pull, &reply) {
                     break None;
                 }
             }
@@ -109,7 +107,7 @@ pub fn run_while(
                     break None;
                 }
             }
-            Ask::Done(reason) => break Some(reason),
+            Ask::Done(reason) => break Some(*reason),
         }
     };
     Episode {

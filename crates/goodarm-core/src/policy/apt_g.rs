@@ -7,28 +7,39 @@
 use crate::books::{ArmStatus, Books, Change};
 use crate::min_tree::Key;
 use crate::num::real;
-use crate::policy::least::Least;
+use crate::policy::least::{Least, Measure};
 use crate::policy::{Choice, Policy, noise};
+use crate::units::{ArmId, AttributeId};
 
 /// APT-G.
 #[derive(Clone, Debug)]
 pub struct AptG {
-    least: Least<f64>,
+    least: Least<Clarity>,
 }
 
 impl AptG {
     /// It has nothing to set.
     pub fn new() -> Self {
-        let clarity = |books: &Books, arm, attribute| {
-            if books.status(arm) == ArmStatus::Rejected {
-                return f64::ABSENT;
-            }
-            let declared = books.problem().attribute(attribute);
-            let tally = books.tally(arm, attribute);
-            let distance = libm::fabs(tally.mean() - declared.threshold());
-            libm::sqrt(real(tally.dispatched_count)) * distance / noise(declared)
-        };
-        Self { least: Least::new(clarity, true) }
+        Self { least: Least::new(true) }
+    }
+}
+
+/// √N |μ̂ - ξ|/σ.
+#[derive(Clone, Debug)]
+struct Clarity;
+
+impl Measure for Clarity {
+    type Key = f64;
+    const KEYED_BY_ANSWERS: bool = true;
+
+    fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
+        if books.status(arm) == ArmStatus::Rejected {
+            return f64::ABSENT;
+        }
+        let declared = books.problem().attribute(attribute);
+        let tally = books.tally(arm, attribute);
+        let distance = libm::fabs(tally.mean() - declared.threshold());
+        libm::sqrt(real(tally.dispatched_count)) * distance / noise(declared)
     }
 }
 

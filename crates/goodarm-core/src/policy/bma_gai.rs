@@ -15,7 +15,7 @@ use core::cmp::Reverse;
 use crate::books::{Books, Change};
 use crate::min_tree::{Key, MinTree};
 use crate::num::{real, real_size};
-use crate::policy::least::Least;
+use crate::policy::least::{Least, Pulls};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId};
 
@@ -45,7 +45,7 @@ pub struct BmaGai {
     /// c_m in H; all 1 for the cost-blind variant.
     costs: Vec<f64>,
     thresholds: Vec<f64>,
-    fewest_pulls: Least<u64>,
+    fewest_pulls: Least<Pulls>,
     /// H⁺ of each arm when it was last computed: at most what it is now.
     conservative: MinTree<f64>,
     /// At most H⁻ of each arm, until the time in `optimistic_until`.
@@ -55,6 +55,11 @@ pub struct BmaGai {
     horizon: u64,
     /// A time that has been, and 8 log(t + 1) for it.
     clock: (u64, f64),
+    /// An arm whose H⁺ was computed at that time.
+    fresh: Option<ArmId>,
+    /// An attribute of each arm whose interval reaches down to ξ, if one is known: until it is pulled
+    /// again it will do so, and H⁺ will be infinite.
+    blockers: Vec<Option<AttributeId>>,
 }
 
 /// Which end of the allocation interval.
@@ -72,13 +77,15 @@ impl BmaGai {
             cost_blind: false,
             costs: Vec::new(),
             thresholds: Vec::new(),
-            fewest_pulls: Least::fewest_pulls(settings.unresolved_only),
+            fewest_pulls: Least::new(settings.unresolved_only),
             conservative: MinTree::new(1, f64::ABSENT),
             optimistic: MinTree::new(1, 0.0),
             optimistic_until: Vec::new(),
             expiries: BinaryHeap::new(),
             horizon: 0,
             clock: (0, 0.0),
+            fresh: None,
+            blockers: Vec::new(),
         }
     }
 
@@ -88,9 +95,15 @@ impl BmaGai {
     }
 
     // [P Eq. track-exploration]  min N < √(t + 1)/D
-    fn must_explore(books: &Books, fewest: u64) -> bool {
+    fn must_explore(books: &Books, fewest: f64) -> bool {
         let pairs = real_size(books.problem().pair_count());
-        real(fewest) < libm::sqrt(real(books.observation_count()) + 1.0) / pairs
+        let next = real(books.observation_count()) + 1.0;
+        // A root and a quotient take long, and it is hardly ever close.
+        let square = (fewest * pairs) * (fewest * pairs);
+        if libm::fabs(next - square) > CLOSE * square {
+            return square < next;
+        }
+        fewest < libm::sqrt(next) / pairs
     }
 
     // [P Eq. track-allocation-interval]  μ̂ ± √(8 log(t + 1)/N); 0 and 1 when N = 0
@@ -181,9 +194,12 @@ impl BmaGai {
     fn narrow(&mut self, books: &Books, scaled_log: f64, bracket: &mut (f64, f64)) {
         while let Some(index) = self.conservative.argmin() {
             let stale = self.conservative.key(index);
-            let fresh = self.cost_index(books, ArmId::at(index), scaled_log, End::Lower);
-            debug_assert!(fresh >= stale, "H⁺ only rises between two pulls of an arm");
-            self.conservative.set(index, fresh);
+            let mut fresh = stale;
+            if self.fresh != Some(ArmId::at(index)) {
+                fresh = self.cost_index(books, ArmId::at(index), scaled_log, End::Lower);
+                debug_assert!(fresh >= stale, "H⁺ only rises between two pulls of an arm");
+                self.conservative.set(index, fresh);
+            }
             bracket.1 = bracket.1.min(fresh);
             bracket.0 = self.conservative.min();
             if bracket.1 < f64::INFINITY {
@@ -231,6 +247,9 @@ impl BmaGai {
     }
 
     fn forget_optimistic(&mut self, books: &Books, arm: ArmId) {
+        if self.optimistic_until[arm.index()] == u64::MAX {
+            return;
+        }
         self.optimistic_until[arm.index()] = u64::MAX;
         self.optimistic.set(arm.index(), if books.is_active(arm) { 0.0 } else { f64::ABSENT });
     }
@@ -258,6 +277,7 @@ impl BmaGai {
         let time = books.observation_count();
         if self.clock.0 != time {
             self.clock = (time, self.scaled_log_at(time));
+            self.fresh = None;
         }
         self.clock.1
     }
@@ -266,19 +286,38 @@ impl BmaGai {
         self.settings.allocation_constant * libm::log(real(time) + 1.0)
     }
 
+    fn observed(&mut self, books: &Books, arm: ArmId, attribute: AttributeId) {
+        let blocker = self.blockers[arm.index()];
+        if blocker.is_some_and(|blocker| blocker != attribute) {
+            self.forget_optimistic(books, arm);
+        } else {
+            self.recompute(books, arm);
+        }
+    }
+
     fn recompute(&mut self, books: &Books, arm: ArmId) {
-        // An H⁺ that was infinite at an earlier time would be so now: no logarithm is needed.
+        // What blocked at an earlier time would do so now: no logarithm is needed. An arm whose H⁺ was
+        // finite will hardly be blocked.
+        let was_finite = self.conservative.key(arm.index()) < f64::INFINITY;
         let stale = self.clock.1;
-        let infinite =
-            !books.is_active(arm) || self.surrogate(books, arm, stale, End::Lower) == f64::INFINITY;
-        let index = if infinite {
+        let blocker = if was_finite { None } else { self.blocker(books, arm, stale) };
+        self.blockers[arm.index()] = blocker;
+        let index = if blocker.is_some() || !books.is_active(arm) {
             f64::ABSENT
         } else {
             let scaled_log = self.scaled_log(books);
+            self.fresh = Some(arm);
             self.cost_index(books, arm, scaled_log, End::Lower)
         };
         self.conservative.set(arm.index(), index);
         self.forget_optimistic(books, arm);
+    }
+
+    fn blocker(&self, books: &Books, arm: ArmId, scaled_log: f64) -> Option<AttributeId> {
+        books.problem().attributes().find(|&attribute| {
+            let lower = Self::interval_end(books, (arm, attribute), scaled_log, End::Lower);
+            lower - self.thresholds[attribute.index()] <= 0.0
+        })
     }
 
     fn recompute_all(&mut self, books: &Books) {
@@ -319,6 +358,7 @@ impl Policy for BmaGai {
         self.optimistic = MinTree::new(problem.arm_count(), 0.0);
         self.optimistic_until = vec![u64::MAX; problem.arm_count()];
         self.clock = (0, self.scaled_log_at(0));
+        self.blockers = vec![None; problem.arm_count()];
         self.fewest_pulls.begin(books);
         self.recompute_all(books);
     }
@@ -339,10 +379,12 @@ impl Policy for BmaGai {
     fn on_change(&mut self, books: &Books, change: Change) {
         self.fewest_pulls.on_change(books, change);
         match change {
-            Change::Observed(arm, _) => self.recompute(books, arm),
+            Change::Observed(arm, attribute) => self.observed(books, arm, attribute),
             Change::Left(arm) => {
                 self.conservative.set(arm.index(), f64::ABSENT);
                 self.optimistic.set(arm.index(), f64::ABSENT);
+                // The level of the others may fall, and resolve what was not.
+                self.fresh = None;
             }
             Change::AffordableChanged | Change::LevelRaised => self.recompute_all(books),
             // An exact pair closes when it is asked.
@@ -355,3 +397,6 @@ impl Policy for BmaGai {
         }
     }
 }
+
+/// Relative distance beyond which rounding cannot turn a comparison.
+const CLOSE: f64 = 1e-9;

@@ -1,53 +1,64 @@
 //! The pair with the least of something (pulls, money) among the open pairs of active arms; ties go
-//! to the smallest arm, then to the smallest attribute. One tree of minima for each attribute, since
-//! attributes come and go with the money.
+//! to the smallest arm, then to the smallest attribute.
+//!
+//! One tree of minima over all pairs, arm by arm, as long as there is money for every attribute; then
+//! one for each attribute, since attributes come and go with the money.
 
 use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
 use crate::min_tree::{Key, MinTree};
+use crate::num::real;
 use crate::units::{ArmId, AttributeId};
 
-#[derive(Clone, Debug)]
-pub(crate) struct Least<K> {
-    key_of: fn(&Books, ArmId, AttributeId) -> K,
+/// What a pair has the least of.
+pub(crate) trait Measure {
+    type Key: Key;
     /// Whether a score or a bill changes a key, or only a call that is let out.
-    keyed_by_answers: bool,
-    unresolved_only: bool,
-    trees: Vec<MinTree<K>>,
+    const KEYED_BY_ANSWERS: bool;
+
+    fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Self::Key;
 }
 
-impl Least<u64> {
-    /// The pair with the fewest calls, those that are out included.
-    pub(crate) fn fewest_pulls(unresolved_only: bool) -> Self {
-        let pulls = |books: &Books, arm, attribute| books.tally(arm, attribute).dispatched_count;
-        Self { keyed_by_answers: false, ..Self::new(pulls, unresolved_only) }
+/// Calls, those that are out included. As a real number, since processors find the smallest of eight
+/// reals much faster than of eight integers.
+#[derive(Clone, Debug)]
+pub(crate) struct Pulls;
+
+impl Measure for Pulls {
+    type Key = f64;
+    const KEYED_BY_ANSWERS: bool = false;
+
+    fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
+        real(books.tally(arm, attribute).dispatched_count)
     }
 }
 
-impl<K: Key> Least<K> {
-    /// Keys that change with calls, scores and bills.
-    pub(crate) fn new(key_of: fn(&Books, ArmId, AttributeId) -> K, unresolved_only: bool) -> Self {
-        Self { key_of, keyed_by_answers: true, unresolved_only, trees: Vec::new() }
+#[derive(Clone, Debug)]
+pub(crate) struct Least<M: Measure> {
+    unresolved_only: bool,
+    trees: Vec<MinTree<M::Key>>,
+    /// How many attributes a tree holds: all of them, or one.
+    width: usize,
+}
+
+impl<M: Measure> Least<M> {
+    pub(crate) const fn new(unresolved_only: bool) -> Self {
+        Self { unresolved_only, trees: Vec::new(), width: 1 }
     }
 
     pub(crate) fn begin(&mut self, books: &Books) {
-        let problem = books.problem();
-        self.trees = problem
-            .attributes()
-            .map(|attribute| {
-                let mut tree = MinTree::new(problem.arm_count(), K::ABSENT);
-                tree.fill_with(|index| self.key(books, ArmId::at(index), attribute));
-                tree
-            })
-            .collect();
+        self.width = books.problem().attribute_count();
+        if !self.split_if_too_dear(books) {
+            self.fill(books);
+        }
     }
 
     pub(crate) fn on_change(&mut self, books: &Books, change: Change) {
         match change {
             Change::Dispatched(arm, attribute) => self.update(books, arm, attribute),
             Change::Observed(arm, attribute) if !self.unresolved_only => {
-                if self.keyed_by_answers || !books.is_open(arm, attribute) {
+                if M::KEYED_BY_ANSWERS || !books.is_open(arm, attribute) {
                     self.update(books, arm, attribute);
                 }
             }
@@ -56,48 +67,90 @@ impl<K: Key> Least<K> {
                     self.update(books, arm, attribute);
                 }
             }
-            Change::LevelRaised => self.begin(books),
-            Change::PriorsRefreshed | Change::AffordableChanged => {}
+            Change::LevelRaised => self.fill(books),
+            Change::AffordableChanged => {
+                self.split_if_too_dear(books);
+            }
+            Change::PriorsRefreshed => {}
         }
     }
 
     /// The least key with its pair, among affordable attributes.
-    pub(crate) fn find(&mut self, books: &Books) -> Option<(K, ArmId, AttributeId)> {
-        let mut best: Option<(K, ArmId, AttributeId)> = None;
-        for attribute in books.problem().attributes() {
-            // Most attributes are out of the question by their root alone.
-            let root = self.trees[attribute.index()].min();
-            if best.is_some_and(|(least, ..)| root > least) || !books.is_affordable(attribute) {
+    pub(crate) fn find(&mut self, books: &Books) -> Option<(M::Key, ArmId, AttributeId)> {
+        if self.unresolved_only {
+            self.forget_resolved(books);
+        }
+        let mut best: Option<(M::Key, ArmId, AttributeId)> = None;
+        for number in 0..self.trees.len() {
+            // Most trees are out of the question by their root alone.
+            let key = self.trees[number].min();
+            if best.is_some_and(|(least, ..)| key > least) {
                 continue;
             }
-            let Some((key, arm)) = self.find_in(books, attribute) else { continue };
-            if best.is_none_or(|(least, first, _)| key < least || (key == least && arm < first)) {
+            let Some((arm, attribute)) = self.first(number) else { continue };
+            if books.is_affordable(attribute)
+                && best.is_none_or(|(least, first, _)| key < least || (key == least && arm < first))
+            {
                 best = Some((key, arm, attribute));
             }
         }
         best
     }
 
-    fn find_in(&mut self, books: &Books, attribute: AttributeId) -> Option<(K, ArmId)> {
-        loop {
-            let tree = &mut self.trees[attribute.index()];
-            let arm = ArmId::at(tree.argmin()?);
-            // A falling level resolves pairs of arms that nothing happened to.
-            if !self.unresolved_only || !books.is_resolved(arm, attribute) {
-                return Some((tree.min(), arm));
+    /// The pair with the least key of a tree.
+    fn first(&mut self, tree: usize) -> Option<(ArmId, AttributeId)> {
+        let index = self.trees[tree].argmin()?;
+        let (arm, attribute) = (index / self.width, index % self.width);
+        Some((ArmId::at(arm), AttributeId::at(tree * self.width + attribute)))
+    }
+
+    /// A falling level resolves pairs of arms that nothing happened to.
+    fn forget_resolved(&mut self, books: &Books) {
+        for tree in 0..self.trees.len() {
+            while let Some((arm, attribute)) = self.first(tree) {
+                if !books.is_resolved(arm, attribute) {
+                    break;
+                }
+                self.update(books, arm, attribute);
             }
-            self.update(books, arm, attribute);
         }
+    }
+
+    /// Once only: attributes that money makes come and go shall not rebuild trees each time.
+    fn split_if_too_dear(&mut self, books: &Books) -> bool {
+        let too_dear = |attribute| !books.is_affordable(attribute);
+        let split = self.width > 1 && books.problem().attributes().any(too_dear);
+        if split {
+            self.width = 1;
+            self.fill(books);
+        }
+        split
+    }
+
+    fn fill(&mut self, books: &Books) {
+        let problem = books.problem();
+        self.trees = (0..problem.attribute_count() / self.width)
+            .map(|number| {
+                let mut tree = MinTree::new(problem.arm_count() * self.width, M::Key::ABSENT);
+                tree.fill_with(|index| {
+                    let attribute = AttributeId::at(number * self.width + index % self.width);
+                    self.key(books, ArmId::at(index / self.width), attribute)
+                });
+                tree
+            })
+            .collect();
     }
 
     fn update(&mut self, books: &Books, arm: ArmId, attribute: AttributeId) {
         let key = self.key(books, arm, attribute);
-        self.trees[attribute.index()].set(arm.index(), key);
+        let (tree, place) =
+            if self.width > 1 { (0, attribute.index()) } else { (attribute.index(), 0) };
+        self.trees[tree].set(arm.index() * self.width + place, key);
     }
 
-    fn key(&self, books: &Books, arm: ArmId, attribute: AttributeId) -> K {
+    fn key(&self, books: &Books, arm: ArmId, attribute: AttributeId) -> M::Key {
         let wanted = books.is_open(arm, attribute)
             && !(self.unresolved_only && books.is_resolved(arm, attribute));
-        if wanted { (self.key_of)(books, arm, attribute) } else { K::ABSENT }
+        if wanted { M::key(books, arm, attribute) } else { M::Key::ABSENT }
     }
 }

@@ -1,19 +1,19 @@
 //! `round-robin`: the same number of pulls for every pair.
 
 use crate::books::{Books, Change};
-use crate::policy::least::Least;
+use crate::policy::least::{Least, Pulls};
 use crate::policy::{Choice, Policy};
 
 /// Pulls the active, affordable pair with the fewest pulls, calls that are out included.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
-    least: Least<u64>,
+    least: Least<Pulls>,
 }
 
 impl RoundRobin {
     /// With `unresolved_only`, pairs whose evidence is enough get no more.
     pub fn new(unresolved_only: bool) -> Self {
-        Self { least: Least::fewest_pulls(unresolved_only) }
+        Self { least: Least::new(unresolved_only) }
     }
 }
 

@@ -2,26 +2,37 @@
 
 use crate::books::{Books, Change};
 use crate::cost::Cost;
-use crate::policy::least::Least;
+use crate::policy::least::{Least, Measure};
 use crate::policy::{Choice, Policy};
+use crate::units::{ArmId, AttributeId};
 
 /// Pulls the active, affordable pair with the least money spent on it, calls that are out included
 /// at their ceiling.
 #[derive(Clone, Debug)]
 pub struct Uniform {
-    least: Least<Cost>,
+    least: Least<Money>,
 }
 
 impl Uniform {
     /// With `unresolved_only`, pairs whose evidence is enough get no more.
     pub fn new(unresolved_only: bool) -> Self {
-        let money = |books: &Books, arm, attribute| {
-            let tally = books.tally(arm, attribute);
-            let price = books.problem().attribute(attribute).price();
-            let pending = Cost::from_picos(price.picos() * u128::from(tally.pending_count()));
-            tally.spent.saturating_add(pending)
-        };
-        Self { least: Least::new(money, unresolved_only) }
+        Self { least: Least::new(unresolved_only) }
+    }
+}
+
+/// What a pair's calls have cost, those that are out included at their ceiling.
+#[derive(Clone, Debug)]
+struct Money;
+
+impl Measure for Money {
+    type Key = Cost;
+    const KEYED_BY_ANSWERS: bool = true;
+
+    fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Cost {
+        let tally = books.tally(arm, attribute);
+        let price = books.problem().attribute(attribute).price();
+        let pending = Cost::from_picos(price.picos() * u128::from(tally.pending_count()));
+        tally.spent.saturating_add(pending)
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use crate::tool::{goodarm, message, text};
 
+mod expected;
+
 /// A folder of its own for each test, empty at the start.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
