@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -34,7 +36,7 @@ pub enum LockError {
 }
 
 impl FolderLock {
-    /// Takes the lock of a folder that exists, or says at once that it is taken.
+    /// Takes the lock of a folder that exists, or says that it is taken.
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("lock");
         let opened = File::options().write(true).create(true).truncate(false).open(&path);
@@ -42,10 +44,22 @@ impl FolderLock {
             Ok(file) => file,
             Err(source) => return Err(LockError::Io { path, source }),
         };
-        match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(LockError::Held { folder: folder.to_owned() }),
-            Err(TryLockError::Error(source)) => Err(LockError::Io { path, source }),
+        let begin = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
+                    thread::sleep(PATIENCE / 20);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(LockError::Held { folder: folder.to_owned() });
+                }
+                Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
+            }
         }
     }
 }
+
+/// A process that was killed holds its lock until the system has buried it, and a child that is being
+/// started shares it for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);

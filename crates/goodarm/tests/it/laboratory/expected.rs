@@ -142,7 +142,7 @@ fn a_short_run_gives_the_expected_tables_within_its_luck() {
     let folder = folder("expected");
     for (name, changes) in SHORT_RUNS {
         let file = folder.join(format!("{name}.toml"));
-        fs::write(&file, shortened(name, changes)).unwrap();
+        fs::write(&file, shortened(name, changes)).expect("the folder takes files");
         let out = folder.join(name);
         let output = goodarm(&["simulate", path(&file), "-q", "-o", path(&out)]);
         assert!(output.status.success(), "{}", message(&output));
@@ -156,9 +156,10 @@ fn a_short_run_gives_the_expected_tables_within_its_luck() {
 }
 
 fn shortened(name: &str, changes: &str) -> String {
-    let text = fs::read_to_string(root().join(format!("experiments/{name}.toml"))).unwrap();
-    let mut experiment: toml::Table = text.parse().unwrap();
-    experiment.extend(changes.parse::<toml::Table>().unwrap());
+    let text =
+        fs::read_to_string(root().join(format!("experiments/{name}.toml"))).expect("an experiment");
+    let mut experiment: toml::Table = text.parse().expect("TOML");
+    experiment.extend(changes.parse::<toml::Table>().expect("TOML"));
     experiment.insert("seed".into(), toml::Value::Integer(1));
     experiment.to_string()
 }

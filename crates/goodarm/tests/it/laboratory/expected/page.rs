@@ -38,7 +38,7 @@ fn sum(values: &Value) -> f64 {
 
 /// Panics with all sentences that the page should have and has not.
 fn assert_said(sentences: &[String]) {
-    let page = fs::read_to_string(root().join("docs/reproduction.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reproduction.md")).expect("the page");
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let missing: Vec<&String> =
         sentences.iter().filter(|sentence| !page.contains(*sentence)).collect();
