@@ -22,6 +22,15 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
+/// The same, with what stands between backticks as code.
+fn prose(text: &str) -> String {
+    let part = |(index, part): (usize, &str)| match index % 2 {
+        1 => format!("<code>{}</code>", escaped(part)),
+        _ => escaped(part),
+    };
+    text.split('`').enumerate().map(part).collect()
+}
+
 /// One figure on the page.
 pub(crate) struct Section<'a> {
     pub(crate) entry: &'a Entry,
@@ -38,7 +47,7 @@ pub(crate) fn html(sections: &[Section<'_>], missing: &[&str], quick: bool) -> S
         let _ = write!(contents, "<li><a href=\"#{name}\">{title}</a></li>");
         body += &figure_html(section);
     }
-    let missing: String = missing.iter().map(|note| format!("<p>{}</p>", escaped(note))).collect();
+    let missing: String = missing.iter().map(|note| format!("<p>{}</p>", prose(note))).collect();
     let pace = if quick {
         "<p><strong>Quick run:</strong> few repetitions, so the errors are large.</p>"
     } else {
@@ -60,7 +69,7 @@ fn figure_html(section: &Section<'_>) -> String {
     if !drawn.findings.is_empty() {
         text += "<ul>";
         for finding in &drawn.findings {
-            let _ = write!(text, "<li>{}</li>", escaped(finding));
+            let _ = write!(text, "<li>{}</li>", prose(finding));
         }
         text += "</ul>";
     }
@@ -72,7 +81,7 @@ fn figure_html(section: &Section<'_>) -> String {
         let _ = write!(
             text,
             "<p class=\"note\">{} <code>experiments/{name}.toml</code>, seed {}, {} repetitions.</p>",
-            escaped(spec.note.trim()),
+            prose(spec.note.trim()),
             spec.seed,
             spec.repetitions
         );
@@ -144,7 +153,7 @@ body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 padding:1.5rem;max-width:75rem}\
 h1{font-size:1.8rem}h2{margin-top:3rem;border-top:1px solid var(--rule);padding-top:1.5rem}\
 figure{margin:1rem 0;background:#fff;border-radius:6px;overflow-x:auto}\
-figure svg{display:block;width:100%;height:auto;min-width:40rem}\
+figure>svg{display:block;max-width:100%;height:auto;min-width:40rem}\
 .note{color:var(--soft);font-size:.9rem}.wide{overflow-x:auto}\
 table{border-collapse:collapse;font-size:.8rem;font-variant-numeric:tabular-nums}\
 td,th{padding:.2rem .6rem;border-bottom:1px solid var(--rule);text-align:left;white-space:nowrap}\
@@ -158,5 +167,6 @@ mod tests {
     #[test]
     fn text_cannot_become_markup() {
         assert_eq!(escaped("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
+        assert_eq!(prose("a `<b>` c"), "a <code>&lt;b&gt;</code> c");
     }
 }
