@@ -200,6 +200,11 @@ impl Run {
         &self.job
     }
 
+    /// Calls that came back, those of earlier processes included.
+    pub const fn call_count(&self) -> u64 {
+        self.call_count
+    }
+
     /// Calls that were out when an earlier process died, as this one found out.
     pub const fn lost_count(&self) -> u64 {
         self.lost_count
