@@ -80,14 +80,14 @@ fn serve() -> String {
     let runtime = runtime.expect("a runtime");
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
     let address = listener.local_addr().expect("an address").to_string();
-    std::thread::spawn(move || {
-        runtime.block_on(async move {
-            let counter = Arc::new(AtomicU64::new(0));
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(answer(stream, Arc::clone(&counter)));
-            }
-        });
-    });
+    let serve = async move {
+        let counter = Arc::new(AtomicU64::new(0));
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream, Arc::clone(&counter)));
+        }
+    };
+    let thread = std::thread::Builder::new().name("server".into());
+    thread.spawn(move || runtime.block_on(serve)).expect("a thread");
     address
 }
 

@@ -44,7 +44,9 @@ impl Calls {
     pub(super) fn new(job: &Arc<Job>) -> io::Result<Self> {
         let is_remote =
             job.verifiers.iter().any(|verifier| matches!(verifier.work, Work::Remote(_)));
-        let runtime = is_remote.then(|| Builder::new_multi_thread().enable_all().build());
+        let runtime = is_remote.then(|| {
+            Builder::new_multi_thread().worker_threads(1).thread_name("calls").enable_all().build()
+        });
         let lines = job.verifiers.iter().map(|verifier| Line::new(verifier.limits)).collect();
         let (sender, receiver) = channel();
         Ok(Self {

@@ -1,6 +1,10 @@
-//! HTTP/1.1 in the clear, one request at a time on each connection.
+//! HTTP/1.1 in the clear, one request at a time on each connection. Whoever uses a connection moves
+//! its bytes, too: a task of its own for each would only wake and be woken.
 
+use std::future::{self, Future};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
@@ -16,6 +20,7 @@ use super::{Bounded, Cut, IDLE_MAX, Unanswered, innermost};
 use crate::verifier::wrong::Wrong;
 
 type Request = hyper::Request<Full<Bytes>>;
+type Moving = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
 /// Connections to one address.
 pub(in super::super) struct Direct {
@@ -29,12 +34,24 @@ pub(in super::super) struct Direct {
 
 /// Connections that wait for a request, the one used last on top.
 #[derive(Default)]
-struct Idle(Mutex<Vec<(SendRequest<Full<Bytes>>, Instant)>>);
+struct Idle(Mutex<Vec<(Connection, Instant)>>);
+
+/// A connection that takes one request at a time.
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    mover: Mover,
+}
+
+/// Moves the bytes of a connection while it is polled.
+struct Mover {
+    /// None once it has ended; what went wrong is told to the request.
+    moving: Option<Pin<Box<Moving>>>,
+}
 
 /// A response, and the connection on which it comes.
 pub(in super::super) struct DirectAnswer {
     response: hyper::Response<Incoming>,
-    connection: SendRequest<Full<Bytes>>,
+    connection: Connection,
     idle: Arc<Idle>,
 }
 
@@ -70,10 +87,15 @@ impl Direct {
                 Some(connection) => (connection, true),
                 None => (self.connect().await?, false),
             };
-            if connection.ready().await.is_err() && is_used {
+            let Connection { sender, mover } = &mut connection;
+            // Nobody has looked since its last answer whether the server closed it.
+            if is_used && !mover.is_open().await {
                 continue;
             }
-            match connection.try_send_request(request).await {
+            if mover.move_during(sender.ready()).await.is_err() && is_used {
+                continue;
+            }
+            match mover.move_during(sender.try_send_request(request)).await {
                 Ok(response) => {
                     let idle = Arc::clone(&self.idle);
                     return Ok(DirectAnswer { response, connection, idle });
@@ -90,7 +112,7 @@ impl Direct {
         }
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Unanswered> {
+    async fn connect(&self) -> Result<Connection, Unanswered> {
         let address = (self.host.as_str(), self.port);
         let stream =
             match tokio::time::timeout(self.connect_timeout, TcpStream::connect(address)).await {
@@ -100,13 +122,42 @@ impl Direct {
             };
         // Without it requests only wait longer.
         drop(stream.set_nodelay(true));
-        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+        let (sender, moving) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| Unanswered::NotConnected(innermost(&error)))?;
-        // It ends with the server's or with our last interest in it; what is wrong with it is told
-        // to the request.
-        tokio::spawn(connection);
-        Ok(sender)
+        Ok(Connection { sender, mover: Mover { moving: Some(Box::pin(moving)) } })
+    }
+}
+
+impl Mover {
+    /// Waits for what needs this connection's bytes to move.
+    async fn move_during<T>(&mut self, wanted: impl Future<Output = T>) -> T {
+        let mut wanted = pin!(wanted);
+        future::poll_fn(|context| {
+            if let Poll::Ready(output) = wanted.as_mut().poll(context) {
+                return Poll::Ready(output);
+            }
+            self.move_some(context);
+            // What has just arrived is often all that was wanted.
+            wanted.as_mut().poll(context)
+        })
+        .await
+    }
+
+    async fn is_open(&mut self) -> bool {
+        future::poll_fn(|context| {
+            self.move_some(context);
+            Poll::Ready(self.moving.is_some())
+        })
+        .await
+    }
+
+    fn move_some(&mut self, context: &mut Context<'_>) {
+        let ended =
+            self.moving.as_mut().is_some_and(|moving| moving.as_mut().poll(context).is_ready());
+        if ended {
+            self.moving = None;
+        }
     }
 }
 
@@ -121,10 +172,10 @@ impl DirectAnswer {
 
     /// The whole body; only after that the connection can take another request.
     pub(super) async fn body(self, bytes_max: usize) -> Result<Vec<u8>, Cut> {
-        let Self { response, connection, idle } = self;
+        let Self { response, mut connection, idle } = self;
         let mut incoming = response.into_body();
         let mut body = Bounded::new(incoming.size_hint().exact(), bytes_max)?;
-        while let Some(frame) = incoming.frame().await {
+        while let Some(frame) = connection.mover.move_during(incoming.frame()).await {
             let frame = frame.map_err(|error| Cut::Broken(innermost(&error)))?;
             if let Some(chunk) = frame.data_ref() {
                 body.push(chunk)?;
@@ -136,7 +187,7 @@ impl DirectAnswer {
 }
 
 impl Idle {
-    fn take(&self) -> Option<SendRequest<Full<Bytes>>> {
+    fn take(&self) -> Option<Connection> {
         let mut idle = self.lock();
         let (connection, since) = idle.pop()?;
         if since.elapsed() > IDLE_MAX {
@@ -147,13 +198,13 @@ impl Idle {
         Some(connection)
     }
 
-    fn give_back(&self, connection: SendRequest<Full<Bytes>>) {
-        if !connection.is_closed() {
+    fn give_back(&self, connection: Connection) {
+        if connection.mover.moving.is_some() && !connection.sender.is_closed() {
             self.lock().push((connection, Instant::now()));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(SendRequest<Full<Bytes>>, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Connection, Instant)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
