@@ -5,14 +5,15 @@
 //! side by side, so a call that is missing, added or changed in either is found. What the calls prove
 //! is then compared with what the run claims.
 
+mod call_file;
 mod findings;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Failure};
 
+use crate::audit::call_file::CallFile;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, Happening, History, HistoryError};
@@ -94,9 +95,7 @@ impl Retraced {
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), String> {
-        let path = folder.calls();
-        let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
+        let mut calls = CallFile::open(folder)?;
         let before = report.wrong_count;
         let mut asked = Vec::new();
         loop {
@@ -112,20 +111,17 @@ impl Retraced {
                     self.totals.raised(event, budget);
                     self.follow(Event::BudgetRaised { budget }, report);
                 }
-                Some(Happening::Called(call)) => self.take(&call, &mut lines, report)?,
+                Some(Happening::Called(call)) => self.take(&call, &mut calls, report)?,
             }
         }
-        if let Some((number, text)) = lines.next()? {
-            let text = shortened(text);
-            report.wrong(format!(
-                "calls.jsonl line {number}: a call that the journal does not have: {text}"
-            ));
+        if let Some((place, _)) = calls.next_call()? {
+            report.wrong(format!("{place}: a call that the journal does not have"));
         }
         self.totals.close(&self.history);
         let count = self.call_count;
         report.checked(
             before,
-            format!("the journal is whole, and calls.jsonl has its {count} calls"),
+            format!("the journal is whole, and {} has its {count} calls", calls.place().file),
         );
         let ledger = self.books.ledger();
         report.checked(
@@ -151,19 +147,19 @@ impl Retraced {
     fn take(
         &mut self,
         call: &Call,
-        lines: &mut Lines<impl BufRead>,
+        calls: &mut CallFile,
         report: &mut Report,
     ) -> Result<(), String> {
         self.call_count += 1;
         self.totals.take(call);
         let charter = &self.history.charter;
         let clause = &charter.verifiers[call.attribute.index()];
-        let Some((number, text)) = lines.next()? else {
-            report.wrong(format!("calls.jsonl: call {} is missing", call.ticket.0));
+        let file = calls.place().file;
+        let Some((at, written)) = calls.next_call()? else {
+            report.wrong(format!("{file}: call {} is missing", call.ticket.0));
             return Ok(());
         };
-        let at = format!("calls.jsonl line {number}");
-        let line: CallLine<'_> = match serde_json::from_str(text) {
+        let line = match written {
             Ok(line) => line,
             Err(error) => {
                 report.wrong(format!("{at}: {error}"));
@@ -242,37 +238,6 @@ fn compare_summary(folder: &Folder, retraced: &Retraced, report: &mut Report) {
         }
     }
     report.checked(before, "summary.json has the totals of the calls".into());
-}
-
-/// Lines of a file, one at a time, empty ones passed over.
-struct Lines<R> {
-    reader: R,
-    line: String,
-    number: usize,
-}
-
-impl<R: BufRead> Lines<R> {
-    const fn new(reader: R) -> Self {
-        Self { reader, line: String::new(), number: 0 }
-    }
-
-    /// The next line, with its number.
-    fn next(&mut self) -> Result<Option<(usize, &str)>, String> {
-        loop {
-            self.line.clear();
-            let length = self
-                .reader
-                .read_line(&mut self.line)
-                .map_err(|error| format!("calls.jsonl line {}: {error}", self.number + 1))?;
-            if length == 0 {
-                return Ok(None);
-            }
-            self.number += 1;
-            if !self.line.trim().is_empty() {
-                return Ok(Some((self.number, self.line.trim_end())));
-            }
-        }
-    }
 }
 
 fn shortened(text: &str) -> &str {

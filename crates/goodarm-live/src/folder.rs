@@ -49,6 +49,11 @@ impl Folder {
         self.path.join("calls.jsonl")
     }
 
+    /// The same as a table, if the job wants it so.
+    pub fn calls_table(&self) -> PathBuf {
+        self.path.join("calls.parquet")
+    }
+
     /// The totals.
     pub fn summary(&self) -> PathBuf {
         self.path.join("summary.json")

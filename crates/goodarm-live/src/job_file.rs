@@ -40,6 +40,9 @@ pub struct JobFile {
     /// The folder for the journal and everything the run writes; relative to the job file.
     #[serde(default = "output")]
     pub output: String,
+    /// How every call is written down for others: jsonl or parquet.
+    #[serde(default)]
+    pub calls: CallsName,
     /// Stop when no answer has a realistic chance with the money that is left, and keep the money.
     #[serde(default = "yes")]
     pub stop_when_hopeless: bool,
@@ -77,6 +80,17 @@ pub enum GuaranteeName {
     Fdr,
     /// The paper's own certificates, for comparison: valid, and far more expensive.
     Paper,
+}
+
+/// How calls are written down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallsName {
+    /// `calls.jsonl`.
+    #[default]
+    Jsonl,
+    /// `calls.parquet`.
+    Parquet,
 }
 
 /// What a verifier is.
@@ -280,7 +294,7 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParseName {
-    /// The first yes or no: 1 or 0.
+    /// The first word, which must be yes or no: 1 or 0.
     #[default]
     YesNo,
     /// The last number, brought from `range` to 0 to 1.

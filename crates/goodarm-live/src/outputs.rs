@@ -15,7 +15,9 @@ use crate::candidates::Candidates;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Happening, History, HistoryError};
+use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
+use crate::outputs::calls::table::TableWriter;
 use crate::outputs::summary::{Summary, Totals};
 
 /// Why outputs cannot be written. The journal is as it was.
@@ -81,8 +83,9 @@ pub fn write(
     books: &Books,
     candidates: &Candidates,
     ending: &str,
+    calls: CallsName,
 ) -> Result<Summary, OutputError> {
-    let totals = write_calls(folder, candidates)?;
+    let totals = write_calls(folder, candidates, calls)?;
     write_findings(folder, books, candidates)?;
     let summary = Summary::new(&totals, books, ending);
     let text = serde_json::to_string_pretty(&summary).map_err(io::Error::from);
@@ -91,7 +94,11 @@ pub fn write(
     Ok(summary)
 }
 
-fn write_calls(folder: &Folder, candidates: &Candidates) -> Result<Totals, OutputError> {
+fn write_calls(
+    folder: &Folder,
+    candidates: &Candidates,
+    calls: CallsName,
+) -> Result<Totals, OutputError> {
     let journal = folder.journal();
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
@@ -99,21 +106,25 @@ fn write_calls(folder: &Folder, candidates: &Candidates) -> Result<Totals, Outpu
     let names: Vec<String> =
         history.charter.verifiers.iter().map(|clause| clause.name.clone()).collect();
     let mut failure = None;
-    replace(&folder.calls(), |file| {
+    let (path, other) = match calls {
+        CallsName::Jsonl => (folder.calls(), folder.calls_table()),
+        CallsName::Parquet => (folder.calls_table(), folder.calls()),
+    };
+    replace(&path, |file| {
+        let mut sink = Sink::new(file, calls)?;
         loop {
             match history.next_happening() {
                 Ok(Some(Happening::Called(call))) => {
                     totals.take(&call);
                     let name = &names[call.attribute.index()];
                     let line = CallLine::new(&call, candidates.id(call.arm), name);
-                    serde_json::to_writer(&mut *file, &line)?;
-                    file.write_all(b"\n")?;
+                    sink.push(&line)?;
                 }
                 Ok(Some(Happening::BudgetRaised { event, budget })) => totals.raised(event, budget),
-                Ok(None) => return Ok(()),
+                Ok(None) => return sink.finish(),
                 Err(error) => {
                     failure = Some(error);
-                    return Ok(());
+                    return sink.finish();
                 }
             }
         }
@@ -121,8 +132,42 @@ fn write_calls(folder: &Folder, candidates: &Candidates) -> Result<Totals, Outpu
     if let Some(error) = failure {
         return Err(told(error));
     }
+    // Of an earlier process, with another format: it would be out of date.
+    let _ = fs::remove_file(other);
     totals.close(&history);
     Ok(totals)
+}
+
+/// Where calls go.
+enum Sink<'a> {
+    Lines(&'a mut BufWriter<File>),
+    Table(Box<TableWriter<&'a mut BufWriter<File>>>),
+}
+
+impl<'a> Sink<'a> {
+    fn new(file: &'a mut BufWriter<File>, calls: CallsName) -> io::Result<Self> {
+        Ok(match calls {
+            CallsName::Jsonl => Self::Lines(file),
+            CallsName::Parquet => Self::Table(Box::new(TableWriter::new(file)?)),
+        })
+    }
+
+    fn push(&mut self, line: &CallLine<'_>) -> io::Result<()> {
+        match self {
+            Self::Lines(file) => {
+                serde_json::to_writer(&mut **file, line)?;
+                file.write_all(b"\n")
+            }
+            Self::Table(table) => table.push(line),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Lines(_) => Ok(()),
+            Self::Table(table) => table.finish(),
+        }
+    }
 }
 
 fn write_findings(

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use goodarm_live::toml_text::parse;
 use goodarm_sim::experiment::Experiment;
-use serde::de::DeserializeOwned;
 
 use crate::commands::Failure;
 
@@ -17,17 +17,6 @@ pub(crate) fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, Failu
         .map_err(|reason| Failure::wrong_input(format!("{}: {reason}", path.display())))?;
     Experiment::new(spec, data.as_deref())
         .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))
-}
-
-/// Parses TOML, and suggests the nearest right spelling of a wrong key.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    toml::from_str(text).map_err(|error| {
-        let message = error.to_string();
-        match suggestion(error.message()) {
-            Some(name) => format!("{message}did you mean `{name}`?"),
-            None => message.trim_end().to_owned(),
-        }
-    })
 }
 
 /// Recorded answers; compressed if the name says so.
@@ -43,18 +32,6 @@ pub(crate) fn read_data(path: &Path) -> Result<String, Failure> {
         Ok(text)
     };
     read().map_err(|error| Failure::file(path, &error))
-}
-
-/// The nearest of the names that the parser expected, if one is near.
-fn suggestion(message: &str) -> Option<&str> {
-    let (found, expected) = message.split_once(", expected ")?;
-    let found = found.split('`').nth(1)?;
-    let names = expected.split('`').skip(1).step_by(2);
-    names
-        .map(|name| (strsim::damerau_levenshtein(found, name), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 3)
-        .min()
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ mod tests {
     use goodarm_sim::experiment::ExperimentSpec;
 
     use super::*;
-    use crate::experiment_file::parse;
+    use goodarm_live::toml_text::parse;
 
     #[test]
     fn every_experiment_can_be_run_and_drawn() {

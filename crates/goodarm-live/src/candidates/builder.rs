@@ -9,6 +9,7 @@ use goodarm_core::problem::ARMS_MAX;
 use super::Candidates;
 use super::error::{CandidatesError, FaultKind, Faults, Unit};
 use super::ids::Ids;
+use crate::outputs;
 
 pub(super) struct Builder<'a> {
     pub(super) path: &'a Path,
@@ -64,7 +65,10 @@ impl<'a> Builder<'a> {
     }
 
     /// Says which fields an object has that is about to be pushed.
-    pub(super) fn note_fields(&mut self, fields: &BTreeSet<Cow<'_, str>>) {
+    pub(super) fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
+        if fields.contains(outputs::KEY) {
+            self.faults.push(line, FaultKind::TakenField);
+        }
         let common = &mut self.candidates.common_fields;
         if self.candidates.lines.is_empty() {
             *common = fields.iter().map(|field| field.clone().into_owned()).collect();

@@ -34,7 +34,7 @@ pub(super) fn read(
         return builder.finish();
     };
     let names: BTreeSet<Cow<'_, str>> = columns.names.iter().map(Cow::from).collect();
-    builder.note_fields(&names);
+    builder.note_fields(1, &names);
     reader.get_mut().rows.next_line();
     let mut json = String::new();
     while reader.read_byte_record(&mut record).map_err(unreadable)? {

@@ -154,6 +154,13 @@ pub enum FaultKind {
         /// The line or row that had it first.
         first: u64,
     },
+    /// A field of the name that findings are written to.
+    #[error(
+        "the field {:?} is where a run writes its findings, as in certified.jsonl: take it out first, for example with jq -c 'del(.{})'",
+        crate::outputs::KEY,
+        crate::outputs::KEY
+    )]
+    TakenField,
     /// A row that does not fit its header.
     #[error("{found} columns, but the header has {expected}")]
     ColumnCount {

@@ -33,7 +33,7 @@ fn read_line(line: u64, text: &str, builder: &mut Builder<'_>) -> Result<(), Can
     match json::scan(text.trim_ascii_end(), builder.id_field) {
         Ok(scanned) => match id_of(&scanned, builder.id_field) {
             Ok(id) => {
-                builder.note_fields(&scanned.fields);
+                builder.note_fields(line, &scanned.fields);
                 builder.push(line, id, &on_one_line(text.trim_ascii()))?;
             }
             Err(kind) => builder.faults.push(line, kind),

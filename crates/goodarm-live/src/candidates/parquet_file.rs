@@ -56,7 +56,7 @@ fn read_trusting(file: File, mut builder: Builder<'_>) -> Result<Candidates, Can
         return Err(unsupported(&schema.column(id_column), &builder));
     }
     let fields: BTreeSet<Cow<'_, str>> = names.iter().map(Cow::from).collect();
-    builder.note_fields(&fields);
+    builder.note_fields(1, &fields);
     let mut rows = Rows { prefixes: object_prefixes(&names), kinds, id_column, next_row: 1 };
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(broken)?;

@@ -1,5 +1,7 @@
 //! One line of `calls.jsonl`: everything about one call.
 
+pub mod table;
+
 use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
 use serde::{Deserialize, Serialize};
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{Happening, History};
+use goodarm_live::outputs::calls::CallLine;
+use goodarm_live::outputs::calls::table::{TableReader, TableWriter};
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 
 use crate::place::{Nobody, Place};
@@ -226,6 +228,42 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
     assert_eq!(after.money.budgets, ["4000", "9000"]);
     assert!(after.certified >= before.certified);
     place.assert_clean();
+}
+
+#[test]
+fn calls_as_a_table_are_audited_as_lines_are() {
+    let place = replay_place();
+    place.run();
+    let lines = place.read("run/calls.jsonl");
+    place.write("job.toml", &format!("calls = \"parquet\"\n{REPLAY_JOB}"));
+    place.resume().expect("the format of the calls may change");
+    assert!(!place.output().calls().exists(), "what is out of date is gone");
+    place.assert_clean();
+    let path = place.output().calls_table();
+    let mut reader = TableReader::open(&path).expect("a table");
+    let mut calls = Vec::new();
+    while let Some(line) = reader.next_line() {
+        calls.push(line.expect("a whole row"));
+    }
+    let text: String =
+        calls.iter().map(|line| serde_json::to_string(line).expect("a line") + "\n").collect();
+    assert_eq!(text, lines, "both formats say the same");
+    let write = |calls: &[CallLine<'_>]| {
+        let mut writer =
+            TableWriter::new(fs::File::create(&path).expect("a file")).expect("a table");
+        calls.iter().for_each(|call| writer.push(call).expect("a row"));
+        writer.finish().expect("a whole table");
+        place.audit()
+    };
+    assert!(write(&calls).is_clean());
+    let mut flipped = calls.clone();
+    flipped[5].score = flipped[5].score.map(|score| 1.0 - score);
+    let report = write(&flipped);
+    assert!(report.wrongs[0].contains("calls.parquet row 6: score"), "{:?}", report.wrongs);
+    assert!(!write(&calls[..calls.len() - 1]).is_clean(), "a call gone");
+    assert!(!write(&[&calls[..], &calls[..1]].concat()).is_clean(), "a call twice");
+    fs::write(&path, "no table").expect("a file");
+    assert!(!place.audit().is_clean());
 }
 
 #[test]

@@ -77,8 +77,9 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Summary, Folder),
     let ending = run.drive(&Control::default(), &mut Nobody).map_err(failure)?;
     let folder = Folder::new(&job.output);
     let books = run.session().books();
-    let summary = outputs::write(&folder, books, &job.candidates, &ending_text(&ending))
-        .map_err(Failure::wrong_input)?;
+    let summary =
+        outputs::write(&folder, books, &job.candidates, &ending_text(&ending), job.file.calls)
+            .map_err(Failure::wrong_input)?;
     Ok((summary, folder))
 }
 

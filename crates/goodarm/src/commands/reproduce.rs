@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use goodarm_live::toml_text;
 use goodarm_sim::experiment::{Experiment, ExperimentSpec};
 use goodarm_sim::summary::summarize;
 
@@ -93,7 +94,7 @@ fn run_entry(
         .iter()
         .map(|(name, text)| {
             let wrong = |reason: String| Failure::wrong_input(format!("{name}: {reason}"));
-            let mut spec: ExperimentSpec = experiment_file::parse(text).map_err(wrong)?;
+            let mut spec: ExperimentSpec = toml_text::parse(text).map_err(wrong)?;
             if arguments.quick {
                 spec.repetitions = (spec.repetitions / QUICK_DIVISOR).clamp(QUICK_MIN, QUICK_MAX);
             }

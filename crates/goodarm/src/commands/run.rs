@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 run.session().books(),
                 &job.candidates,
                 "broken off",
+                job.file.calls,
             );
             return Err(failure(error));
         }
@@ -50,8 +51,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
     let job = run.job();
     let folder = Folder::new(&job.output);
+    let books = run.session().books();
     let summary =
-        outputs::write(&folder, run.session().books(), &job.candidates, &ending_text(ending))
+        outputs::write(&folder, books, &job.candidates, &ending_text(ending), job.file.calls)
             .map_err(Failure::wrong_input)?;
     let text = if arguments.json {
         let _ = write_report(&folder, &summary);
