@@ -275,3 +275,6 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 const WAIT_MAX: Duration = Duration::from_secs(600);
 /// So many failures in a row close the line.
 const BREAKS_MAX: u32 = 5;
+
+#[cfg(test)]
+mod tests;

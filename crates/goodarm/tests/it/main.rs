@@ -6,6 +6,7 @@ mod model;
 mod pages;
 mod paper;
 mod report;
+mod tls;
 mod tool;
 mod trace;
 mod wrong_input;
