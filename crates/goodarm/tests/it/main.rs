@@ -1,5 +1,6 @@
 //! The built tool, run as a user runs it.
 
+mod book;
 mod laboratory;
 mod live;
 mod model;

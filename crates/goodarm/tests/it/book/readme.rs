@@ -1,0 +1,101 @@
+//! The README's commands run, and its table is what the example prints.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::page::{Block, blocks};
+use crate::tool::{message, root, text};
+
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).expect("it is there")
+}
+
+fn block_of(page: &str, language: &str) -> Block {
+    let mut blocks = blocks(page).into_iter();
+    blocks.find(|block| block.language() == language).expect("the page has such a block")
+}
+
+/// A folder as that of somebody with answers of one's own, in a copy of this repository.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let tutorial = fs::read_to_string(root().join("docs/tutorial.md")).expect("it is there");
+    let answers = block_of(&tutorial, "json").body;
+    fs::write(place.path().join("answers.jsonl"), answers).expect("the folder takes files");
+    for folder in ["examples", "experiments"] {
+        std::os::unix::fs::symlink(root().join(folder), place.path().join(folder)).expect("a link");
+    }
+    place
+}
+
+fn run(place: &TempDir, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+    let output = command.args(line.split_whitespace()).current_dir(place.path()).output();
+    let output = output.expect("the tool starts");
+    assert_eq!(output.status.code(), Some(0), "goodarm {line}: {}", message(&output));
+    output
+}
+
+/// `goodarm X` or `cargo run --release -- X`; comments are cut.
+fn command_of(line: &str) -> Option<&str> {
+    let line = line.split(" #").next()?.trim();
+    line.strip_prefix("goodarm ").or_else(|| line.strip_prefix("cargo run --release -- "))
+}
+
+#[test]
+fn every_command_runs() {
+    let place = place();
+    let shells: Vec<Block> =
+        blocks(&readme()).into_iter().filter(|block| block.language() == "sh").collect();
+    let mut count = 0;
+    for command in shells.iter().flat_map(|block| block.body.lines()).filter_map(command_of) {
+        let name = command.split(' ').next().unwrap();
+        // These take a minute and more: what is typed is parsed, and `laboratory` runs parts of them.
+        if ["reproduce", "simulate"].contains(&name) {
+            run(&place, &format!("{command} --help"));
+            for file in command.split(' ').filter(|word| word.ends_with(".toml")) {
+                let text = fs::read_to_string(root().join(file)).unwrap();
+                text.parse::<toml::Table>().unwrap();
+            }
+        } else {
+            run(&place, command);
+        }
+        count += 1;
+    }
+    assert!(count >= 8, "{count}");
+}
+
+#[test]
+fn the_job_is_taken() {
+    let place = place();
+    fs::write(place.path().join("job.toml"), block_of(&readme(), "toml").body).unwrap();
+    run(&place, "run job.toml --dry-run");
+}
+
+#[test]
+fn the_table_is_what_the_example_prints() {
+    let said = text(&run(&place(), "example"));
+    let readme = readme();
+    let table = readme.lines().skip_while(|line| !line.contains("| certified |"));
+    let rows: Vec<(&str, &str)> = table
+        .take_while(|line| line.starts_with('|'))
+        .filter_map(|line| line.trim_matches('|').trim().split_once(" | "))
+        .collect();
+    let printed = |name: &str| {
+        let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name)).unwrap();
+        line.split_whitespace().next().unwrap().to_owned()
+    };
+    assert_eq!(rows[0].0, "150,000 tokens, δ = 0.05, 48 answers");
+    assert!(said.contains(" of 48 answers certified") && said.contains(" of 150,000 tokens"));
+    for (name, count) in &rows[1..] {
+        let printed: Vec<String> = match *name {
+            "uniform or BMA-GAI as printed, the paper's certificates" => {
+                vec![printed("uniform, the paper's certificates "), printed("BMA-GAI as printed ")]
+            }
+            name => vec![printed(&format!("{name} "))],
+        };
+        assert!(printed.iter().all(|own| own == count), "{name}: {count}, but {printed:?}");
+    }
+    assert_eq!(rows.len(), 5);
+}
