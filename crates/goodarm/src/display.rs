@@ -79,7 +79,8 @@ impl<'a> Display<'a> {
 
     fn sentence(&self, progress: &Progress) -> String {
         let unit = unit_name(self.job.unit());
-        let mut text = format!(
+        let mut text = if progress.is_paused { "paused (from the page): " } else { "" }.to_owned();
+        text += &format!(
             "{} of {} {unit} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} out",
             amount(progress.spent),
             amount(progress.budget),
@@ -141,6 +142,7 @@ impl<'a> Display<'a> {
             "in_flight": progress.in_flight_count,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
+            "paused": progress.is_paused,
             "verifiers": conditions,
         })
     }
