@@ -187,7 +187,7 @@ impl Run {
     }
 
     /// The job.
-    pub fn job(&self) -> &Job {
+    pub const fn job(&self) -> &Arc<Job> {
         &self.job
     }
 

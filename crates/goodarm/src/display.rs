@@ -188,7 +188,7 @@ impl Drop for Display<'_> {
     }
 }
 
-const fn condition_name(condition: &Condition) -> &'static str {
+pub(crate) const fn condition_name(condition: &Condition) -> &'static str {
     match condition {
         Condition::Open => "open",
         Condition::BackingOff { .. } => "backing-off",
@@ -197,7 +197,7 @@ const fn condition_name(condition: &Condition) -> &'static str {
     }
 }
 
-fn condition_text(condition: &Condition) -> String {
+pub(crate) fn condition_text(condition: &Condition) -> String {
     match condition {
         Condition::Open => "answers again".into(),
         Condition::BackingOff { wait } => {

@@ -8,4 +8,5 @@ mod paper;
 mod report;
 mod tool;
 mod trace;
+mod watch;
 mod wrong_input;
