@@ -1,6 +1,6 @@
 //! Who is let in, over real connections.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
 
 use super::place::{Place, Watched};
@@ -107,8 +107,12 @@ fn a_hostile_crowd_does_not_change_the_run() {
     let body = ["content-length: 1000000000", "sec-fetch-site: same-origin"];
     assert!(watched.ask("POST", "state", &body).starts_with("HTTP/1.1 404"));
     assert_eq!(watched.state()["candidates"], 12, "our own page is served");
+    for stream in &mut crowd {
+        let cut = stream.read_to_end(&mut Vec::new());
+        let is_waiting = cut.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        assert!(!is_waiting, "nobody keeps a connection for nothing");
+    }
     ends_well(&place, watched);
-    drop(crowd);
     for file in ["certified.jsonl", "rejected.jsonl", "undecided.jsonl"] {
         let [with, without] = [&place, &alone].map(|place| place.read(&format!("run/{file}")));
         assert_eq!(with, without, "{file}");
