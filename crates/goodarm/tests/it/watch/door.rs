@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
+use std::time::Duration;
 
 use super::place::{Place, Watched};
 use crate::tool::{message, text};
@@ -108,6 +109,7 @@ fn a_hostile_crowd_does_not_change_the_run() {
     assert!(watched.ask("POST", "state", &body).starts_with("HTTP/1.1 404"));
     assert_eq!(watched.state()["candidates"], 12, "our own page is served");
     for stream in &mut crowd {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
         let cut = stream.read_to_end(&mut Vec::new());
         let is_waiting = cut.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         assert!(!is_waiting, "nobody keeps a connection for nothing");
