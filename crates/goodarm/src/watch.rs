@@ -14,7 +14,7 @@ mod teller;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use goodarm_core::Books;
 use goodarm_live::run::{Control, Notice, Observer, Run};
@@ -82,8 +82,15 @@ impl Watch {
     pub(crate) fn end(mut self, ending: &str, told: &str) {
         self.teller.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
         self.shared.publish(self.teller.snapshot());
-        if self.shared.is_polled_lately() {
-            thread::sleep(LINGER);
+        let ended = Instant::now();
+        let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);
+        while is_page_open && ended.elapsed() < LINGER_MAX {
+            // Each open page asks once in this time, so all of them have seen the end.
+            let is_seen = self.shared.polled().is_some_and(|polled| polled > ended);
+            if is_seen && ended.elapsed() > LINGER {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
         }
     }
 }
@@ -100,5 +107,9 @@ impl Observer for Watch {
     }
 }
 
+/// Whoever has asked for the state within this time has the page open.
+const OPEN_TIME: Duration = Duration::from_secs(3);
 /// Longer than an open page waits between two questions.
-const LINGER: Duration = Duration::from_millis(1500);
+const LINGER: Duration = Duration::from_millis(1200);
+/// For a browser that is slow.
+const LINGER_MAX: Duration = Duration::from_secs(3);

@@ -55,10 +55,9 @@ impl Shared {
         Arc::clone(&self.snapshot.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether a page is open somewhere.
-    pub(super) fn is_polled_lately(&self) -> bool {
-        let polled = *self.polled.lock().unwrap_or_else(PoisonError::into_inner);
-        polled.is_some_and(|polled| polled.elapsed() < POLLED_LATELY)
+    /// When a page last asked for the state.
+    pub(super) fn polled(&self) -> Option<Instant> {
+        *self.polled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state for a page that has the certificates up to this one.
@@ -283,6 +282,5 @@ struct Line<'a> {
     detail: Detail,
 }
 
-const POLLED_LATELY: Duration = Duration::from_secs(3);
 const ID_BYTES_MAX: usize = 300;
 const PREVIEW_BYTES_MAX: usize = 400;
