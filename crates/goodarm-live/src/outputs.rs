@@ -3,6 +3,7 @@
 
 pub mod calls;
 pub mod summary;
+pub mod totals;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -6,6 +6,7 @@
 //! certificate show.
 
 mod calls;
+mod counts;
 mod resume;
 mod watch;
 
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use goodarm_core::{
-    Ask, AskError, Cost, CountedFailure, Failure, Options, Problem, Pull, Session, StopReason,
-    Ticket, policy,
+    ArmId, Ask, AskError, Cost, CountedFailure, Failure, Options, Problem, Pull, Session,
+    StopReason, policy,
 };
 
 use crate::charter::CharterError;
@@ -26,6 +27,7 @@ use crate::job::{Job, Work};
 use crate::journal::{FileStorage, FolderLock, Header, Journal, LockError, OpenError, Record};
 use crate::line::Condition;
 use crate::run::calls::{Calls, Done};
+use crate::run::counts::Counts;
 use crate::run::watch::Watch;
 pub use crate::run::watch::{Notice, Observer, Progress};
 use crate::verifier::{Reply, Verdict};
@@ -145,9 +147,7 @@ pub struct Run {
     session: Session,
     journal: Journal<FileStorage>,
     calls: Calls,
-    /// The first of these is what a resumed run begins with.
-    call_count: u64,
-    failure_count: u64,
+    counts: Counts,
     /// Bytes that a power cut had left at the journal's end.
     bytes_cut: u64,
     lost_count: u64,
@@ -172,17 +172,8 @@ impl Run {
         let storage = FileStorage::create(&path).map_err(|error| file_error(&path, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         let calls = Calls::new(&job).map_err(|error| file_error(folder.path(), error))?;
-        Ok(Self {
-            job,
-            session,
-            journal,
-            calls,
-            call_count: 0,
-            failure_count: 0,
-            bytes_cut: 0,
-            lost_count: 0,
-            _lock: lock,
-        })
+        let counts = Counts::new(job.verifiers.len());
+        Ok(Self { job, session, journal, calls, counts, bytes_cut: 0, lost_count: 0, _lock: lock })
     }
 
     /// Takes up the run in the job's output folder where it was left.
@@ -196,13 +187,19 @@ impl Run {
     }
 
     /// The job.
-    pub fn job(&self) -> &Job {
+    pub const fn job(&self) -> &Arc<Job> {
         &self.job
     }
 
     /// Calls that came back, those of earlier processes included.
     pub const fn call_count(&self) -> u64 {
-        self.call_count
+        self.counts.call_count
+    }
+
+    /// The certified arms in their order, each with what was spent by then.
+    pub fn certificates(&self) -> impl Iterator<Item = (ArmId, Cost)> + '_ {
+        let spent_at = self.counts.spent_at.iter().copied();
+        self.session.certified().iter().copied().zip(spent_at)
     }
 
     /// Calls that were out when an earlier process died, as this one found out.
@@ -221,7 +218,7 @@ impl Run {
         control: &Control,
         observer: &mut dyn Observer,
     ) -> Result<Ending, RunError> {
-        let mut watch = Watch::new(self, observer);
+        let mut watch = Watch::new(self, control, observer);
         let mut durable_at = Instant::now();
         let mut down = None;
         let ending = loop {
@@ -335,27 +332,28 @@ impl Run {
                 self.session
                     .tell(ticket, score, cost)
                     .expect("the ticket is out, the score checked");
+                self.counts.take(self.session.books(), attribute, Ok(score), (cost, latency));
             }
             Outcome::Failed(failure, ref reason) => {
                 let cost = if matches!(failure, Failure::Void(_)) { Cost::ZERO } else { cost };
-                self.fail(ticket, failure, cost, (done.latency, &done.reply.text, reason));
+                self.fail(&done.pull, failure, cost, (done.latency, &done.reply.text, reason));
             }
         }
-        self.call_count += 1;
         watch.settled(self, done, cost);
     }
 
     fn fail(
         &mut self,
-        ticket: Ticket,
+        pull: &Pull,
         failure: Failure,
         cost: Cost,
         (latency, reply, reason): (Duration, &str, &str),
     ) {
+        let &Pull { ticket, attribute, .. } = pull;
         let (reply, reason) = (reply.into(), reason.into());
         self.journal.append(&Record::Failed { ticket, failure, cost, latency, reply, reason });
         self.session.fail(ticket, failure, cost).expect("the ticket is out");
-        self.failure_count += 1;
+        self.counts.take(self.session.books(), attribute, Err(failure), (cost, latency));
     }
 
     /// What a reply counts as.

@@ -74,6 +74,18 @@ pub(crate) struct RunArguments {
     /// One JSON object a line for everything that happens, on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Show the run in a browser while it goes on: says a secret address on this machine.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) watch: bool,
+    /// The page's port on 127.0.0.1; any free one if not given.
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        requires = "watch",
+        hide_default_value = true
+    )]
+    pub(crate) watch_port: u16,
 }
 
 #[derive(Debug, Args)]
@@ -317,6 +329,7 @@ Certify answers: make verifier calls until the budget is spent or nothing is lef
   goodarm run job.toml --dry-run    what would be asked, and what to expect
   goodarm run job.toml              go
   goodarm run job.toml --resume     go on after Ctrl-C, a crash or a power cut
+  goodarm run job.toml --watch      go, with a live page that can pause it: open the address it says
 
 A job file names the answers and the verifiers:
 

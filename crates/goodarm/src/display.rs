@@ -79,7 +79,8 @@ impl<'a> Display<'a> {
 
     fn sentence(&self, progress: &Progress) -> String {
         let unit = unit_name(self.job.unit());
-        let mut text = format!(
+        let mut text = if progress.is_paused { "paused (from the page): " } else { "" }.to_owned();
+        text += &format!(
             "{} of {} {unit} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} out",
             amount(progress.spent),
             amount(progress.budget),
@@ -141,6 +142,7 @@ impl<'a> Display<'a> {
             "in_flight": progress.in_flight_count,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
+            "paused": progress.is_paused,
             "verifiers": conditions,
         })
     }
@@ -186,7 +188,7 @@ impl Drop for Display<'_> {
     }
 }
 
-const fn condition_name(condition: &Condition) -> &'static str {
+pub(crate) const fn condition_name(condition: &Condition) -> &'static str {
     match condition {
         Condition::Open => "open",
         Condition::BackingOff { .. } => "backing-off",
@@ -195,7 +197,7 @@ const fn condition_name(condition: &Condition) -> &'static str {
     }
 }
 
-fn condition_text(condition: &Condition) -> String {
+pub(crate) fn condition_text(condition: &Condition) -> String {
     match condition {
         Condition::Open => "answers again".into(),
         Condition::BackingOff { wait } => {

@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod table;
 mod trials;
+mod watch;
 
 use std::process::ExitCode;
 

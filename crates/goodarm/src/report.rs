@@ -3,10 +3,11 @@
 //! report too.
 
 mod cut;
-mod data;
+pub(crate) mod data;
 mod details;
 mod gather;
 mod html;
+pub(crate) mod lines;
 mod noise;
 mod plots;
 mod sha256;
@@ -24,12 +25,16 @@ use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::{self, OutputError};
 use goodarm_live::retrace::Mismatch;
 
+pub(crate) use cut::beginning;
 pub(crate) use data::Data;
+pub(crate) use gather::pair;
+pub(crate) use html::{STYLE, policy, script};
 pub(crate) use plots::figures;
 pub(crate) use text::text;
+pub(crate) use trail::Trail;
 
 /// The name of the page in a run's folder.
-const PAGE_NAME: &str = "report.html";
+pub(crate) const PAGE_NAME: &str = "report.html";
 
 /// Why there is no report.
 #[derive(Debug)]

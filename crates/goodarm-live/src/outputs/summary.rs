@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{ArmStatus, Books, Cost, Failure};
+use goodarm_core::{ArmStatus, Books, Cost};
 use serde::{Deserialize, Serialize};
 
 use crate::charter::Charter;
 use crate::history::{Call, History};
 use crate::job_file::{GuaranteeName, Kind, Unit};
-use crate::outputs::calls::failure_name;
+use crate::outputs::totals::VerifierTotals;
 use crate::outputs::{promise, status_of};
 use crate::run::VERSION;
 
@@ -103,17 +103,6 @@ pub struct Totals {
     span_millis: [u64; 2],
 }
 
-#[derive(Clone, Debug, Default)]
-struct VerifierTotals {
-    call_count: u64,
-    spent: Cost,
-    spent_on_failures: Cost,
-    score_count: u64,
-    score_sum: f64,
-    latency_sum: f64,
-    failures: BTreeMap<&'static str, u64>,
-}
-
 impl Totals {
     /// Nothing yet.
     pub fn new(charter: &Charter) -> Self {
@@ -128,21 +117,7 @@ impl Totals {
     /// One more call.
     pub fn take(&mut self, call: &Call) {
         let totals = &mut self.verifiers[call.attribute.index()];
-        totals.call_count += 1;
-        totals.spent = totals.spent.saturating_add(call.cost);
-        totals.latency_sum += call.latency.as_secs_f64();
-        match call.outcome {
-            Ok(score) => {
-                totals.score_count += 1;
-                totals.score_sum += score;
-            }
-            Err(failure) => {
-                *totals.failures.entry(failure_name(failure)).or_default() += 1;
-                if matches!(failure, Failure::Counted(_)) {
-                    totals.spent_on_failures = totals.spent_on_failures.saturating_add(call.cost);
-                }
-            }
-        }
+        totals.take(call.outcome, call.cost, call.latency);
     }
 
     /// The budget was raised.
@@ -199,8 +174,6 @@ impl Summary {
 }
 
 fn verifier_summaries(totals: &Totals) -> Vec<VerifierSummary> {
-    #[expect(clippy::cast_precision_loss, reason = "means for people")]
-    let mean = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
     totals
         .charter
         .verifiers
@@ -213,8 +186,8 @@ fn verifier_summaries(totals: &Totals) -> Vec<VerifierSummary> {
             ceiling: clause.ceiling,
             calls: totals.call_count,
             spent: totals.spent.to_string(),
-            mean_score: mean(totals.score_sum, totals.score_count),
-            mean_latency: mean(totals.latency_sum, totals.call_count),
+            mean_score: totals.mean_score(),
+            mean_latency: totals.mean_latency(),
             failures: totals
                 .failures
                 .iter()

@@ -15,8 +15,9 @@ use crate::journal::{
     self, FileStorage, FolderLock, Header, Journal, OpenError, Opened, Reader, Record,
 };
 use crate::run::calls::Calls;
+use crate::run::counts::Counts;
 use crate::run::watch::Watch;
-use crate::run::{Notice, Observer, Run, RunError, VERSION, file_error, new_session};
+use crate::run::{Control, Notice, Observer, Run, RunError, VERSION, file_error, new_session};
 use crate::toml_text;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
@@ -55,8 +56,7 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
         session,
         journal,
         calls,
-        call_count: past.call_count,
-        failure_count: past.failure_count,
+        counts: past.counts,
         bytes_cut: tail.bytes_cut,
         lost_count: 0,
         _lock: lock,
@@ -71,18 +71,18 @@ impl Run {
     /// Calls that were out when the process died: others may have made them, so each counts as
     /// spent and as the lowest score, in its place. Skipping or repeating them would break δ.
     fn settle_lost(&mut self, out: &BTreeMap<Ticket, Pull>) {
-        for (&ticket, pull) in out {
+        for pull in out.values() {
             if self.job.verifiers[pull.attribute.index()].work.is_reproducible() {
                 let done = self.own_call(pull);
                 let mut nobody = Nobody;
-                let mut watch = Watch::new(self, &mut nobody);
+                let control = Control::default();
+                let mut watch = Watch::new(self, &control, &mut nobody);
                 self.settle(&done, &mut watch);
                 continue;
             }
             let failure = Failure::Counted(CountedFailure::Lost);
             let reason = "out when the process died";
-            self.fail(ticket, failure, pull.ceiling, (Duration::ZERO, "", reason));
-            self.call_count += 1;
+            self.fail(pull, failure, pull.ceiling, (Duration::ZERO, "", reason));
             self.lost_count += 1;
         }
     }
@@ -104,8 +104,7 @@ impl Run {
 
 /// What the journal tells beyond the session.
 struct Past {
-    call_count: u64,
-    failure_count: u64,
+    counts: Counts,
     out: BTreeMap<Ticket, Pull>,
 }
 
@@ -115,8 +114,13 @@ enum ReplayFailure {
 }
 
 fn replay(session: &mut Session, reader: &mut Reader) -> Result<Past, ReplayFailure> {
-    let mut past = Past { call_count: 0, failure_count: 0, out: BTreeMap::new() };
+    let counts = Counts::new(session.books().problem().attribute_count());
+    let mut past = Past { counts, out: BTreeMap::new() };
     while let Some((position, record)) = reader.next_record().map_err(ReplayFailure::Journal)? {
+        let latency = match record {
+            Record::Told { latency, .. } | Record::Failed { latency, .. } => latency,
+            _ => Duration::ZERO,
+        };
         let event = match record {
             Record::Asked { ticket, arm, attribute } => Event::Asked { ticket, arm, attribute },
             Record::Told { ticket, score, cost, .. } => Event::Told { ticket, score, cost },
@@ -126,23 +130,19 @@ fn replay(session: &mut Session, reader: &mut Reader) -> Result<Past, ReplayFail
         session.replay([event]).map_err(|error| {
             ReplayFailure::Diverged(format!("frame at byte {}: {error}", position.offset))
         })?;
-        match event {
+        let (ticket, outcome, cost) = match event {
             Event::Asked { ticket, arm, attribute } => {
                 let ceiling = session.books().problem().attribute(attribute).price();
                 let pull = Pull { ticket, arm, attribute, ceiling, attempt: 0, branch: "" };
                 past.out.insert(ticket, pull);
+                continue;
             }
-            Event::Told { ticket, .. } => {
-                past.call_count += 1;
-                past.out.remove(&ticket);
-            }
-            Event::Failed { ticket, .. } => {
-                past.call_count += 1;
-                past.failure_count += 1;
-                past.out.remove(&ticket);
-            }
-            _ => {}
-        }
+            Event::Told { ticket, score, cost } => (ticket, Ok(score), cost),
+            Event::Failed { ticket, failure, cost } => (ticket, Err(failure), cost),
+            _ => continue,
+        };
+        let pull = past.out.remove(&ticket).expect("the session knows every ticket that it takes");
+        past.counts.take(session.books(), pull.attribute, outcome, (cost, latency));
     }
     Ok(past)
 }

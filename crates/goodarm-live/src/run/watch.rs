@@ -2,18 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost, Pull};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Pull};
 
 use crate::job::Work;
 use crate::line::Condition;
-use crate::run::Run;
+use crate::outputs::totals::VerifierTotals;
 use crate::run::calls::Done;
+use crate::run::{Control, Run};
 use crate::verifier::{Remote, Verdict};
 
 /// Takes notice of what happens in a run. Everything it hears of is durable, or can be made again.
 pub trait Observer {
     /// Something happened.
     fn notice(&mut self, notice: Notice<'_>);
+
+    /// The books, just before each [`Notice::Progress`]: for what progress does not tell.
+    fn look(&mut self, _books: &Books) {}
 
     /// Whether it wants to hear of every single call.
     fn wants_calls(&self) -> bool {
@@ -22,7 +26,7 @@ pub trait Observer {
 }
 
 /// What happened.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Notice<'a> {
     /// A call came back.
     Called {
@@ -45,6 +49,8 @@ pub enum Notice<'a> {
         id: &'a str,
         /// How many are certified now.
         count: usize,
+        /// What was spent by then.
+        spent: Cost,
     },
     /// A verifier backs off, is down, or is back.
     Line {
@@ -92,12 +98,21 @@ pub struct Progress {
     pub forecast: f64,
     /// How the verifiers are doing.
     pub conditions: Vec<Condition>,
+    /// What each verifier has said and cost, since the run began.
+    pub verifiers: Vec<VerifierTotals>,
+    /// Bills above their ceiling.
+    pub overrun_count: u64,
+    /// By how much, in all.
+    pub overrun: Cost,
+    /// Whether somebody holds new calls back.
+    pub is_paused: bool,
     /// Since this process took up the run.
     pub elapsed: Duration,
 }
 
 pub(super) struct Watch<'a> {
     observer: &'a mut dyn Observer,
+    control: &'a Control,
     wants_calls: bool,
     started: Instant,
     looked: Instant,
@@ -113,15 +128,16 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(run: &Run, observer: &'a mut dyn Observer) -> Self {
+    pub(super) fn new(run: &Run, control: &'a Control, observer: &'a mut dyn Observer) -> Self {
         let now = Instant::now();
         let wants_calls = observer.wants_calls();
         Self {
             observer,
+            control,
             wants_calls,
             started: now,
             looked: now,
-            call_count_then: run.call_count,
+            call_count_then: run.counts.call_count,
             announced_count: run.session.certified().len(),
             conditions: run.calls.conditions().collect(),
             working_on: None,
@@ -159,9 +175,12 @@ impl<'a> Watch<'a> {
     pub(super) fn look(&mut self, run: &Run) {
         let certified = run.session.certified();
         while let Some(&arm) = certified.get(self.announced_count) {
+            let spent_at = run.counts.spent_at.get(self.announced_count).copied();
+            let spent = spent_at.unwrap_or(run.session.books().ledger().settled());
             self.announced_count += 1;
             let id = run.job.candidates.id(arm);
-            self.observer.notice(Notice::Certified { arm, id, count: self.announced_count });
+            let count = self.announced_count;
+            self.observer.notice(Notice::Certified { arm, id, count, spent });
         }
         if self.looked.elapsed() >= LOOK_INTERVAL {
             self.look_closely(run);
@@ -177,10 +196,10 @@ impl<'a> Watch<'a> {
         let now = Instant::now();
         let seconds = now.duration_since(self.looked).as_secs_f64().max(1e-3);
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-        let rate = (run.call_count - self.call_count_then) as f64 / seconds;
+        let rate = (run.counts.call_count - self.call_count_then) as f64 / seconds;
         let weight = (seconds / RATE_MEMORY_SECONDS).min(1.0);
         self.calls_per_second += weight * (rate - self.calls_per_second);
-        self.call_count_then = run.call_count;
+        self.call_count_then = run.counts.call_count;
         self.looked = now;
         if now >= self.forecast_due {
             self.forecast = run.session.books().certified_count_forecast();
@@ -190,6 +209,7 @@ impl<'a> Watch<'a> {
         self.compare_conditions(run);
         self.warn(run);
         let progress = self.progress(run);
+        self.observer.look(run.session.books());
         self.observer.notice(Notice::Progress(&progress));
     }
 
@@ -241,14 +261,18 @@ impl<'a> Watch<'a> {
             spent: ledger.settled(),
             reserved: ledger.reserved(),
             left: ledger.left(),
-            call_count: run.call_count,
-            failure_count: run.failure_count,
+            call_count: run.counts.call_count,
+            failure_count: run.counts.failure_count,
             calls_per_second: self.calls_per_second,
             in_flight_count: books.in_flight_count(),
             retry_count: run.calls.retry_count(),
             working_on: self.working_on,
             forecast: self.forecast,
             conditions: self.conditions.clone(),
+            verifiers: run.counts.verifiers.clone(),
+            overrun_count: ledger.overrun_count(),
+            overrun: ledger.overrun(),
+            is_paused: self.control.is_paused(),
             elapsed: self.started.elapsed(),
         }
     }

@@ -3,17 +3,19 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use goodarm_core::Books;
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
 use goodarm_live::outputs::summary::Summary;
-use goodarm_live::run::{Control, Ending, Run, RunError};
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 
 use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run};
 use crate::display::{Display, amount, printable, thousands, unit_name};
 use crate::exit::Exit;
 use crate::report::Report;
+use crate::watch::{Door, Watch};
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
@@ -22,14 +24,19 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return dry_run::show(&job);
     }
     let job = Arc::new(job);
+    // First of all, because without its port nothing should begin.
+    let door = if arguments.watch { Some(Door::take(arguments.watch_port)?) } else { None };
     let run =
         if arguments.resume { Run::resume(Arc::clone(&job)) } else { Run::begin(Arc::clone(&job)) };
     let mut run = run.map_err(failure)?;
-    let mut display = Display::new(&job, arguments.quiet, arguments.json);
-    tell_of_the_past(&run, &display);
     let control = Arc::new(Control::default());
+    let watch = door.map(|door| open(door, &run, &control, arguments.json)).transpose()?;
+    let display = Display::new(&job, arguments.quiet, arguments.json);
+    tell_of_the_past(&run, &display);
     listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;
-    let driven = run.drive(&control, &mut display);
+    let mut audience = Audience { display, watch };
+    let driven = run.drive(&control, &mut audience);
+    let Audience { display, mut watch } = audience;
     let ending = match driven {
         Ok(ending) => ending,
         Err(error) => {
@@ -41,27 +48,94 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 "broken off",
                 job.file.calls,
             );
+            if let Some(watch) = watch {
+                watch.end("broken off", &error.to_string());
+            }
             return Err(failure(error));
         }
     };
     drop(display);
-    finish(&run, &ending, arguments)
+    let ending_text = ending_text(&ending);
+    if let Some(watch) = &mut watch {
+        watch.writing(&ending_text);
+    }
+    let (told, outcome) = finish(&run, &ending, arguments);
+    // Whoever leaves does not want to wait for a page.
+    if let Some(watch) = watch.filter(|_| ending != Ending::Left) {
+        watch.end(&ending_text, &told);
+    }
+    outcome
 }
 
-fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
+/// Those who take notice of a run.
+struct Audience<'a> {
+    display: Display<'a>,
+    watch: Option<Watch>,
+}
+
+impl Observer for Audience<'_> {
+    fn notice(&mut self, notice: Notice<'_>) {
+        self.display.notice(notice);
+        if let Some(watch) = &mut self.watch {
+            watch.notice(notice);
+        }
+    }
+
+    fn look(&mut self, books: &Books) {
+        if let Some(watch) = &mut self.watch {
+            watch.look(books);
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        self.display.wants_calls()
+    }
+}
+
+/// Opens the page of a run, and says where it is.
+fn open(door: Door, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
+    let address = door.address();
+    let watch = door.open(run, control)?;
+    // Even to those who want to hear nothing: nobody can guess it.
+    let _ = writeln!(io::stderr().lock(), "watch: {address}");
+    if is_json {
+        let event = serde_json::json!({"event": "watch", "address": address});
+        let _ = writeln!(io::stdout().lock(), "{event}");
+    }
+    Ok(watch)
+}
+
+/// Writes the outputs and says what came out; what is told to the page, and how the command ends.
+fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Result<(), Failure>) {
+    match write_outputs(run, ending, arguments) {
+        Ok(told) => {
+            let outcome = outcome(ending, arguments);
+            let told = outcome.as_ref().err().map_or(told.clone(), |why| format!("{why}\n{told}"));
+            (told, outcome)
+        }
+        Err(failure) => (failure.to_string(), Err(failure)),
+    }
+}
+
+/// Writes the outputs and the report; says where the report is.
+fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<String, Failure> {
     let job = run.job();
     let folder = Folder::new(&job.output);
     let books = run.session().books();
     let summary =
         outputs::write(&folder, books, &job.candidates, &ending_text(ending), job.file.calls)
             .map_err(Failure::wrong_input)?;
+    let report = write_report(&folder, &summary);
     let text = if arguments.json {
-        let _ = write_report(&folder, &summary);
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
     } else {
-        summary_text(&summary, &folder) + &write_report(&folder, &summary)
+        summary_text(&summary, &folder) + &report
     };
     let _ = io::stdout().lock().write_all(text.as_bytes());
+    Ok(report)
+}
+
+fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
     let resume = format!("resume it with: goodarm run {} --resume", arguments.job.display());
     match ending {
         Ending::Done(_) => Ok(()),
@@ -142,8 +216,8 @@ pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
 
 /// Writes the page at the end of a run; says where it is.
 pub(crate) fn write_report(folder: &Folder, summary: &Summary) -> String {
-    let path = folder.path().display();
     if summary.calls > REPORT_CALLS_MAX || summary.candidates > REPORT_CANDIDATES_MAX {
+        let path = folder.path().display();
         return format!("for the page of so large a run: goodarm report {path}\n");
     }
     // The run is done and safe: a page that fails is worth a word, not an error.

@@ -40,7 +40,7 @@ impl Lengths {
 }
 
 /// The beginning of a text: at most so many bytes, and whole characters.
-pub(super) fn beginning(text: &str, bytes_max: usize) -> &str {
+pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 

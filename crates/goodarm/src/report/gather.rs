@@ -290,7 +290,11 @@ impl Counts {
     }
 }
 
-fn pair(books: &Books, (arm, attribute): (ArmId, goodarm_core::AttributeId), trail: Trail) -> Pair {
+pub(crate) fn pair(
+    books: &Books,
+    (arm, attribute): (ArmId, goodarm_core::AttributeId),
+    trail: Trail,
+) -> Pair {
     let tally = books.tally(arm, attribute);
     let finite = |number: f64| number.is_finite().then_some(number);
     let is_exact = books.problem().attribute(attribute).is_exact();

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::cut::{beginning, script_safe};
 use super::data::{Overview, Step};
-use super::details::{Details, Limits, rounded};
+use super::details::{Details, Limits};
+use super::lines::rounded;
 use super::{Report, sha256, text};
 use crate::page::escaped;
 
@@ -17,12 +18,12 @@ pub(super) fn write(
     details: &Details<'_>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let script = script(&[START]);
     // No text is put into another: what an answer says cannot be taken for a place to fill in.
     for part in TEMPLATE.split("{{") {
         let (name, rest) = part.split_once("}}").unwrap_or(("", part));
         match name {
-            "policy" => out.write_all(policy(&script).as_bytes())?,
+            "policy" => out.write_all(policy(&script, STYLE).as_bytes())?,
             "title" => out.write_all(escaped(&title(report)).as_bytes())?,
             "style" => out.write_all(STYLE.as_bytes())?,
             "text" => out.write_all(escaped(&text::text(&report.data)).as_bytes())?,
@@ -36,13 +37,18 @@ pub(super) fn write(
     Ok(())
 }
 
+/// The script of a page: what all pages have in common, then its own parts.
+pub(crate) fn script(own: &[&str]) -> String {
+    format!("(() => {{\n\"use strict\";\n{}{}}})();\n", SCRIPTS.concat(), own.concat())
+}
+
 /// Nothing is loaded, nothing is sent, and only our own script and style count.
-fn policy(script: &str) -> String {
+pub(crate) fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
          base-uri 'none'; form-action 'none'",
         sha256::base64(script),
-        sha256::base64(STYLE)
+        sha256::base64(style)
     )
 }
 
@@ -136,16 +142,18 @@ fn block(out: &mut impl Write, id: &str, json: &str) -> io::Result<()> {
 }
 
 const TEMPLATE: &str = include_str!("../../web/report/page.html");
-const STYLE: &str = include_str!("../../web/report/style.css");
-/// One script in some files, in this order.
+/// How all pages of a run look.
+pub(crate) const STYLE: &str = include_str!("../../web/report/style.css");
+/// What the report and the live page have in common, in this order.
 const SCRIPTS: [&str; 6] = [
     include_str!("../../web/report/base.js"),
     include_str!("../../web/report/charts.js"),
     include_str!("../../web/report/overview.js"),
     include_str!("../../web/report/answers.js"),
     include_str!("../../web/report/answer.js"),
-    include_str!("../../web/report/start.js"),
+    include_str!("../../web/report/address.js"),
 ];
+const START: &str = include_str!("../../web/report/start.js");
 
 const STEPS_MAX: usize = 1_500;
 const ID_BYTES_MAX: usize = 300;

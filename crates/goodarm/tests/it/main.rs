@@ -10,4 +10,5 @@ mod report;
 mod tls;
 mod tool;
 mod trace;
+mod watch;
 mod wrong_input;

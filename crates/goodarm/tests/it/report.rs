@@ -1,7 +1,7 @@
 //! `goodarm report`: the page, the text, the JSON and the plots of real runs.
 
-mod browser;
-mod hostile;
+pub(crate) mod browser;
+pub(crate) mod hostile;
 mod page;
 mod run;
 

@@ -20,6 +20,21 @@ function showAnswer(table, place) {
   rememberOpen(columns.ids[answer]);
 }
 
+/// Keys and clicks while an answer is open.
+function listenToDialog(table) {
+  const dialog = byId("answer");
+  dialog.addEventListener("close", () => {
+    rememberOpen(null);
+    table.focus(table.active);
+  });
+  // A click on what is around the dialog closes it.
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
+    if (step !== 0) table.open(table.active + step);
+  });
+}
+
 function answerHead(table, place, status) {
   const button = (text, label, go, isOff) => {
     const element = h("button", { type: "button", "aria-label": label }, text);
@@ -28,8 +43,8 @@ function answerHead(table, place, status) {
     return element;
   };
   return h("div", { class: "dhead" }, statusMark(status), untrusted(preview(table.columns.ids[table.order[place]], 120), "h2", { id: "answer-title" }),
-    button("←", "Answer before this one", () => table.open(place - 1), place === 0),
-    button("→", "Next answer", () => table.open(place + 1), place + 1 >= table.order.length),
+    button("←", "Answer before this one", () => table.open(table.active - 1), place === 0),
+    button("→", "Next answer", () => table.open(table.active + 1), place + 1 >= table.order.length),
     button("Close", "Close", () => byId("answer").close(), false));
 }
 
@@ -67,11 +82,11 @@ function evidenceCard(pair, verifier, overview) {
   const meanHolder = h("div", { class: "trail" });
   const shareHolder = h("div", { class: "trail" });
   const words = evidence !== null && needed !== null ? `evidence ${digits(evidence, 3)} of ${digits(needed, 3)} needed (ln E): ${met ? "enough" : "not enough"}` : met ? "evidence: enough" : "evidence: not enough";
-  trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
+  if (means) trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
     { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${calls} calls` });
-  trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
+  if (shares) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
   return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${money(spent, unit)}`), meanHolder,
-    h("p", null, words), shareHolder);
+    h("p", null, words), shares ? shareHolder : null);
 }
 
 function callList(calls, overview, total) {

@@ -125,7 +125,14 @@ class Answers {
   }
 
   arrange() {
-    const { status, ids } = this.columns;
+    this.reorder();
+    this.active = 0;
+    this.table.scrollTop = 0;
+    this.draw(true);
+  }
+
+  reorder() {
+    const { status } = this.columns;
     const letter = this.view.status ? this.view.status[0] : "";
     const order = [];
     for (let answer = 0; answer < this.total; answer += 1) {
@@ -133,11 +140,16 @@ class Answers {
     }
     order.sort(this.comparison());
     this.order = order;
-    this.active = 0;
-    this.table.scrollTop = 0;
     this.table.setAttribute("aria-rowcount", order.length + 1);
-    byId("count").textContent = order.length === ids.length ? plural(order.length, "answer") : `${count(order.length)} of ${plural(ids.length, "answer")}`;
-    this.draw(true);
+    byId("count").textContent = this.countWords(order.length);
+  }
+
+  noneWords() {
+    return "No answer is like that.";
+  }
+
+  countWords(shown) {
+    return shown === this.total ? plural(shown, "answer") : `${count(shown)} of ${plural(this.total, "answer")}`;
   }
 
   /// Certified answers first, in the order of their certificates, unless another order is wanted.
@@ -189,7 +201,7 @@ class Answers {
       }
     }
     if (this.order.length === 0) {
-      replace(this.body, h("div", { class: "none" }, "No answer is like that."));
+      replace(this.body, h("div", { class: "none" }, this.noneWords()));
       return;
     }
     if (this.body.firstChild?.className === "none") replace(this.body);
@@ -207,12 +219,12 @@ class Answers {
 
   row(place) {
     const answer = this.order[place];
-    const { ids, status, calls, spent } = this.columns;
+    const { ids, calls, spent } = this.columns;
     const detail = this.detail(answer);
     const [question, said] = asked(detail.f);
     const cell = (attributes, ...children) => h("div", { role: "gridcell", ...attributes }, ...children);
     return h("div", { class: "row", role: "row", "data-place": place, "aria-rowindex": place + 2 },
-      cell(null, statusMark(STATUSES[status[answer]])),
+      cell(null, this.standing(answer)),
       cell({ class: "who" }, h("div", { class: "ask" }, untrusted(preview(ids[answer], 60), "bdi", { class: "id" }), question ? untrusted(preview(question, 220)) : null),
         h("div", { class: "say" }, said ? untrusted(preview(said, 220)) : null)),
       h("div", { class: "pics", role: "none" }, detail.p.map((pair, index) => cell(null, this.picture(pair, this.overview.verifiers[index])))),
@@ -220,11 +232,16 @@ class Answers {
       cell({ class: "num" }, money(spent[answer], this.overview.money.unit)));
   }
 
+  /// What has become of an answer.
+  standing(answer) {
+    return statusMark(STATUSES[this.columns.status[answer]]);
+  }
+
   picture(pair, verifier) {
     const [calls, mean] = pair;
     if (calls === 0) return h("div", { class: "pic" }, "–");
     if (verifier.exact) return h("div", { class: "pic" }, outcome(pair[4]));
-    return h("div", { class: "pic" }, spark(pair, verifier.threshold),
+    return h("div", { class: "pic" }, pair[6] ? spark(pair, verifier.threshold) : null,
       h("div", { class: "few" }, h("b", null, score(mean)), plural(calls, "call")));
   }
 
@@ -257,6 +274,7 @@ class Answers {
   }
 
   open(place) {
+    if (place < 0 || place >= this.order.length) return;
     this.active = place;
     showAnswer(this, place);
   }

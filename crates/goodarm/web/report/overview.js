@@ -1,7 +1,6 @@
 // Everything above and below the table of answers.
 
 function showOverview(overview) {
-  document.body.prepend(hatching());
   replace(byId("run"), ...runLine(overview));
   replace(byId("headline"), h("b", null, count(overview.certified)), ` of ${count(overview.candidates)} answers certified`);
   replace(byId("lede"), ...lede(overview));
@@ -106,29 +105,40 @@ function scale(mean, threshold) {
     s("line", { class: "tick", x1: x(threshold), x2: x(threshold), y1: 1, y2: 15 }), s("circle", { class: "dot", cx: x(mean), cy: 8, r: 4 }));
 }
 
+const VERIFIER_TITLES = ["Verifier", "Calls", "Failed", "Mean score", "Threshold"];
+
+function verifierCells(verifier) {
+  const failed = Object.values(verifier.failures).reduce((sum, number) => sum + number, 0);
+  const kinds = Object.entries(verifier.failures).map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
+  return [
+    h("td", null, untrusted(verifier.name, "span", { class: "name" }), h("small", null, verifier.exact ? `${verifier.kind}, exact` : verifier.kind)),
+    h("td", null, count(verifier.calls)),
+    h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
+    h("td", null, score(verifier.mean_score), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
+    h("td", null, digits(verifier.threshold, 3)),
+  ];
+}
+
 function verifierTable(overview) {
   const { unit } = overview.money;
-  const titles = ["Verifier", "Calls", "Failed", "Mean score", "Threshold", "Noise", "Latency", "Price of a call"];
+  const titles = [...VERIFIER_TITLES, "Noise", "Latency", "Price of a call"];
   const rows = overview.verifiers.map((verifier) => {
-    const failed = Object.values(verifier.failures).reduce((sum, number) => sum + number, 0);
-    const kinds = Object.entries(verifier.failures).map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
     const { noise } = verifier;
-    const cells = [
-      h("td", null, untrusted(verifier.name, "span", { class: "name" }), h("small", null, verifier.exact ? `${verifier.kind}, exact` : verifier.kind)),
-      h("td", null, count(verifier.calls)),
-      h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
-      h("td", null, score(verifier.mean_score), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
-      h("td", null, digits(verifier.threshold, 3)),
+    return [
+      ...verifierCells(verifier),
       h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call tells all" : "no answer seen twice")),
       h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
       h("td", null, verifier.mean_price === null ? "–" : money(verifier.mean_price, unit), h("small", null, verifier.mean_price === verifier.ceiling ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
     ];
-    // On a phone there is no heading row, so each cell has its title at hand.
-    cells.forEach((cell, index) => { cell.dataset.title = titles[index]; });
-    return h("tr", null, cells);
   });
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, h("table", { class: "stacked" },
-    h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", null, rows)));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, stackedTable(titles, rows));
+}
+
+/// A table whose rows are cards on a phone. There is no heading row then, so each cell has its title at hand.
+function stackedTable(titles, rows) {
+  for (const cells of rows) cells.forEach((cell, index) => { cell.dataset.title = titles[index]; });
+  return h("table", { class: "stacked" }, h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col" }, title)))),
+    h("tbody", null, rows.map((cells) => h("tr", null, cells))));
 }
 
 function moneyTable(overview) {

@@ -73,7 +73,8 @@ impl Browser {
         self.navigate(&format!("file://{}#{address}", path.display()));
     }
 
-    fn navigate(&mut self, url: &str) {
+    /// Opens an address.
+    pub(crate) fn navigate(&mut self, url: &str) {
         let before = self.load_count;
         self.call("Page.navigate", &json!({"url": url}));
         while self.load_count == before {
@@ -165,7 +166,7 @@ fn program() -> &'static str {
 
 const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// No window, no network, no first-run talk.
+/// No window, no network but this machine, no first-run talk.
 const FLAGS: [&str; 14] = [
     "--headless",
     "--remote-debugging-pipe",
@@ -179,6 +180,6 @@ const FLAGS: [&str; 14] = [
     "--disable-sync",
     "--disable-extensions",
     "--no-proxy-server",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--window-size=1280,900",
 ];

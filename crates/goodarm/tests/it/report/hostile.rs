@@ -29,6 +29,11 @@ const CONTROLS: &str = "<nul \u{0} bell \u{7} escape \u{1b}[31m delete \u{7f} ne
 
 /// Every breakout as id, question, answer, field name and reply, in verifiers' names, and some more.
 pub(crate) fn run(name: &str) -> Run {
+    Run::new(name, &answers(), NAMES)
+}
+
+/// All of them as answers.
+pub(crate) fn answers() -> Vec<Answer> {
     let mut answers: Vec<Answer> = BREAKOUTS
         .iter()
         .enumerate()
@@ -53,12 +58,14 @@ pub(crate) fn run(name: &str) -> Run {
         }
         Answer { object, approval: 9 }
     }));
-    let names = [
-        "<img src=x onerror=document.title='owned'>",
-        "judge</script><script>document.title='owned'</script>\u{202e}",
-    ];
-    Run::new(name, &answers, names)
+    answers
 }
+
+/// Of verifiers.
+pub(crate) const NAMES: [&str; 2] = [
+    "<img src=x onerror=document.title='owned'>",
+    "judge</script><script>document.title='owned'</script>\u{202e}",
+];
 
 /// Half a character, which JSON can spell and no text can hold, is refused at the door: no report
 /// ever meets one.

@@ -1,0 +1,178 @@
+//! Answers and calls as the pages read them: short keys and rows, because there may be many.
+
+use std::fmt;
+
+use goodarm_live::history::Call;
+use goodarm_live::outputs::calls::failure_name;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::cut::beginning;
+use super::data::Pair;
+
+/// An answer's fields but its id, each cut to so many bytes; and how many there are in all.
+pub(crate) fn field_lines(
+    json: &str,
+    id_field: &str,
+    field_bytes_max: usize,
+) -> (Vec<FieldLine>, usize) {
+    let fields = Fields::read(json);
+    let count = fields.0.len();
+    let line = |(name, value): (String, Value)| {
+        let text = text_of(value);
+        let kept = beginning(&text, field_bytes_max);
+        let total = (kept.len() < text.len()).then_some(text.len());
+        FieldLine(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
+    };
+    let others = fields.0.into_iter().filter(|(name, _)| name != id_field);
+    (others.take(FIELDS_MAX).map(line).collect(), count)
+}
+
+/// An answer's object, its fields in their order.
+pub(super) struct Fields(pub(super) Vec<(String, Value)>);
+
+impl Fields {
+    pub(super) fn read(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or(Self(Vec::new()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// Text as it is; anything else as JSON.
+pub(super) fn text_of(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// An answer in the page: short keys, because there may be a hundred thousand.
+#[derive(Serialize)]
+pub(crate) struct Detail {
+    /// Fields.
+    pub(crate) f: Vec<FieldLine>,
+    /// How many fields there are, the id among them.
+    pub(crate) n: usize,
+    /// Pairs, one for each verifier.
+    pub(crate) p: Vec<PairLine>,
+}
+
+/// Name, text, and the length of the whole text if it was cut.
+#[derive(Serialize)]
+pub(crate) struct FieldLine(
+    String,
+    String,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<usize>,
+);
+
+/// Calls, mean, evidence, needed evidence, whether it is met, money, and the two trails.
+#[derive(Serialize)]
+pub(crate) struct PairLine(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
+
+impl PairLine {
+    /// For who does not know how the evidence went.
+    pub(crate) fn without_shares(mut self) -> Self {
+        self.7.clear();
+        self
+    }
+}
+
+pub(crate) fn pair_line(pair: &Pair) -> PairLine {
+    let [means, shares] = pair.trail.letters();
+    PairLine(
+        pair.calls,
+        pair.mean.map(|mean| rounded(mean, 1e4)),
+        pair.evidence.map(|evidence| rounded(evidence, 1e3)),
+        pair.needed.map(|needed| rounded(needed, 1e3)),
+        u8::from(pair.met),
+        pair.spent.units(),
+        means,
+        shares,
+    )
+}
+
+/// Verifier, score, cost, latency in milliseconds, seconds since the start; and if there is any:
+/// failure, reply, reason, and the length of the whole reply if it was cut.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum CallLine {
+    Short(u32, Option<f64>, f64, u128, f64),
+    Long(u32, Option<f64>, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
+}
+
+pub(crate) fn call_line(call: &Kept) -> CallLine {
+    let (score, failure) = match call.outcome {
+        Ok(score) => (Some(score), ""),
+        Err(failure) => (None, failure),
+    };
+    let (verifier, cost, latency, seconds) =
+        (call.verifier, call.cost, call.latency_millis, rounded(call.seconds, 10.0));
+    if failure.is_empty() && call.reply_bytes == 0 && call.reason.is_empty() {
+        return CallLine::Short(verifier, score, cost, latency, seconds);
+    }
+    let total = if call.reply.len() < call.reply_bytes { call.reply_bytes } else { 0 };
+    let (reply, reason) = (call.reply.clone(), call.reason.clone());
+    CallLine::Long(verifier, score, cost, latency, seconds, failure, reply, reason, total)
+}
+
+pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
+    (number * steps).round() / steps
+}
+
+/// One call, as far as it is kept.
+pub(crate) struct Kept {
+    verifier: u32,
+    outcome: Result<f64, &'static str>,
+    cost: f64,
+    latency_millis: u128,
+    /// Since the first event.
+    seconds: f64,
+    reply: Box<str>,
+    reply_bytes: usize,
+    reason: Box<str>,
+}
+
+impl Kept {
+    /// What is kept of a call in a run that began then.
+    pub(crate) fn new(call: &Call, started_millis: u64, reply_bytes_max: usize) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+        let seconds = call.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
+        Self {
+            verifier: call.attribute.0,
+            outcome: call.outcome.map_err(failure_name),
+            cost: call.cost.units(),
+            latency_millis: call.latency.as_millis(),
+            seconds,
+            reply: beginning(&call.reply, reply_bytes_max).into(),
+            reply_bytes: call.reply.len(),
+            reason: beginning(&call.reason, REASON_BYTES_MAX).into(),
+        }
+    }
+}
+
+/// Of an answer; more are in the output files.
+const FIELDS_MAX: usize = 50;
+const NAME_BYTES_MAX: usize = 120;
+const REASON_BYTES_MAX: usize = 400;

@@ -1,0 +1,115 @@
+//! `goodarm run --watch`: a page that shows a run while it goes on, on this machine only.
+//!
+//! The run hands over small snapshots, a few times a second, and never waits for anybody who looks
+//! at them: a server on a thread of its own makes pages of them. Whatever happens to that thread,
+//! or is done to it from outside, the run goes on.
+
+mod answer;
+mod guard;
+mod page;
+mod server;
+mod state;
+mod teller;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use goodarm_core::Books;
+use goodarm_live::run::{Control, Notice, Observer, Run};
+
+use crate::commands::Failure;
+use guard::{Guard, Token};
+use server::Server;
+use state::{Phase, Shared};
+use teller::Teller;
+
+/// A port of this machine, taken before the run begins: if it cannot be had, nothing is begun.
+pub(crate) struct Door {
+    listener: TcpListener,
+    port: u16,
+    token: Token,
+}
+
+impl Door {
+    /// Takes a port; 0 takes any that is free.
+    pub(crate) fn take(port: u16) -> Result<Self, Failure> {
+        let refused = |error| {
+            Failure::wrong_input(format!(
+                "--watch: port {port} of 127.0.0.1 cannot be had ({error}): choose another with --watch-port, or leave it out for a free one"
+            ))
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(refused)?;
+        let port = listener.local_addr().map_err(refused)?.port();
+        let token = Token::random()
+            .map_err(|error| Failure::wrong_input(format!("--watch: no randomness: {error}")))?;
+        Ok(Self { listener, port, token })
+    }
+
+    /// Where the page will be.
+    pub(crate) fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token.text())
+    }
+
+    /// Begins to serve the page of a run.
+    pub(crate) fn open(self, run: &Run, control: &Arc<Control>) -> Result<Watch, Failure> {
+        let teller = Teller::new(run);
+        let shared = Arc::new(Shared::new(run.job(), control, teller.snapshot()));
+        let guard = Guard::new(self.port, self.token);
+        let server = server::start(self.listener, guard, Arc::clone(&shared))
+            .map_err(|error| Failure::wrong_input(format!("--watch: {error}")))?;
+        Ok(Watch { shared, teller, _server: server })
+    }
+}
+
+/// Tells a page what happens in a run.
+pub(crate) struct Watch {
+    shared: Arc<Shared>,
+    teller: Teller,
+    /// Serves until it is dropped.
+    _server: Server,
+}
+
+impl Watch {
+    /// No more calls are made; the outputs are being written.
+    pub(crate) fn writing(&mut self, ending: &str) {
+        self.teller.phase = Phase::Writing { ending: ending.to_owned() };
+        self.shared.publish(self.teller.snapshot());
+    }
+
+    /// Everything is written. Stays for a moment if a page is open, so that it can show the end.
+    pub(crate) fn end(mut self, ending: &str, told: &str) {
+        self.teller.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
+        self.shared.publish(self.teller.snapshot());
+        let ended = Instant::now();
+        let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);
+        while is_page_open && ended.elapsed() < LINGER_MAX {
+            // Each open page asks once in this time, so all of them have seen the end.
+            let is_seen = self.shared.polled().is_some_and(|polled| polled > ended);
+            if is_seen && ended.elapsed() > LINGER {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if self.teller.hear(notice) {
+            self.shared.publish(self.teller.snapshot());
+        }
+    }
+
+    fn look(&mut self, books: &Books) {
+        self.teller.look(books);
+    }
+}
+
+/// Whoever has asked for the state within this time has the page open.
+const OPEN_TIME: Duration = Duration::from_secs(3);
+/// Longer than an open page waits between two questions.
+const LINGER: Duration = Duration::from_millis(1200);
+/// For a browser that is slow.
+const LINGER_MAX: Duration = Duration::from_secs(3);

@@ -1,0 +1,117 @@
+//! Everything about one certified answer: its fields from memory, its calls from the journal, which
+//! is read from the outside, as a report would. The run has no part in it.
+
+use std::fs;
+use std::path::Path;
+
+use goodarm_core::{ArmId, Failure};
+use goodarm_live::history::{Call, Happening, History, HistoryError};
+use goodarm_live::job::Job;
+use serde::Serialize;
+
+use super::state::Certificate;
+use crate::report::Trail;
+use crate::report::lines::{CallLine, Detail, Kept, call_line, field_lines, pair_line};
+
+/// An answer as JSON.
+pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> String {
+    let (fields, field_count) =
+        field_lines(job.candidates.json(certificate.arm), &job.file.id_field, FIELD_BYTES_MAX);
+    // Without its calls an answer is still worth showing.
+    let calls = Calls::read(job, journal, certificate.arm).unwrap_or_default();
+    let mut pairs = certificate.pairs.clone();
+    for (pair, way) in pairs.iter_mut().zip(calls.ways) {
+        // Calls that were out when the answer was certified may have come back since. If it is the
+        // journal that is a second behind, half a picture would lie.
+        if way.count >= pair.calls {
+            pair.calls = way.count;
+            pair.mean = way.mean();
+            pair.trail = way.trail;
+        }
+    }
+    let answer = Answer {
+        detail: Detail {
+            f: fields,
+            n: field_count,
+            p: pairs.iter().map(|pair| pair_line(pair).without_shares()).collect(),
+        },
+        calls: calls.kept.iter().map(call_line).collect(),
+        call_count: calls.count,
+    };
+    serde_json::to_string(&answer).expect("plain data with text keys")
+}
+
+#[derive(Serialize)]
+struct Answer {
+    detail: Detail,
+    calls: Vec<CallLine>,
+    /// How many there are in all.
+    call_count: u64,
+}
+
+/// The calls about one answer.
+#[derive(Default)]
+struct Calls {
+    kept: Vec<Kept>,
+    count: u64,
+    /// Of each verifier.
+    ways: Vec<Way>,
+}
+
+/// How a verifier's mean went. How its evidence went is known to the books only.
+#[derive(Clone, Default)]
+struct Way {
+    sum: f64,
+    count: u64,
+    trail: Trail,
+}
+
+impl Way {
+    fn mean(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a mean for people")]
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+impl Calls {
+    fn read(job: &Job, journal: &Path, arm: ArmId) -> Result<Self, HistoryError> {
+        let is_long = fs::metadata(journal).map_or(0, |file| file.len()) > JOURNAL_BYTES_MAX;
+        if is_long {
+            return Ok(Self::default());
+        }
+        let mut history = History::open(journal)?;
+        let mut calls = Self { ways: vec![Way::default(); job.verifiers.len()], ..Self::default() };
+        while let Some(happening) = history.next_happening()? {
+            let Happening::Called(call) = happening else { continue };
+            if call.arm == arm {
+                calls.take(job, &call, history.span_millis().0);
+            }
+        }
+        Ok(calls)
+    }
+
+    fn take(&mut self, job: &Job, call: &Call, started_millis: u64) {
+        self.count += 1;
+        if self.kept.len() < CALLS_MAX {
+            self.kept.push(Kept::new(call, started_millis, REPLY_BYTES_MAX));
+        }
+        let lowest = job.problem.attribute(call.attribute).lowest_score();
+        let score = match call.outcome {
+            Ok(score) => Some(score),
+            Err(Failure::Counted(_)) => lowest,
+            Err(Failure::Void(_)) => None,
+        };
+        if let Some(score) = score {
+            let way = &mut self.ways[call.attribute.index()];
+            way.sum += score;
+            way.count += 1;
+            way.trail.push(way.mean().unwrap_or_default(), 0.0);
+        }
+    }
+}
+
+const FIELD_BYTES_MAX: usize = 20_000;
+const REPLY_BYTES_MAX: usize = 4_000;
+const CALLS_MAX: usize = 1_000;
+/// To read more than this takes longer than a person waits.
+const JOURNAL_BYTES_MAX: u64 = 256 << 20;

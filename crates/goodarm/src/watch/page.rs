@@ -1,0 +1,30 @@
+//! The page: the report's look and scripts, and one more that asks how the run is doing. There is
+//! nothing in it that comes from elsewhere; that comes later, as JSON, and is shown as text.
+
+use crate::report::{STYLE, policy, script};
+
+/// A page, and what it may do.
+pub(super) struct Page {
+    pub(super) html: String,
+    /// Its content security policy.
+    pub(super) policy: String,
+}
+
+impl Page {
+    pub(super) fn new() -> Self {
+        let script = script(&SCRIPTS);
+        let style = format!("{STYLE}{OWN_STYLE}");
+        let policy = policy(&script, &style)
+            + "; connect-src 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+        let html = TEMPLATE.replace("{{style}}", &style).replace("{{script}}", &script);
+        Self { html, policy }
+    }
+}
+
+const TEMPLATE: &str = include_str!("../../web/watch/page.html");
+const OWN_STYLE: &str = include_str!("../../web/watch/style.css");
+const SCRIPTS: [&str; 3] = [
+    include_str!("../../web/watch/live.js"),
+    include_str!("../../web/watch/answers.js"),
+    include_str!("../../web/watch/start.js"),
+];

@@ -1,0 +1,178 @@
+//! The server: on a thread of its own, one request a connection, and everything has a limit. What
+//! goes wrong in it stays in it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use goodarm_core::ArmId;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use super::answer;
+use super::guard::{Guard, Wish};
+use super::page::Page;
+use super::state::Shared;
+
+/// Serves until it is dropped.
+pub(super) struct Server {
+    _stop: oneshot::Sender<()>,
+}
+
+/// Begins to serve.
+pub(super) fn start(
+    listener: std::net::TcpListener,
+    guard: Guard,
+    shared: Arc<Shared>,
+) -> io::Result<Server> {
+    listener.set_nonblocking(true)?;
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
+    let site = Arc::new(Site::new(guard, shared));
+    let (stop, stopped) = oneshot::channel::<()>();
+    thread::Builder::new().name("watch".into()).spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                _ = stopped => {}
+                _ = serve(listener, site) => {}
+            }
+        });
+        runtime.shutdown_background();
+    })?;
+    Ok(Server { _stop: stop })
+}
+
+/// Takes every connection. When there are too many, the oldest is cut: a request takes milliseconds,
+/// so the oldest is one that keeps us waiting, and our own page is served all the same.
+async fn serve(listener: std::net::TcpListener, site: Arc<Site>) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let mut connections = JoinSet::new();
+    let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Too many files are open, perhaps; it passes.
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        while connections.try_join_next().is_some() {}
+        oldest_first.retain(|connection| !connection.is_finished());
+        if oldest_first.len() >= CONNECTIONS_MAX
+            && let Some(oldest) = oldest_first.pop_front()
+        {
+            oldest.abort();
+        }
+        let connection = connection(stream, Arc::clone(&site));
+        oldest_first.push_back(connections.spawn(connection));
+    }
+}
+
+async fn connection(stream: TcpStream, site: Arc<Site>) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let site = Arc::clone(&site);
+        async move { Ok::<_, Infallible>(site.answer(&request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_TIME_MAX)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEADER_BYTES_MAX)
+        .keep_alive(false)
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(stream), service);
+    // Whoever reads or writes too slowly is cut; whatever else went wrong is their business.
+    let _ = timeout(CONNECTION_TIME_MAX, connection).await;
+}
+
+/// What there is to see.
+struct Site {
+    guard: Guard,
+    shared: Arc<Shared>,
+    page: Bytes,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// One reader of the journal at a time.
+    journal_turn: Arc<Semaphore>,
+}
+
+impl Site {
+    fn new(guard: Guard, shared: Arc<Shared>) -> Self {
+        let page = Page::new();
+        let policy = HeaderValue::from_str(&page.policy).expect("our own text, all of it ASCII");
+        let mut headers: Vec<_> = HEADERS
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect();
+        headers.push((hyper::header::CONTENT_SECURITY_POLICY, policy));
+        let journal_turn = Arc::new(Semaphore::new(1));
+        Self { guard, shared, page: page.html.into(), headers, journal_turn }
+    }
+
+    /// The body of a request is never read.
+    async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
+        let body = match self.guard.admit(request) {
+            None => None,
+            Some(Wish::Page) => Some(("text/html; charset=utf-8", self.page.clone())),
+            Some(Wish::State { rank_known }) => Some((JSON, self.shared.json(rank_known).into())),
+            Some(Wish::Answer { arm }) => self.certified(ArmId(arm)).await.map(|body| (JSON, body)),
+            Some(Wish::Pause(is_paused)) => {
+                self.shared.control.set_paused(is_paused);
+                Some((JSON, Bytes::from_static(b"{}")))
+            }
+        };
+        let Some((kind, body)) = body else { return nothing() };
+        let mut response = Response::new(Full::new(body));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.extend(self.headers.iter().cloned());
+        response
+    }
+
+    /// A certified answer. Its calls are read from the disk, away from this thread.
+    async fn certified(&self, arm: ArmId) -> Option<Bytes> {
+        let certificate = self.shared.snapshot().certificate(arm)?;
+        let turn = Arc::clone(&self.journal_turn).acquire_owned().await.ok()?;
+        let shared = Arc::clone(&self.shared);
+        let reading = tokio::task::spawn_blocking(move || {
+            let json = answer::json(&shared.job, &shared.journal(), &certificate);
+            drop(turn);
+            json
+        });
+        reading.await.ok().map(Bytes::from)
+    }
+}
+
+/// The same for everybody who is not let in.
+fn nothing() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::new()));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+const JSON: &str = "application/json";
+/// No browser keeps, frames, guesses or tells anything about what we send.
+const HEADERS: [(&str, &str); 6] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("x-frame-options", "DENY"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+];
+
+const CONNECTIONS_MAX: usize = 32;
+const HEADERS_MAX: usize = 64;
+const HEADER_BYTES_MAX: usize = 16 << 10;
+const HEADERS_TIME_MAX: Duration = Duration::from_secs(3);
+const CONNECTION_TIME_MAX: Duration = Duration::from_secs(15);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,286 @@
+//! A run at one moment: what the run's thread hands over, and what the page is told of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use goodarm_core::{ArmId, Cost};
+use goodarm_live::job::Job;
+use goodarm_live::job_file::ScoresFile;
+use goodarm_live::line::Condition;
+use goodarm_live::outputs::promise;
+use goodarm_live::run::{Control, Progress, VERSION};
+use serde::Serialize;
+
+use crate::display::{condition_name, condition_text};
+use crate::report::beginning;
+use crate::report::data::{Money, Overview, Pair, Step, VerifierData};
+use crate::report::lines::{Detail, field_lines, pair_line};
+
+/// What the server may know. The lock is held for a moment only: nobody makes anything under it.
+pub(super) struct Shared {
+    pub(super) job: Arc<Job>,
+    pub(super) control: Arc<Control>,
+    folder: String,
+    started: SystemTime,
+    snapshot: Mutex<Arc<Snapshot>>,
+    polled: Mutex<Option<Instant>>,
+}
+
+impl Shared {
+    pub(super) fn new(job: &Arc<Job>, control: &Arc<Control>, snapshot: Snapshot) -> Self {
+        // A page does not know in which folder goodarm was started.
+        let folder = std::path::absolute(&job.output).unwrap_or_else(|_| job.output.clone());
+        Self {
+            job: Arc::clone(job),
+            folder: folder.display().to_string(),
+            control: Arc::clone(control),
+            started: SystemTime::now(),
+            snapshot: Mutex::new(Arc::new(snapshot)),
+            polled: Mutex::new(None),
+        }
+    }
+
+    /// Replaces what is shown.
+    pub(super) fn publish(&self, snapshot: Snapshot) {
+        let snapshot = Arc::new(snapshot);
+        let mut shown = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *shown, snapshot);
+        // What is thrown away is thrown away after the lock is given back.
+        drop(shown);
+        drop(old);
+    }
+
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// When a page last asked for the state.
+    pub(super) fn polled(&self) -> Option<Instant> {
+        *self.polled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state for a page that has the certificates up to this one.
+    pub(super) fn json(&self, rank_known: usize) -> String {
+        *self.polled.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        let snapshot = self.snapshot();
+        serde_json::to_string(&self.live(&snapshot, rank_known)).expect("plain data with text keys")
+    }
+
+    fn live<'a>(&'a self, snapshot: &'a Snapshot, rank_known: usize) -> Live<'a> {
+        let Progress { forecast, failure_count, retry_count, .. } = *snapshot.progress;
+        let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
+        let working_on = snapshot.progress.working_on.map(|(arm, attribute)| {
+            let verifier = &self.job.verifiers[attribute.index()].name;
+            [verifier.as_str(), beginning(self.job.candidates.id(arm), ID_BYTES_MAX)]
+        });
+        let health = snapshot.progress.conditions.iter().zip(&snapshot.progress.verifiers);
+        Live {
+            overview: self.overview(snapshot),
+            phase: self.phase_name(&snapshot.phase),
+            told: match &snapshot.phase {
+                Phase::Ended { told, .. } => told,
+                _ => "",
+            },
+            forecast,
+            failures: failure_count,
+            retries: retry_count,
+            working_on,
+            health: health
+                .map(|(condition, totals)| Health {
+                    condition: condition_name(condition),
+                    words: match condition {
+                        Condition::Open => String::new(),
+                        condition => condition_text(condition),
+                    },
+                    latency: totals.mean_latency(),
+                })
+                .collect(),
+            certificates: new.map(|certificate| self.line(certificate)).collect(),
+            resume: format!("goodarm run {} --resume", self.job.path.display()),
+        }
+    }
+
+    fn phase_name(&self, phase: &Phase) -> &'static str {
+        match phase {
+            Phase::Ended { .. } => "ended",
+            Phase::Writing { .. } => "writing",
+            Phase::Running if self.control.is_stopping() => "stopping",
+            Phase::Running if self.control.is_paused() => "paused",
+            Phase::Running => "running",
+        }
+    }
+
+    /// The same figures as in the report, as far as they are known while the run goes on.
+    fn overview(&self, snapshot: &Snapshot) -> Overview {
+        let (progress, charter) = (&*snapshot.progress, &self.job.charter);
+        let decided = progress.certified_count + progress.rejected_count;
+        let [first, last] = [self.started, self.started + progress.elapsed].map(|time| {
+            let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        });
+        Overview {
+            goodarm: VERSION.to_owned(),
+            folder: self.folder.clone(),
+            ending: match &snapshot.phase {
+                Phase::Running => None,
+                Phase::Writing { ending } | Phase::Ended { ending, .. } => Some(ending.clone()),
+            },
+            promise: promise(charter),
+            delta: charter.delta,
+            guarantee: charter.guarantee,
+            policy: charter.policy.clone(),
+            candidates: progress.candidate_count,
+            certified: progress.certified_count,
+            rejected: progress.rejected_count,
+            undecided: progress.candidate_count.saturating_sub(decided),
+            calls: progress.call_count,
+            out: progress.in_flight_count as u64,
+            span_millis: [first, last],
+            seconds: progress.elapsed.as_secs_f64(),
+            calls_per_second: Some(progress.calls_per_second),
+            money: self.money(progress),
+            uniform: None,
+            coverage: snapshot.way.clone(),
+            verifiers: self.verifiers(progress),
+            notes: snapshot.warnings.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn money(&self, progress: &Progress) -> Money {
+        let failed = progress.verifiers.iter().map(|totals| totals.spent_on_failures);
+        Money {
+            unit: self.job.unit(),
+            budget: progress.budget,
+            spent: progress.spent,
+            reserved: progress.reserved,
+            left: progress.left,
+            stranded: failed.fold(Cost::ZERO, Cost::saturating_add),
+            stranded_at_ceiling: Cost::ZERO,
+            overruns: progress.overrun_count,
+            overrun: progress.overrun,
+            budgets: vec![progress.budget],
+        }
+    }
+
+    fn verifiers(&self, progress: &Progress) -> Vec<VerifierData> {
+        let clauses = self.job.charter.verifiers.iter().zip(&progress.verifiers);
+        clauses
+            .map(|(clause, totals)| VerifierData {
+                name: clause.name.clone(),
+                kind: clause.kind,
+                exact: clause.scores == ScoresFile::Exact,
+                threshold: clause.threshold,
+                ceiling: clause.ceiling,
+                calls: totals.call_count,
+                failures: totals.failures.clone(),
+                spent: totals.spent,
+                spent_by_status: [Cost::ZERO; 3],
+                spent_on_failures: totals.spent_on_failures,
+                mean_score: totals.mean_score(),
+                mean_price: None,
+                latency_median: None,
+                latency_p95: None,
+                noise: None,
+            })
+            .collect()
+    }
+
+    fn line(&self, certificate: &Certificate) -> Line<'_> {
+        let &Certificate { arm, rank, ref pairs, .. } = certificate;
+        let candidates = &self.job.candidates;
+        let id_field = &self.job.file.id_field;
+        let (fields, field_count) = field_lines(candidates.json(arm), id_field, PREVIEW_BYTES_MAX);
+        Line {
+            arm: arm.0,
+            id: beginning(candidates.id(arm), ID_BYTES_MAX),
+            rank,
+            by_then: certificate.spent_by_then,
+            calls: pairs.iter().map(|pair| pair.calls).sum(),
+            spent: pairs.iter().map(|pair| pair.spent.units()).sum(),
+            detail: Detail { f: fields, n: field_count, p: pairs.iter().map(pair_line).collect() },
+        }
+    }
+
+    /// The journal of the run.
+    pub(super) fn journal(&self) -> PathBuf {
+        goodarm_live::folder::Folder::new(&self.job.output).journal()
+    }
+}
+
+/// What the run's thread hands over.
+pub(super) struct Snapshot {
+    pub(super) phase: Phase,
+    pub(super) progress: Arc<Progress>,
+    pub(super) way: Vec<Step>,
+    /// The newest, in the order of their ranks.
+    pub(super) certificates: Vec<Arc<Certificate>>,
+    pub(super) warnings: Vec<Arc<str>>,
+}
+
+impl Snapshot {
+    /// The certificate of an arm, if it is one of those that are shown.
+    pub(super) fn certificate(&self, arm: ArmId) -> Option<Arc<Certificate>> {
+        self.certificates.iter().find(|certificate| certificate.arm == arm).cloned()
+    }
+}
+
+/// How far the process has come.
+#[derive(Clone)]
+pub(super) enum Phase {
+    Running,
+    Writing { ending: String },
+    Ended { ending: String, told: String },
+}
+
+/// An answer that is certified.
+pub(super) struct Certificate {
+    pub(super) arm: ArmId,
+    /// The how-manyth certificate it is, counted from 1.
+    pub(super) rank: usize,
+    pub(super) spent_by_then: f64,
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// What the page is told.
+#[derive(Serialize)]
+struct Live<'a> {
+    #[serde(flatten)]
+    overview: Overview,
+    phase: &'static str,
+    /// The last word about the run, and where the report is.
+    told: &'a str,
+    forecast: f64,
+    failures: u64,
+    retries: u64,
+    /// A verifier's name and an answer's id.
+    working_on: Option<[&'a str; 2]>,
+    /// Of each verifier.
+    health: Vec<Health>,
+    certificates: Vec<Line<'a>>,
+    /// How to go on when the run has stopped.
+    resume: String,
+}
+
+#[derive(Serialize)]
+struct Health {
+    condition: &'static str,
+    words: String,
+    /// Seconds, the mean of all calls.
+    latency: Option<f64>,
+}
+
+/// A certified answer in the list, its fields cut short.
+#[derive(Serialize)]
+struct Line<'a> {
+    arm: u32,
+    id: &'a str,
+    rank: usize,
+    by_then: f64,
+    calls: u64,
+    spent: f64,
+    detail: Detail,
+}
+
+const ID_BYTES_MAX: usize = 300;
+const PREVIEW_BYTES_MAX: usize = 400;

@@ -1,0 +1,106 @@
+// The sections of a run that still goes on. Each is drawn again only when what it shows has changed, so
+// that a text that is being read or copied stays where it is.
+
+const drawnFrom = new Map();
+
+function redraw(id, data, make) {
+  const text = JSON.stringify(data);
+  if (drawnFrom.get(id) === text) return;
+  drawnFrom.set(id, text);
+  make(byId(id));
+}
+
+const PHASES = {
+  running: "Running", paused: "Paused: calls that are out come back, no new ones are made", stopping: "Stopping: waiting for the calls that are out",
+  writing: "Done: the report is being written", ended: "The run has ended", lost: "No answer from goodarm",
+};
+
+function showLive(state) {
+  const { money: account, verifiers } = state;
+  document.title = `${count(state.certified)} of ${count(state.candidates)} certified, ${state.phase}`;
+  showPhase(state.phase);
+  redraw("headline", [state.certified, state.candidates], (element) =>
+    replace(element, h("b", null, count(state.certified)), ` of ${count(state.candidates)} answers certified`));
+  redraw("run", [state.folder, state.calls, Math.floor(state.seconds)], (element) =>
+    replace(element, untrusted(state.folder), ` · ${plural(state.calls, "call")} · ${duration(Math.floor(state.seconds))} since ${new Date(state.span_millis[0]).toLocaleTimeString("en-GB", { timeStyle: "short" })}`));
+  redraw("word", [state.ending, state.told], (element) =>
+    replace(element, ...(state.phase === "ended" ? [untrusted(lastWord(state), "p")] : [])));
+  redraw("notes", state.notes, (element) => replace(element, ...state.notes.map((note) => untrusted(note, "p"))));
+  replace(byId("tiles"), ...liveTiles(state));
+  byId("page").hidden = false;
+  redraw("coverage-chart", [state.coverage, account, state.certified], (element) => coverageChart(element, state));
+  redraw("verifiers-table", [verifiers, state.health, state.phase], (element) => replace(element, healthTable(state)));
+  redraw("money-table", [account, state.out, state.calls], (element) => replace(element, ...moneyTable(state)));
+  redraw("promise-text", state.promise, (element) => replace(element, ...promise(state)));
+  redraw("foot", state.folder, (element) =>
+    replace(element, `goodarm ${state.goodarm} · `, untrusted(state.folder), " · this page talks to goodarm on this machine, and to nobody else"));
+}
+
+function showPhase(phase) {
+  redraw("phase", phase, (element) => {
+    element.dataset.phase = phase;
+    byId("word").dataset.phase = phase;
+    element.textContent = PHASES[phase];
+  });
+  const button = byId("pause");
+  button.hidden = phase !== "running" && phase !== "paused";
+  redraw("pause", phase, () => { button.textContent = phase === "paused" ? "Resume" : "Pause"; });
+}
+
+/// What there is to say when the run has ended.
+function lastWord(state) {
+  const sentence = `The run has ended, ${state.certified} of ${state.candidates} certified: ${state.ending}.`;
+  return [sentence, ...state.told.trim().split("\n").filter(Boolean), `Everything is in ${state.folder}`].join("\n");
+}
+
+function liveTiles(state) {
+  const { unit } = state.money;
+  const [spent, budget, reserved] = ["spent", "budget", "reserved"].map((name) => Number(state.money[name]));
+  const unitWords = unit === "dollars" ? "" : ` ${unit}`;
+  const isOver = state.phase === "ended" || state.phase === "writing";
+  const { certified, undecided, rejected } = state;
+  const words = isOver ? `certified at ${confidence(state.delta)}` : `certified, about ${count(Math.max(certified, Math.round(state.forecast)))} in the end`;
+  const answers = tile("Answers", count(certified), words, `${count(undecided)} undecided, ${count(rejected)} rejected`,
+    stackedBar([["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], state.candidates,
+      `${certified} certified, ${undecided} undecided, ${rejected} rejected`));
+  const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`, `${money(reserved, unit)} reserved, ${money(state.money.left, unit)} left`,
+    stackedBar([["s-certified", spent], ["s-reserved", reserved]], budget, `${percent(budget > 0 ? spent / budget : 0)} of the budget is spent`));
+  return [answers, paid, paceTile(state, isOver)];
+}
+
+function paceTile(state, isOver) {
+  const trouble = `${plural(state.failures, "failure")}, ${state.retries === 1 ? "1 retry" : `${count(state.retries)} retries`}`;
+  if (isOver) {
+    const rate = state.seconds > 0 ? state.calls / state.seconds : 0;
+    return tile("Calls", count(state.calls), `in ${duration(state.seconds)}`, `${digits(rate, 3)} a second · ${trouble}`, null);
+  }
+  const pace = tile("Pace", digits(state.calls_per_second, 2), "calls a second", `${count(state.out)} out · ${trouble}`, null);
+  if (state.working_on) {
+    const [verifier, id] = state.working_on;
+    pace.append(h("p", { class: "line" }, state.phase === "running" ? "now: " : "last: ", untrusted(preview(verifier, 40)), " on ", untrusted(preview(id, 60))));
+  }
+  return pace;
+}
+
+const CONDITIONS = { open: "working", "backing-off": "backing off", down: "down", "given-up": "given up" };
+
+/// A verifier that is well does nothing while the run is paused or over.
+function healthCell(health, phase) {
+  const isWell = health.condition === "open";
+  const isHeld = isWell && phase !== "running";
+  const name = isHeld ? { paused: "paused", stopping: "stopping" }[phase] ?? "at rest" : CONDITIONS[health.condition];
+  return h("td", null, h("span", { class: `health${isHeld ? " held" : isWell ? "" : " bad"}` }, name),
+    health.words ? untrusted(health.words, "small", { class: "words" }) : null);
+}
+
+function healthTable(state) {
+  const { unit } = state.money;
+  const rows = state.verifiers.map((verifier, index) => {
+    const [name, ...numbers] = verifierCells(verifier);
+    const { latency } = state.health[index];
+    return [name, healthCell(state.health[index], state.phase), ...numbers,
+      h("td", null, duration(latency)), h("td", null, money(verifier.spent, unit))];
+  });
+  const [first, ...others] = VERIFIER_TITLES;
+  return stackedTable([first, "Condition", ...others, "Mean latency", "Spent"], rows);
+}
