@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use flate2::read::MultiGzDecoder;
 use goodarm_core::ArmId;
@@ -43,14 +44,26 @@ pub struct Candidates {
 }
 
 /// One answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Candidate {
     /// What the source calls it.
     pub id: String,
     /// The object on one line, its fields in the source's order.
     pub json: String,
-    /// The same, parsed.
-    pub fields: Map<String, Value>,
+    /// Parsed when somebody asks: most verifiers that get the whole object never do.
+    fields: OnceLock<Map<String, Value>>,
+}
+
+impl Candidate {
+    /// An answer whose object is `json`.
+    pub const fn new(id: String, json: String) -> Self {
+        Self { id, json, fields: OnceLock::new() }
+    }
+
+    /// Its fields; none if the text is not an object.
+    pub fn fields(&self) -> &Map<String, Value> {
+        self.fields.get_or_init(|| serde_json::from_str(&self.json).unwrap_or_default())
+    }
 }
 
 enum Format {
@@ -130,9 +143,7 @@ impl Candidates {
 
     /// Everything about an arm.
     pub fn get(&self, arm: ArmId) -> Candidate {
-        let json = self.json(arm);
-        let fields = serde_json::from_str(json).expect("every object was checked when it was read");
-        Candidate { id: self.id(arm).to_owned(), json: json.to_owned(), fields }
+        Candidate::new(self.id(arm).to_owned(), self.json(arm).to_owned())
     }
 
     /// The arm of an id.

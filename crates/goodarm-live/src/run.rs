@@ -239,7 +239,7 @@ impl Run {
                 self.journal.commit().map_err(RunError::NotDurable)?;
                 durable_at = Instant::now();
             }
-            self.calls.start_all(start.drain(..));
+            self.calls.start_all(start);
             watch.look(self);
             if control.is_leaving() {
                 break Ending::Left;
@@ -260,7 +260,7 @@ impl Run {
             }
             // With a call out, or nothing allowed to start, there is only waiting.
             if self.session.books().in_flight_count() > 0 || control.is_paused() {
-                self.calls.wait(TICK);
+                self.calls.wait(TICK, self.session.books().in_flight_count());
             }
         };
         self.journal.commit().map_err(RunError::NotDurable)?;

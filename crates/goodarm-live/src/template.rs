@@ -73,9 +73,9 @@ impl Template {
 
     /// The text for one candidate. Its fields are names of their own, and all of it is `candidate`.
     pub fn render(&self, candidate: &Candidate) -> Result<String, TemplateError> {
-        let known = self.names.iter().filter_map(|name| match candidate.fields.get(name) {
+        let known = self.names.iter().filter_map(|name| match candidate.fields().get(name) {
             Some(value) => Some((name.as_str(), Value::from(Serde(value)))),
-            None if name == WHOLE => Some((WHOLE, Value::from(Serde(&candidate.fields)))),
+            None if name == WHOLE => Some((WHOLE, Value::from(Serde(candidate.fields())))),
             None => None,
         });
         let context = Value::from_pairs(known);

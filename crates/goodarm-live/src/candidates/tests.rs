@@ -38,7 +38,7 @@ fn check_consistent(candidates: &Candidates) {
         assert_eq!(candidate.json, candidates.json(arm));
         assert!(!candidate.json.contains(['\n', '\r']), "one line");
         assert_eq!(candidates.arm_of(&candidate.id), Some(arm));
-        let fields = candidate.fields.keys().cloned().collect();
+        let fields = candidate.fields().keys().cloned().collect();
         candidates.require_fields(&BTreeSet::from(["id".to_owned()])).unwrap();
         if candidates.len() == 1 {
             candidates.require_fields(&fields).unwrap();

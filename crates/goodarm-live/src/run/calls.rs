@@ -3,10 +3,12 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{Cost, Pull};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::job::{Job, Work};
 use crate::line::{Condition, Line};
@@ -25,13 +27,18 @@ pub(super) struct Done {
 /// Who makes the calls.
 pub(super) struct Calls {
     /// None if every verifier is our own.
-    runtime: Option<Runtime>,
+    crew: Option<Crew>,
     bench: Arc<Bench>,
-    sender: Sender<Done>,
     receiver: Receiver<Done>,
     /// What a wait brought.
     first: Option<Done>,
     had_news: bool,
+}
+
+/// Makes calls that wait for others.
+struct Crew {
+    runtime: Runtime,
+    orders: UnboundedSender<Vec<Pull>>,
 }
 
 /// What a call needs.
@@ -44,36 +51,19 @@ impl Calls {
     pub(super) fn new(job: &Arc<Job>) -> io::Result<Self> {
         let is_remote =
             job.verifiers.iter().any(|verifier| matches!(verifier.work, Work::Remote(_)));
-        let runtime = is_remote.then(|| {
-            Builder::new_multi_thread().worker_threads(1).thread_name("calls").enable_all().build()
-        });
         let lines = job.verifiers.iter().map(|verifier| Line::new(verifier.limits)).collect();
+        let bench = Arc::new(Bench { job: Arc::clone(job), lines });
         let (sender, receiver) = channel();
-        Ok(Self {
-            runtime: runtime.transpose()?,
-            bench: Arc::new(Bench { job: Arc::clone(job), lines }),
-            sender,
-            receiver,
-            first: None,
-            had_news: false,
-        })
+        let crew = is_remote.then(|| Crew::new(Arc::clone(&bench), sender)).transpose()?;
+        Ok(Self { crew, bench, receiver, first: None, had_news: false })
     }
 
     /// Starts calls whose intents are durable.
-    pub(super) fn start_all(&mut self, pulls: impl Iterator<Item = Pull>) {
+    pub(super) fn start_all(&mut self, pulls: Vec<Pull>) {
         self.had_news = false;
-        for pull in pulls {
-            let runtime = self.runtime.as_ref().expect("a remote verifier has a runtime");
-            let bench = Arc::clone(&self.bench);
-            let mut slip =
-                Slip { pull, started: Instant::now(), sender: Some(self.sender.clone()) };
-            runtime.spawn(async move {
-                let verifier = &bench.job.verifiers[pull.attribute.index()];
-                let Work::Remote(remote) = &verifier.work else { return };
-                let candidate = bench.job.candidates.get(pull.arm);
-                let reply = remote.call(&candidate, &bench.lines[pull.attribute.index()]).await;
-                slip.hand_in(reply);
-            });
+        if !pulls.is_empty() {
+            let crew = self.crew.as_ref().expect("a remote verifier has a crew");
+            crew.orders.send(pulls).expect("the crew works as long as we live");
         }
     }
 
@@ -89,10 +79,14 @@ impl Calls {
         self.had_news
     }
 
-    /// Waits until something has come back, or the time is up.
-    pub(super) fn wait(&mut self, time: Duration) {
+    /// Waits until something has come back, or the time is up. If more is out, it waits a moment
+    /// longer: what comes back together is made durable together.
+    pub(super) fn wait(&mut self, time: Duration, out_count: usize) {
         if self.first.is_none() {
             self.first = self.receiver.recv_timeout(time).ok();
+            if self.first.is_some() && out_count > GATHER_FROM {
+                thread::sleep(GATHER_TIME);
+            }
         }
     }
 
@@ -112,11 +106,41 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        if let Some(crew) = self.crew.take() {
             // Whoever leaves with calls out does not want to wait for them.
-            runtime.shutdown_background();
+            crew.runtime.shutdown_background();
         }
     }
+}
+
+impl Crew {
+    fn new(bench: Arc<Bench>, sender: Sender<Done>) -> io::Result<Self> {
+        // One thread moves tens of thousands of calls a second, more than any verifier answers.
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("calls")
+            .enable_all()
+            .build()?;
+        let (orders, mut incoming) = unbounded_channel::<Vec<Pull>>();
+        // Started from within, calls need no wake-up each.
+        runtime.spawn(async move {
+            while let Some(pulls) = incoming.recv().await {
+                for pull in pulls {
+                    let slip = Slip { pull, started: Instant::now(), sender: Some(sender.clone()) };
+                    tokio::spawn(make(Arc::clone(&bench), slip));
+                }
+            }
+        });
+        Ok(Self { runtime, orders })
+    }
+}
+
+async fn make(bench: Arc<Bench>, mut slip: Slip) {
+    let Pull { arm, attribute, .. } = slip.pull;
+    let Work::Remote(remote) = &bench.job.verifiers[attribute.index()].work else { return };
+    let candidate = bench.job.candidates.get(arm);
+    let reply = remote.call(&candidate, &bench.lines[attribute.index()]).await;
+    slip.hand_in(reply);
 }
 
 /// Sees to it that every call is answered, even if the task that makes it dies.
@@ -141,3 +165,8 @@ impl Drop for Slip {
         self.hand_in(crashed());
     }
 }
+
+/// With fewer calls out there is little to gather.
+const GATHER_FROM: usize = 4;
+/// Half of what a disk needs to make something durable.
+const GATHER_TIME: Duration = Duration::from_micros(100);

@@ -3,9 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn candidate(fields: serde_json::Value) -> Candidate {
-    let serde_json::Value::Object(fields) = fields else { panic!("an object") };
-    let json = serde_json::to_string(&fields).unwrap();
-    Candidate { id: "1".into(), json, fields }
+    Candidate::new("1".into(), fields.to_string())
 }
 
 #[track_caller]

@@ -24,10 +24,8 @@ fn file(kind: &str, keys: Value) -> VerifierFile {
 }
 
 fn candidate(fields: Value) -> Candidate {
-    let json = fields.to_string();
-    let Value::Object(fields) = fields else { panic!("an object") };
-    let id = fields.get("id").and_then(Value::as_str).unwrap_or("q1").to_owned();
-    Candidate { id, json, fields }
+    let id = fields["id"].as_str().unwrap_or("q1").to_owned();
+    Candidate::new(id, fields.to_string())
 }
 
 fn question() -> Candidate {

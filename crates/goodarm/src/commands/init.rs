@@ -66,7 +66,7 @@ struct Fields {
 impl Fields {
     fn guess(id: &str, sample: &[Candidate]) -> Self {
         let everywhere =
-            |field: &str| sample.iter().all(|candidate| candidate.fields.contains_key(field));
+            |field: &str| sample.iter().all(|candidate| candidate.fields().contains_key(field));
         let find = |names: &[&str]| {
             names.iter().find(|name| everywhere(name)).map(|name| (*name).to_owned())
         };
@@ -114,7 +114,7 @@ fn job(candidates: &str, fields: &Fields, sample: &[Candidate], count: usize) ->
 fn check(answer: &str, sample: &[Candidate]) -> String {
     let texts: Vec<&str> = sample
         .iter()
-        .filter_map(|candidate| candidate.fields.get(answer).and_then(|value| value.as_str()))
+        .filter_map(|candidate| candidate.fields().get(answer).and_then(|value| value.as_str()))
         .collect();
     let most = |test: &dyn Fn(&str) -> bool| {
         let passing = texts.iter().filter(|text| test(text)).count();

@@ -81,7 +81,7 @@ proptest! {
         let candidates = read("a.csv", &bytes).unwrap();
         prop_assert_eq!(candidates.len(), rows.len());
         for (row, arm) in rows.iter().zip(arms(&candidates)) {
-            let fields = candidates.get(arm).fields;
+            let fields = candidates.get(arm).fields().clone();
             prop_assert_eq!(&fields["first"], &Value::from(row[0].as_str()));
             prop_assert_eq!(&fields["second"], &Value::from(row[1].as_str()));
         }

@@ -10,8 +10,7 @@ fn file(keys: Value) -> VerifierFile {
 }
 
 fn candidate(fields: Value) -> Candidate {
-    let Value::Object(fields) = fields else { panic!("an object") };
-    Candidate { id: "1".into(), json: serde_json::to_string(&fields).unwrap(), fields }
+    Candidate::new("1".into(), fields.to_string())
 }
 
 #[track_caller]

@@ -150,8 +150,8 @@ impl Worker {
 fn request(candidate: &Candidate) -> String {
     let line = input_line(&candidate.json);
     match line.trim_start().strip_prefix('{') {
-        Some(rest) if !candidate.fields.contains_key("id") => {
-            let comma = if candidate.fields.is_empty() { "" } else { "," };
+        Some(rest) if !candidate.fields().contains_key("id") => {
+            let comma = if candidate.fields().is_empty() { "" } else { "," };
             format!("{{\"id\":{}{comma}{rest}", Value::from(candidate.id.as_str()))
         }
         _ => line,
@@ -162,7 +162,7 @@ fn request(candidate: &Candidate) -> String {
 fn mismatch(line: &[u8], candidate: &Candidate) -> Option<String> {
     let answer: Value = serde_json::from_slice(line).ok()?;
     let id = answer.get("id")?;
-    let is_same = match candidate.fields.get("id") {
+    let is_same = match candidate.fields().get("id") {
         Some(own) => own == id || id.as_str() == Some(&candidate.id),
         None => id.as_str() == Some(&candidate.id),
     };
