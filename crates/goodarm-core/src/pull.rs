@@ -41,6 +41,9 @@ pub enum VoidFailure {
     NotConnected,
     /// The server refused before any work, as with HTTP status 429.
     RateLimited,
+    /// Lost on its way back from a verifier that always says the same, so it can be made again. It
+    /// may have been made, and is paid. From any other verifier it counts as the lowest score.
+    LostRepeatable,
 }
 
 /// Failures that may depend on the answer.

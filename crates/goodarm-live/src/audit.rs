@@ -11,9 +11,10 @@ mod findings;
 use std::io;
 use std::path::Path;
 
-use goodarm_core::{Books, Cost, Event, Failure};
+use goodarm_core::{Books, Cost, Event, Failure, VoidFailure};
 
 use crate::audit::call_file::CallFile;
+use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, Happening, History, HistoryError};
@@ -69,6 +70,7 @@ pub fn audit(path: &Path) -> Report {
         return report;
     }
     findings::compare(&folder, &retraced, &mut report);
+    compare_job(&folder, &retraced, &mut report);
     compare_summary(&folder, &retraced, &mut report);
     report
 }
@@ -194,7 +196,9 @@ impl Retraced {
 fn wrong_price(charter: &Charter, call: &Call) -> Option<String> {
     let clause = &charter.verifiers[call.attribute.index()];
     let ceiling = Cost::of_price(clause.ceiling).ok()?;
-    let is_void = matches!(call.outcome, Err(Failure::Void(_)));
+    // What was lost may have been made, so it is paid even where it is made again.
+    let is_lost = matches!(call.outcome, Err(Failure::Void(VoidFailure::LostRepeatable)));
+    let is_void = matches!(call.outcome, Err(Failure::Void(_))) && !is_lost;
     let expected = if is_void { Cost::ZERO } else { ceiling };
     let is_wrong = call.cost != expected && (is_void || !clause.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))
@@ -213,6 +217,20 @@ fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
         }
     }
     "differs from the journal".into()
+}
+
+/// The copy of the job must be the one that the journal began with, as far as certificates go.
+fn compare_job(folder: &Folder, retraced: &Retraced, report: &mut Report) {
+    let before = report.wrong_count;
+    match std::fs::read_to_string(folder.job()) {
+        Err(error) => report.wrong(format!("{}: {error}", folder.job().display())),
+        Ok(text) => {
+            for change in changes::of_job(&retraced.history.charter.job, &text) {
+                report.wrong(format!("job.toml: {}", change.trim()));
+            }
+        }
+    }
+    report.checked(before, "job.toml is the job that was run".into());
 }
 
 fn compare_summary(folder: &Folder, retraced: &Retraced, report: &mut Report) {

@@ -54,6 +54,19 @@ impl Folder {
         self.path.join("calls.parquet")
     }
 
+    /// Every file that a run writes, but for its journal and its lock.
+    pub fn outputs(&self) -> [PathBuf; 7] {
+        [
+            self.job(),
+            self.certified(),
+            self.rejected(),
+            self.undecided(),
+            self.calls(),
+            self.calls_table(),
+            self.summary(),
+        ]
+    }
+
     /// The totals.
     pub fn summary(&self) -> PathBuf {
         self.path.join("summary.json")

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::candidates::{Candidates, CandidatesError};
 use crate::job_file::VerifierFile;
-use crate::line::{Limits, Line};
+use crate::line::{Condition, Limits, Line};
 use crate::run::Control;
 use crate::verifier::llm::Llm;
 use crate::verifier::wrong::Wrong;
@@ -50,7 +50,10 @@ pub enum GenerateError {
         /// What happened.
         error: io::Error,
     },
-    /// The endpoint.
+    /// The endpoint does not answer.
+    #[error("the endpoint is down ({0}); the same command goes on where it stopped")]
+    Down(String),
+    /// The endpoint's keys.
     #[error("{}", .0.iter().map(Wrong::to_string).collect::<Vec<_>>().join("\\n"))]
     Model(Vec<Wrong>),
 }
@@ -100,6 +103,11 @@ pub fn generate(
     let work = ask_all(Arc::new(llm), (Arc::clone(&questions), wanted), Arc::clone(&line), sender);
     runtime.spawn(work);
     loop {
+        if let Condition::GivenUp { reason } = line.condition() {
+            line.stop();
+            runtime.shutdown_background();
+            return Err(GenerateError::Down(reason));
+        }
         if control.is_stopping() {
             line.stop();
         }
@@ -172,5 +180,6 @@ fn with_answer(json: &str, field: &str, text: &str) -> String {
 }
 
 const TICK: Duration = Duration::from_millis(100);
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Somebody sits and waits.
+const PATIENCE: Duration = Duration::from_secs(30);
 const WAITING_MAX: usize = 256;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs};
 
-use goodarm_core::{Problem, policy};
+use goodarm_core::{Cost, Problem, policy};
 
 use crate::candidates::Candidates;
 use crate::charter::{Charter, Clause};
@@ -108,7 +108,8 @@ impl Job {
         let folder = folder_of(path);
         let candidates_path = folder.join(&file.candidates);
         let candidates = Candidates::read(&candidates_path, &file.id_field);
-        let mut report = Report { path, text: &text, wrongs: file_wrongs(&file) };
+        let wrongs = file_wrongs(&file).into_iter().map(|wrong| located(&text, wrong)).collect();
+        let mut report = Report { path, text: &text, wrongs };
         let candidates = match candidates {
             Ok(candidates) => candidates,
             Err(error) => {
@@ -179,6 +180,13 @@ fn file_wrongs(file: &JobFile) -> Vec<String> {
         let list = list.join(", ");
         wrongs.push(format!("policy: {:?} is none of {list}{hint}", file.policy));
     }
+    if !(file.delta > 0.0 && file.delta < 1.0) {
+        let value = file.delta;
+        wrongs.push(format!("delta: {value} is not strictly between 0 and 1, such as 0.05"));
+    }
+    if !(file.budget > 0.0 && file.budget.is_finite()) {
+        wrongs.push(format!("budget: {} is no amount above 0", file.budget));
+    }
     if file.concurrency == 0 || file.concurrency > CONCURRENCY_MAX {
         let value = file.concurrency;
         wrongs.push(format!("concurrency: {value} is not between 1 and {CONCURRENCY_MAX}"));
@@ -193,6 +201,20 @@ fn file_wrongs(file: &JobFile) -> Vec<String> {
         }
     }
     wrongs
+}
+
+/// What is wrong with a key of the job's own, with its line.
+fn located(text: &str, wrong: String) -> String {
+    let key = wrong.split(':').next().unwrap_or_default();
+    let own = text.lines().take_while(|line| !line.trim_start().starts_with('['));
+    let is_key = |line: &str| {
+        let rest = line.trim_start().strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    match own.into_iter().position(is_key) {
+        Some(index) => format!("line {}: {wrong}", index + 1),
+        None => wrong,
+    }
 }
 
 /// Gathers what is wrong, with where it is.
@@ -282,6 +304,13 @@ impl Builder<'_> {
                 return Err(wrongs);
             }
         };
+        if Cost::of_budget(self.file.budget).is_ok_and(|budget| tariff.ceiling > budget) {
+            let key = if file.metered.is_some() { "metered" } else { "price" };
+            let (ceiling, budget) = (tariff.ceiling, self.file.budget);
+            let reason =
+                format!("a call may cost {ceiling}, more than the whole budget of {budget}");
+            wrongs.push(Wrong::new(key, reason));
+        }
         if !wrongs.is_empty() {
             return Err(wrongs);
         }

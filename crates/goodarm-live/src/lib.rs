@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod audit;
 pub mod candidates;
+mod changes;
 pub mod charter;
 pub mod folder;
 pub mod generate;

@@ -241,7 +241,7 @@ impl Turn<'_> {
                     state.close(retry_after, false, reason);
                 }
             }
-            VoidFailure::NotConnected => {
+            VoidFailure::NotConnected | VoidFailure::LostRepeatable => {
                 if !was_closed {
                     state.close(retry_after, true, reason);
                 }

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use goodarm_core::{
-    ArmId, Ask, AskError, Cost, CountedFailure, Failure, Options, Problem, Pull, Session,
-    StopReason, policy,
+    ArmId, Ask, AskError, Cost, CountedFailure, Failure, Options, Problem, Pull, ScoreModel,
+    Session, StopReason, policy,
 };
 
 use crate::charter::CharterError;
@@ -57,6 +57,9 @@ pub enum RunError {
     /// The folder holds a run.
     #[error("{} holds a run already: continue it with --resume, or choose another output", .0.display())]
     AlreadyBegun(PathBuf),
+    /// A file of a run whose journal is gone, or of something else.
+    #[error("{} is in the way, and there is no journal beside it: choose another output, or move it away", .0.display())]
+    InTheWay(PathBuf),
     /// The folder holds no run.
     #[error("{} holds no run to resume: start it without --resume", .0.display())]
     NothingToResume(PathBuf),
@@ -96,7 +99,7 @@ pub enum RunError {
         ours: &'static str,
     },
     /// The job is not what it was.
-    #[error("the job has changed since the run began (only the budget may be raised):\n{}", .0.join("\n"))]
+    #[error("the job has changed since the run began (only the budget may be raised, and the pace changed: concurrency, rate, patience):\n{}", .0.join("\n"))]
     Changed(Vec<String>),
     /// The record and the session disagree.
     #[error("the journal cannot be replayed: {0}")]
@@ -163,14 +166,20 @@ impl Run {
         if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
             return Err(RunError::AlreadyBegun(folder.path().to_owned()));
         }
-        let write = |path: PathBuf, text: &str| {
-            fs::write(&path, text).map_err(|error| file_error(&path, error))
-        };
-        write(folder.job(), &job.text)?;
+        // The journal came first of all that is ours, so without it the rest is not.
+        if let Some(path) = folder.outputs().into_iter().find(|path| path.exists()) {
+            return Err(RunError::InTheWay(path));
+        }
+        Self::begin_in(&folder, job, lock)
+    }
+
+    /// Begins in a folder that has no journal.
+    fn begin_in(folder: &Folder, job: Arc<Job>, lock: FolderLock) -> Result<Self, RunError> {
         let session = new_session(&job, job.problem.clone())?;
         let path = folder.journal();
         let storage = FileStorage::create(&path).map_err(|error| file_error(&path, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
+        fs::write(folder.job(), &job.text).map_err(|error| file_error(&folder.job(), error))?;
         let calls = Calls::new(&job).map_err(|error| file_error(folder.path(), error))?;
         let counts = Counts::new(job.verifiers.len());
         Ok(Self { job, session, journal, calls, counts, bytes_cut: 0, lost_count: 0, _lock: lock })
@@ -288,6 +297,8 @@ impl Run {
                     if self.job.verifiers[attribute.index()].work.is_reproducible() {
                         let done = self.own_call(&pull);
                         self.settle(&done, watch);
+                        // It can be made again, so it need not be durable to be told.
+                        watch.tell_of_calls(self);
                     } else {
                         start.push(pull);
                     }
@@ -324,6 +335,8 @@ impl Run {
         let verifier = &self.job.verifiers[attribute.index()];
         let cost = done.cost.unwrap_or_else(|| verifier.tariff.charge(&done.reply.usage));
         let outcome = self.outcome(done);
+        let is_void = matches!(outcome, Outcome::Failed(Failure::Void(_), _));
+        let cost = if is_void { Cost::ZERO } else { cost };
         match outcome {
             Outcome::Score(score) => {
                 let reply = done.reply.text.as_str().into();
@@ -335,11 +348,10 @@ impl Run {
                 self.counts.take(self.session.books(), attribute, Ok(score), (cost, latency));
             }
             Outcome::Failed(failure, ref reason) => {
-                let cost = if matches!(failure, Failure::Void(_)) { Cost::ZERO } else { cost };
                 self.fail(&done.pull, failure, cost, (done.latency, &done.reply.text, reason));
             }
         }
-        watch.settled(self, done, cost);
+        watch.settled(&done.pull, &outcome, (cost, done.latency));
     }
 
     fn fail(
@@ -361,13 +373,17 @@ impl Run {
         match &done.reply.verdict {
             Verdict::Score(score) => {
                 let attribute = self.session.books().problem().attribute(done.pull.attribute);
-                match attribute.checked_score(*score) {
-                    Ok(_) => Outcome::Score(*score),
-                    Err(error) => Outcome::Failed(
-                        Failure::Counted(CountedFailure::Unreadable),
-                        format!("score {score}: {error}"),
-                    ),
-                }
+                // A scale of its own, such as 1 to 10, would pass every threshold.
+                let is_off_scale = *score > SCORE_MAX && attribute.scores() == ScoreModel::Bounded;
+                let problem = match attribute.checked_score(*score) {
+                    Ok(_) if is_off_scale => "scores are from 0 to 1".to_owned(),
+                    Ok(_) => return Outcome::Score(*score),
+                    Err(error) => error.to_string(),
+                };
+                Outcome::Failed(
+                    Failure::Counted(CountedFailure::Unreadable),
+                    format!("score {score}: {problem}"),
+                )
             }
             Verdict::Void(failure) => Outcome::Failed(Failure::Void(*failure), String::new()),
             Verdict::Failed(failure, reason) => {
@@ -416,6 +432,9 @@ fn header(job: &Job) -> Header {
         attribute_count: job.problem.attribute_count() as u64,
     }
 }
+
+/// What an average of scores may exceed 1 by.
+const SCORE_MAX: f64 = 1.0 + 1e-9;
 
 fn file_error(path: &std::path::Path, error: io::Error) -> RunError {
     RunError::File { path: path.to_owned(), error }

@@ -9,7 +9,7 @@ use crate::books::{Books, Change};
 use crate::cost::Cost;
 use crate::evidence::weights::WeightsId;
 use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreError};
-use crate::pull::{Failure, Pull, Ticket};
+use crate::pull::{Failure, Pull, Ticket, VoidFailure};
 use crate::units::{ArmId, AttributeId};
 
 /// A ticket that is not out, or a score that its model does not allow. Nothing has changed.
@@ -176,7 +176,12 @@ impl Books {
         self.changes.clear();
         self.ledger.settle(call.ceiling, bill);
         self.bill(call.place, bill);
-        let void = matches!(failure, Failure::Void(_));
+        let attribute = self.problem.attribute(call.place.attribute);
+        let void = match failure {
+            Failure::Void(VoidFailure::LostRepeatable) => attribute.is_exact(),
+            Failure::Void(_) => true,
+            Failure::Counted(_) => false,
+        };
         // Nothing later in the stream of an arm that has left will ever be needed.
         let dropped = void && !self.is_active(call.place.arm);
         if !(dropped || void && self.owe(call)) {

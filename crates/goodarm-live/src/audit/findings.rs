@@ -109,9 +109,12 @@ pub(super) fn compare(folder: &Folder, retraced: &Retraced, report: &mut Report)
             let id = retraced.ids.get(arm.index()).map_or("", String::as_str);
             let id = shortened(id);
             if status_of(books, arm) != status {
-                let is = status_of(books, arm);
-                report
-                    .wrong(format!("{name}: {id:?} is in this file, but its calls make it {is:?}"));
+                let is = match status_of(books, arm) {
+                    ArmStatus::Certified => "certified",
+                    ArmStatus::Rejected => "rejected",
+                    ArmStatus::Undecided => "undecided",
+                };
+                report.wrong(format!("{name}: {id:?} is in this file, but its calls make it {is}"));
                 continue;
             }
             let mut rank = None;

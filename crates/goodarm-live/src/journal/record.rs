@@ -251,6 +251,7 @@ fn failure_code(failure: Failure) -> u8 {
     match failure {
         Failure::Void(Void::NotConnected) => 1,
         Failure::Void(Void::RateLimited) => 2,
+        Failure::Void(Void::LostRepeatable) => 3,
         Failure::Counted(Counted::TimedOut) => 65,
         Failure::Counted(Counted::Crashed) => 66,
         Failure::Counted(Counted::Unreadable) => 67,
@@ -265,6 +266,7 @@ fn failure_of(code: u8) -> Result<Failure, Malformed> {
     Ok(match code {
         1 => Failure::Void(Void::NotConnected),
         2 => Failure::Void(Void::RateLimited),
+        3 => Failure::Void(Void::LostRepeatable),
         65 => Failure::Counted(Counted::TimedOut),
         66 => Failure::Counted(Counted::Crashed),
         67 => Failure::Counted(Counted::Unreadable),

@@ -77,6 +77,7 @@ pub const fn failure_name(failure: Failure) -> &'static str {
     match failure {
         Failure::Void(VoidFailure::NotConnected) => "not-connected",
         Failure::Void(VoidFailure::RateLimited) => "rate-limited",
+        Failure::Void(VoidFailure::LostRepeatable) => "lost-to-be-repeated",
         Failure::Counted(failure) => match failure {
             CountedFailure::TimedOut => "timed-out",
             CountedFailure::Crashed => "crashed",
@@ -95,9 +96,10 @@ pub fn failure_of(name: &str) -> Option<Failure> {
 }
 
 /// All ways to fail.
-pub const FAILURES: [Failure; 9] = [
+pub const FAILURES: [Failure; 10] = [
     Failure::Void(VoidFailure::NotConnected),
     Failure::Void(VoidFailure::RateLimited),
+    Failure::Void(VoidFailure::LostRepeatable),
     Failure::Counted(CountedFailure::TimedOut),
     Failure::Counted(CountedFailure::Crashed),
     Failure::Counted(CountedFailure::Unreadable),

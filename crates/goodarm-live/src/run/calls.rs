@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodarm_core::{Cost, Pull};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::job::{Job, Work};
@@ -37,7 +37,6 @@ pub(super) struct Calls {
 
 /// Makes calls that wait for others.
 struct Crew {
-    runtime: Runtime,
     orders: UnboundedSender<Vec<Pull>>,
 }
 
@@ -104,34 +103,23 @@ impl Calls {
     }
 }
 
-impl Drop for Calls {
-    fn drop(&mut self) {
-        if let Some(crew) = self.crew.take() {
-            // Whoever leaves with calls out does not want to wait for them.
-            crew.runtime.shutdown_background();
-        }
-    }
-}
-
 impl Crew {
+    /// One thread moves tens of thousands of calls a second, more than any verifier answers, and
+    /// needs no locks for that.
     fn new(bench: Arc<Bench>, sender: Sender<Done>) -> io::Result<Self> {
-        // One thread moves tens of thousands of calls a second, more than any verifier answers.
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("calls")
-            .enable_all()
-            .build()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         let (orders, mut incoming) = unbounded_channel::<Vec<Pull>>();
-        // Started from within, calls need no wake-up each.
-        runtime.spawn(async move {
+        let work = async move {
             while let Some(pulls) = incoming.recv().await {
                 for pull in pulls {
-                    let slip = Slip { pull, started: Instant::now(), sender: Some(sender.clone()) };
+                    let slip = Slip { pull, sender: Some(sender.clone()) };
                     tokio::spawn(make(Arc::clone(&bench), slip));
                 }
             }
-        });
-        Ok(Self { runtime, orders })
+            // Whoever leaves with calls out does not want to wait for them: they are dropped here.
+        };
+        thread::Builder::new().name("calls".into()).spawn(move || runtime.block_on(work))?;
+        Ok(Self { orders })
     }
 }
 
@@ -146,14 +134,14 @@ async fn make(bench: Arc<Bench>, mut slip: Slip) {
 /// Sees to it that every call is answered, even if the task that makes it dies.
 struct Slip {
     pull: Pull,
-    started: Instant,
     sender: Option<Sender<Done>>,
 }
 
 impl Slip {
     fn hand_in(&mut self, reply: Reply) {
         if let Some(sender) = self.sender.take() {
-            let latency = self.started.elapsed();
+            // Without the time it waited for its turn.
+            let latency = reply.usage.worked;
             // Nobody listens any more when the run has been left.
             let _ = sender.send(Done { pull: self.pull, reply, cost: None, latency });
         }

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{Cost, CountedFailure, Event, Failure, Pull, Session, Ticket};
+use goodarm_core::{Cost, CountedFailure, Event, Failure, Pull, Session, Ticket, VoidFailure};
 
+use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::job::Job;
@@ -18,7 +19,6 @@ use crate::run::calls::Calls;
 use crate::run::counts::Counts;
 use crate::run::watch::Watch;
 use crate::run::{Control, Notice, Observer, Run, RunError, VERSION, file_error, new_session};
-use crate::toml_text;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -36,8 +36,8 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     let mut reader = match journal::open(&path).map_err(journal_error)? {
         Opened::Begun(reader) => reader,
         Opened::NeverBegun { .. } => {
-            drop(lock);
-            return Run::begin(job);
+            fs::remove_file(&path).map_err(|error| file_error(&path, error))?;
+            return Run::begin_in(&folder, job, lock);
         }
     };
     let charter = check_header(reader.header(), &job)?;
@@ -61,15 +61,16 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
         lost_count: 0,
         _lock: lock,
     };
+    run.raise_budget(&charter)?;
     run.settle_lost(&past.out);
-    run.raise_budget()?;
     run.journal.commit().map_err(RunError::NotDurable)?;
     Ok(run)
 }
 
 impl Run {
     /// Calls that were out when the process died: others may have made them, so each counts as
-    /// spent and as the lowest score, in its place. Skipping or repeating them would break δ.
+    /// spent and as the lowest score, in its place. Skipping or repeating them would break δ, unless
+    /// the verifier is exact.
     fn settle_lost(&mut self, out: &BTreeMap<Ticket, Pull>) {
         for pull in out.values() {
             if self.job.verifiers[pull.attribute.index()].work.is_reproducible() {
@@ -80,16 +81,27 @@ impl Run {
                 self.settle(&done, &mut watch);
                 continue;
             }
-            let failure = Failure::Counted(CountedFailure::Lost);
+            // An exact verifier would say the same again, so asking again takes no second chance.
+            let is_exact = self.session.books().problem().attribute(pull.attribute).is_exact();
+            let failure = if is_exact {
+                Failure::Void(VoidFailure::LostRepeatable)
+            } else {
+                Failure::Counted(CountedFailure::Lost)
+            };
             let reason = "out when the process died";
             self.fail(pull, failure, pull.ceiling, (Duration::ZERO, "", reason));
             self.lost_count += 1;
         }
     }
 
-    fn raise_budget(&mut self) -> Result<(), RunError> {
+    fn raise_budget(&mut self, charter: &Charter) -> Result<(), RunError> {
         let now = self.session.books().ledger().budget();
         let wanted = Cost::of_budget(self.job.file.budget).expect("the job's budget is checked");
+        // Raised on the command line, while the file says what it always said.
+        let is_first = Cost::of_budget(charter.budget) == Ok(wanted);
+        if is_first && wanted < now {
+            return Ok(());
+        }
         if wanted < now {
             let text = format!("  budget: {now} → {wanted} (it may be raised, not lowered)");
             return Err(RunError::Changed(vec![text]));
@@ -153,7 +165,7 @@ fn check_header(header: &Header, job: &Job) -> Result<Charter, RunError> {
         return Err(RunError::Version { theirs: header.version.clone(), ours: VERSION });
     }
     let charter = Charter::read(&header.job)?;
-    let mut changes = job_changes(&charter.job, &job.text);
+    let mut changes = changes::of_job(&charter.job, &job.text);
     if header.candidates != job.candidates.fingerprint() {
         changes.push(format!("  the content of {}", job.file.candidates));
     }
@@ -163,47 +175,6 @@ fn check_header(header: &Header, job: &Job) -> Result<Charter, RunError> {
         changes.push("  a file that the job names, and with it a price or a score model".into());
     }
     if changes.is_empty() { Ok(charter) } else { Err(RunError::Changed(changes)) }
-}
-
-/// Every key that is not what it was; the budget is looked at elsewhere.
-fn job_changes(before: &str, now: &str) -> Vec<String> {
-    let read = |text: &str| toml_text::parse::<serde_json::Value>(text).unwrap_or_default();
-    let mut changes = Vec::new();
-    compare("", &read(before), &read(now), &mut changes);
-    changes
-}
-
-fn compare(
-    path: &str,
-    before: &serde_json::Value,
-    now: &serde_json::Value,
-    changes: &mut Vec<String>,
-) {
-    use serde_json::Value;
-    if matches!(path, "budget" | "expect" | "calls") {
-        return;
-    }
-    match (before, now) {
-        (Value::Object(before), Value::Object(now)) => {
-            let keys: std::collections::BTreeSet<&String> =
-                before.keys().chain(now.keys()).collect();
-            for key in keys {
-                let of = |map: &serde_json::Map<String, Value>| {
-                    map.get(key).cloned().unwrap_or_default()
-                };
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                compare(&path, &of(before), &of(now), changes);
-            }
-        }
-        (Value::Array(before), Value::Array(now)) if before.len() == now.len() => {
-            for (index, (before, now)) in before.iter().zip(now).enumerate() {
-                let name = before["name"].as_str().map_or_else(|| index.to_string(), str::to_owned);
-                compare(&format!("{path}[{name}]"), before, now, changes);
-            }
-        }
-        (before, now) if before != now => changes.push(format!("  {path}: {before} → {now}")),
-        _ => {}
-    }
 }
 
 /// Nobody watches what was lost.

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Pull};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Pull};
 
 use crate::job::Work;
 use crate::line::Condition;
 use crate::outputs::totals::VerifierTotals;
-use crate::run::calls::Done;
-use crate::run::{Control, Run};
-use crate::verifier::{Remote, Verdict};
+use crate::run::{Control, Outcome, Run};
+use crate::verifier::Remote;
 
 /// Takes notice of what happens in a run. Everything it hears of is durable, or can be made again.
 pub trait Observer {
@@ -125,6 +124,20 @@ pub(super) struct Watch<'a> {
     forecast_due: Instant,
     overrun_count: u64,
     repeats_told: bool,
+    /// What is not told yet.
+    calls: Vec<Call>,
+    first_failures: Vec<(ArmId, AttributeId, String)>,
+    /// Of each verifier.
+    has_failed: Vec<bool>,
+}
+
+/// A call that came back.
+struct Call {
+    arm: ArmId,
+    attribute: AttributeId,
+    outcome: Result<f64, String>,
+    cost: Cost,
+    latency: Duration,
 }
 
 impl<'a> Watch<'a> {
@@ -146,6 +159,9 @@ impl<'a> Watch<'a> {
             forecast_due: now,
             overrun_count: run.session.books().ledger().overrun_count(),
             repeats_told: false,
+            calls: Vec::new(),
+            first_failures: Vec::new(),
+            has_failed: vec![false; run.job.verifiers.len()],
         }
     }
 
@@ -153,26 +169,58 @@ impl<'a> Watch<'a> {
         self.working_on = Some((pull.arm, pull.attribute));
     }
 
-    pub(super) fn settled(&mut self, run: &Run, done: &Done, cost: Cost) {
-        if !self.wants_calls {
-            return;
-        }
-        let outcome = match &done.reply.verdict {
-            Verdict::Score(score) => Ok(*score),
-            Verdict::Void(_) => Err("not reached: to be tried again"),
-            Verdict::Failed(_, reason) => Err(reason.as_str()),
+    /// Takes note of a call; it is told when it is durable.
+    pub(super) fn settled(
+        &mut self,
+        pull: &Pull,
+        outcome: &Outcome,
+        (cost, latency): (Cost, Duration),
+    ) {
+        let outcome = match outcome {
+            Outcome::Score(score) => Ok(*score),
+            Outcome::Failed(Failure::Void(_), _) => Err("not reached: to be tried again".into()),
+            Outcome::Failed(Failure::Counted(_), reason) => {
+                let has_failed = &mut self.has_failed[pull.attribute.index()];
+                if !std::mem::replace(has_failed, true) {
+                    self.first_failures.push((pull.arm, pull.attribute, reason.clone()));
+                }
+                Err(reason.clone())
+            }
         };
-        self.observer.notice(Notice::Called {
-            id: run.job.candidates.id(done.pull.arm),
-            verifier: &run.job.verifiers[done.pull.attribute.index()].name,
-            outcome,
-            cost,
-            latency: done.latency,
-        });
+        if self.wants_calls {
+            self.calls.push(Call {
+                arm: pull.arm,
+                attribute: pull.attribute,
+                outcome,
+                cost,
+                latency,
+            });
+        }
+    }
+
+    pub(super) fn tell_of_calls(&mut self, run: &Run) {
+        let name = |attribute: AttributeId| &run.job.verifiers[attribute.index()].name;
+        for call in self.calls.drain(..) {
+            self.observer.notice(Notice::Called {
+                id: run.job.candidates.id(call.arm),
+                verifier: name(call.attribute),
+                outcome: call.outcome.as_ref().copied().map_err(String::as_str),
+                cost: call.cost,
+                latency: call.latency,
+            });
+        }
+        for (arm, attribute, reason) in self.first_failures.drain(..) {
+            let (name, id) = (name(attribute), run.job.candidates.id(arm));
+            let text = format!(
+                "{name}: its call on {id} failed, which counts as the lowest score: {reason} (more failures are only counted)"
+            );
+            self.observer.notice(Notice::Warning(&text));
+        }
     }
 
     /// Says what is new; called after it is durable.
     pub(super) fn look(&mut self, run: &Run) {
+        self.tell_of_calls(run);
         let certified = run.session.certified();
         while let Some(&arm) = certified.get(self.announced_count) {
             let spent_at = run.counts.spent_at.get(self.announced_count).copied();

@@ -153,7 +153,26 @@ impl Program {
         } else {
             OsString::from(&shown)
         };
-        Ok(Self { path, arguments, folder, shown })
+        let program = Self { path, arguments, folder, shown };
+        if program.is_missing() {
+            let shown = &program.shown;
+            let reason = format!("there is no program {shown:?} here or in the PATH");
+            return Err(Wrong::new("command", reason));
+        }
+        Ok(program)
+    }
+
+    /// Better now than after many attempts; whether it can be started is seen when it is.
+    fn is_missing(&self) -> bool {
+        let path = Path::new(&self.path);
+        if path.is_absolute() {
+            return !path.exists();
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let endings = ["", std::env::consts::EXE_SUFFIX];
+        !std::env::split_paths(&folders)
+            .flat_map(|folder| endings.map(|end| folder.join(format!("{}{end}", self.shown))))
+            .any(|program| program.exists())
     }
 }
 

@@ -231,6 +231,65 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
 }
 
 #[test]
+fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
+    let place = Place::new(6);
+    let job = COMMAND_JOB.replace("echo 1\"", "sleep 0.2; echo 1\"");
+    place.write("job.toml", &job.replace("binary", "exact"));
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let control = Arc::new(Control::default());
+    let leaver = Arc::clone(&control);
+    let timer = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        leaver.stop();
+        leaver.stop();
+    });
+    assert_eq!(run.drive(&control, &mut Nobody).expect("it can be left"), Ending::Left);
+    timer.join().expect("the timer ends");
+    drop(run);
+    let (_, summary) = place.resume().expect("a run to resume");
+    assert_eq!((summary.certified, summary.rejected), (6, 0), "nothing is held against an answer");
+    let lost_count = place.read("run/calls.jsonl").matches("lost-to-be-repeated").count();
+    assert!(lost_count > 0, "calls were out");
+    assert_eq!(summary.money.spent, (6 + lost_count).to_string(), "what was lost is paid, too");
+    place.assert_clean();
+}
+
+#[test]
+fn the_pace_may_change_and_a_raise_of_the_budget_stays() {
+    let place = replay_place();
+    place.run();
+    let raised = REPLAY_JOB.replace("4000", "5000");
+    place.write("job.toml", &raised);
+    place.resume().expect("more money");
+    place.write("job.toml", &format!("concurrency = 3\n{REPLAY_JOB}"));
+    let (_, summary) = place.resume().expect("the file says what it said at first");
+    assert_eq!(summary.money.budget, "5000");
+    place.write("job.toml", &REPLAY_JOB.replace("4000", "4500"));
+    assert!(matches!(place.resume(), Err(RunError::Changed(_))), "a smaller budget is refused");
+    place.write("job.toml", &REPLAY_JOB.replace("threshold = 0.5", "threshold = 0.4"));
+    assert!(matches!(place.resume(), Err(RunError::Changed(_))), "so is another threshold");
+}
+
+#[test]
+fn results_without_a_journal_are_not_overwritten() {
+    let place = replay_place();
+    place.run();
+    fs::remove_file(place.journal()).expect("a journal");
+    let error = Run::begin(place.good_job()).err().expect("the results are in the way");
+    assert!(matches!(error, RunError::InTheWay(_)), "{error}");
+}
+
+#[test]
+fn an_audit_finds_another_job_beside_the_journal() {
+    let place = replay_place();
+    place.run();
+    let job = place.read("run/job.toml");
+    place.write("run/job.toml", &job.replace("threshold = 0.5", "threshold = 0.9"));
+    let report = place.audit();
+    assert!(report.wrongs.iter().any(|wrong| wrong.contains("threshold")), "{:?}", report.wrongs);
+}
+
+#[test]
 fn calls_as_a_table_are_audited_as_lines_are() {
     let place = replay_place();
     place.run();

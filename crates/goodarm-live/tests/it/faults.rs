@@ -88,11 +88,15 @@ fn a_429_is_sent_again_in_its_place_and_costs_nothing() {
     assert!(summary.verifiers[0].failures.is_empty(), "{:?}", summary.verifiers[0].failures);
 }
 
+/// The server closes after this, and says so: else the next request may meet a closed connection.
+const GARBAGE: &[u8] =
+    b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\n\xff\xfe\x00{";
+
 #[test]
 fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
     let misbehave = |seen: &Seen, index: usize| match index % 24 {
         3 => Act::Status(500, ("", String::new()), "oops".into()),
-        7 => Act::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\xff\xfe\x00{".to_vec()),
+        7 => Act::Bytes(GARBAGE.to_vec()),
         11 => Act::HalfBody("{\"score\": 1.0, \"more\": 12345}".into()),
         15 => Act::Json(json!({"score": 17})),
         18 => Act::Json(json!({"score": "NaN"})),
@@ -103,6 +107,15 @@ fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
     assert_eq!(summary.calls, requests as u64, "nothing is sent twice");
     assert!(summary.verifiers[0].failures.values().sum::<u64>() > 0);
     assert_eq!(summary.money.spent, summary.calls.to_string(), "a failed call is paid");
+}
+
+#[test]
+fn a_scale_of_its_own_certifies_nothing() {
+    let act = |_: &Seen, _: usize| Act::Json(json!({"score": 3}));
+    let (_, _, summary, _) = run_against(act, "");
+    assert_eq!(summary.certified, 0, "3 of 10 points is no full score");
+    let failures = &summary.verifiers[0].failures;
+    assert_eq!(failures.keys().collect::<Vec<_>>(), ["unreadable"], "{failures:?}");
 }
 
 #[test]

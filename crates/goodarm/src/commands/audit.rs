@@ -3,12 +3,20 @@
 use std::io::{self, Write};
 
 use goodarm_live::audit;
+use goodarm_live::folder::Folder;
 
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
 use crate::exit::Exit;
 
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
+    let journal = Folder::new(&arguments.folder).journal();
+    if !journal.is_file() {
+        let folder = arguments.folder.display();
+        return Err(Failure::wrong_input(format!(
+            "{folder} holds no run: there is no journal in it; name the output folder of a job"
+        )));
+    }
     let report = audit::audit(&arguments.folder);
     let mut text = String::new();
     if arguments.json {
@@ -35,7 +43,10 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     if report.is_clean() {
         return Ok(());
     }
-    let count = report.wrong_count;
+    let count = match report.wrong_count {
+        1 => "1 thing is".to_owned(),
+        count => format!("{count} things are"),
+    };
     let folder = arguments.folder.display();
-    Err(Failure::with_exit(Exit::AuditFailed, format!("{folder}: {count} things are wrong")))
+    Err(Failure::with_exit(Exit::AuditFailed, format!("{folder}: {count} wrong")))
 }

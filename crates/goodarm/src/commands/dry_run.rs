@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use goodarm_core::ArmId;
+use goodarm_core::{ArmId, Cost};
 use goodarm_live::candidates::Candidate;
 use goodarm_live::job::Job;
 use goodarm_live::job_file::{GuaranteeName, Kind, ScoresFile, VerifierFile};
@@ -110,7 +110,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
     let Spread { low, median, high } = purchase.realistic;
     Ok(format!(
         "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
-         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {:.0} {unit} \
+         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} {unit} \
          at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n",
         100.0 * good_share,
         means(job, true),
@@ -118,7 +118,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
         median * scale,
         low * scale,
         high * scale,
-        purchase.spent * scale,
+        Cost::of_budget(purchase.spent * scale).map_or_else(|_| "?".into(), amount),
     ))
 }
 

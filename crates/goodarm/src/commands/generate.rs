@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use goodarm_live::generate::{Request, generate};
-use goodarm_live::job_file::{Kind, VerifierFile};
+use goodarm_live::generate::{GenerateError, Request, generate};
+use goodarm_live::job_file::{Kind, ScoresFile, VerifierFile};
 
 use crate::cli::GenerateArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::display::printable;
+use crate::exit::Exit;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
@@ -21,6 +22,8 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         temperature: Some(arguments.temperature),
         max_tokens: Some(arguments.max_tokens),
         timeout: Some(arguments.timeout),
+        // Nothing is scored, so answers need not be fresh samples: temperature 0 will do.
+        scores: Some(ScoresFile::Exact),
         ..VerifierFile::new("generate", Kind::Llm)
     };
     let request = Request {
@@ -41,7 +44,10 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         bar.set(generated.answer_count);
         last_reason = reason.map(printable).or(last_reason.take());
     })
-    .map_err(Failure::wrong_input)?;
+    .map_err(|error| match error {
+        GenerateError::Down(_) => Failure::with_exit(Exit::VerifierDown, error.to_string()),
+        error => Failure::wrong_input(error),
+    })?;
     if let Some(bar) = bar {
         bar.finish();
     }

@@ -2,9 +2,9 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::candidates::{Candidate, Candidates, CandidatesError};
 
 use crate::cli::InitArguments;
 use crate::commands::Failure;
@@ -43,9 +43,11 @@ fn read(path: &Path) -> Result<(String, Candidates), Failure> {
     for field in ID_FIELDS {
         match Candidates::read(path, field) {
             Ok(candidates) => return Ok((field.to_owned(), candidates)),
-            Err(error) => {
+            Err(error @ (CandidatesError::NoIdColumn { .. } | CandidatesError::Faults { .. })) => {
                 first_error.get_or_insert(error);
             }
+            // Another field would not help.
+            Err(error) => return Err(Failure::wrong_input(error)),
         }
     }
     let error = first_error.map_or_else(String::new, |error| error.to_string());
@@ -143,14 +145,19 @@ fn check(answer: &str, sample: &[Candidate]) -> String {
 /// The candidates' path as seen from the job file's folder, if that is simple to say.
 fn relative(candidates: &Path, job: &Path) -> String {
     let folder = job.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let path = match folder {
-        None => candidates.to_owned(),
-        Some(folder) => candidates.strip_prefix(folder).map_or_else(
-            |_| std::path::absolute(candidates).unwrap_or_else(|_| candidates.to_owned()),
-            Path::to_owned,
-        ),
-    };
-    path.to_string_lossy().into_owned()
+    let path = folder.and_then(|folder| path_from(folder, candidates));
+    path.unwrap_or_else(|| candidates.to_owned()).to_string_lossy().into_owned()
+}
+
+/// The way from a folder to a file.
+fn path_from(folder: &Path, file: &Path) -> Option<PathBuf> {
+    if file.is_absolute() {
+        return None;
+    }
+    let (folder, file) = (std::path::absolute(folder).ok()?, std::path::absolute(file).ok()?);
+    let shared = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    Some(up.chain(file.components().skip(shared)).collect())
 }
 
 const SAMPLE_MAX: usize = 1000;

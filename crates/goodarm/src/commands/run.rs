@@ -1,6 +1,7 @@
 //! `goodarm run`: certify real answers with real verifiers.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::Books;
@@ -136,7 +137,7 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
 }
 
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
-    let resume = format!("resume it with: goodarm run {} --resume", arguments.job.display());
+    let resume = format!("resume it with: {}", resume_command(arguments));
     match ending {
         Ending::Done(_) => Ok(()),
         Ending::Interrupted => {
@@ -152,6 +153,30 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
                 printable(reason)
             ),
         )),
+    }
+}
+
+/// What goes on with the run that these arguments began.
+fn resume_command(arguments: &RunArguments) -> String {
+    let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
+    if let Some(output) = &arguments.output {
+        words.extend(["--output".to_owned(), shell_word(output)]);
+    }
+    if let Some(budget) = arguments.budget {
+        words.extend(["--budget".to_owned(), budget.to_string()]);
+    }
+    words.push("--resume".to_owned());
+    words.join(" ")
+}
+
+/// A path as a shell takes it.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -250,7 +250,7 @@ fn records_that_make_no_sense_are_refused_with_their_place() {
         (&[3, 1, 3, 0, 0, 0], Malformed::Score(3)),
         (&[3, 1, 1, 0, 0, 1, 0xFF], Malformed::Text),
         (&[3, 1, 1, 0, 0, 5, b'a'], Malformed::Short),
-        (&[4, 1, 3, 0, 0, 0, 0], Malformed::Failure(3)),
+        (&[4, 1, 4, 0, 0, 0, 0], Malformed::Failure(4)),
     ] {
         let payload = [&first, rest, &[record::TAG_END]].concat();
         let longer = [&*bytes, &framed(1, previous.payload_crc, &payload)].concat();

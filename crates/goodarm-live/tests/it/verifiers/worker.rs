@@ -125,10 +125,12 @@ async fn a_shutdown_ends_the_workers() {
 
 #[tokio::test]
 async fn a_worker_that_cannot_be_started_takes_the_line_down() {
-    let keys = json!({"command": ["./no-such-program"], "worker": true});
-    let verifier = Command::new(&file("command", keys), Path::new(".")).expect("a verifier");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("no-program"), "a text").expect("a file");
+    let keys = json!({"command": ["./no-program"], "worker": true});
+    let verifier = Command::new(&file("command", keys), folder.path()).expect("a verifier");
     let line = line(Some(0));
     let reply = verifier.call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::GivenUp, "cannot start");
-    assert_down(&line, "No such file");
+    assert_down(&line, "Permission denied");
 }

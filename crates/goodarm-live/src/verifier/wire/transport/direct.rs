@@ -40,6 +40,7 @@ struct Idle(Mutex<Vec<(Connection, Instant)>>);
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     mover: Mover,
+    peephole: Peephole,
 }
 
 /// Moves the bytes of a connection while it is polled.
@@ -87,9 +88,9 @@ impl Direct {
                 Some(connection) => (connection, true),
                 None => (self.connect().await?, false),
             };
-            let Connection { sender, mover } = &mut connection;
-            // Nobody has looked since its last answer whether the server closed it.
-            if is_used && !mover.is_open().await {
+            let Connection { sender, mover, peephole } = &mut connection;
+            // Nobody has looked since its last answer.
+            if is_used && !peephole.is_quiet() {
                 continue;
             }
             if mover.move_during(sender.ready()).await.is_err() && is_used {
@@ -122,10 +123,11 @@ impl Direct {
             };
         // Without it requests only wait longer.
         drop(stream.set_nodelay(true));
+        let peephole = Peephole::new(&stream);
         let (sender, moving) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| Unanswered::NotConnected(innermost(&error)))?;
-        Ok(Connection { sender, mover: Mover { moving: Some(Box::pin(moving)) } })
+        Ok(Connection { sender, mover: Mover { moving: Some(Box::pin(moving)) }, peephole })
     }
 }
 
@@ -144,20 +146,49 @@ impl Mover {
         .await
     }
 
-    async fn is_open(&mut self) -> bool {
-        future::poll_fn(|context| {
-            self.move_some(context);
-            Poll::Ready(self.moving.is_some())
-        })
-        .await
-    }
-
     fn move_some(&mut self, context: &mut Context<'_>) {
         let ended =
             self.moving.as_mut().is_some_and(|moving| moving.as_mut().poll(context).is_ready());
         if ended {
             self.moving = None;
         }
+    }
+}
+
+/// Sees whether a server has said something unasked, above all that it closes. The runtime would
+/// hear of it too late: only when it waits.
+#[cfg(unix)]
+struct Peephole(Option<std::os::fd::OwnedFd>);
+
+#[cfg(unix)]
+impl Peephole {
+    fn new(stream: &TcpStream) -> Self {
+        use std::os::fd::AsFd;
+        Self(stream.as_fd().try_clone_to_owned().ok())
+    }
+
+    fn is_quiet(&self) -> bool {
+        use rustix::net::{RecvFlags, recv};
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        self.0.as_ref().is_none_or(|socket| {
+            recv(socket, &mut [0_u8; 1][..], flags)
+                .is_err_and(|error| error == rustix::io::Errno::AGAIN)
+        })
+    }
+}
+
+/// Elsewhere the request finds out.
+#[cfg(not(unix))]
+struct Peephole;
+
+#[cfg(not(unix))]
+impl Peephole {
+    fn new(_stream: &TcpStream) -> Self {
+        Self
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
     }
 }
 
