@@ -43,7 +43,7 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
     let _ = writeln!(
         text,
         "\nIt will spend at most {} {unit}: a call starts only if its ceiling still fits.",
-        job.file.budget
+        Cost::of_budget(job.file.budget).map_or_else(|_| job.file.budget.to_string(), amount)
     );
     text += &forecast(job, unit)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());

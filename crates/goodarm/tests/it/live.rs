@@ -89,6 +89,9 @@ fn the_commented_verifiers_of_a_starter_job_are_taken_too() {
     };
     let whole: Vec<String> = starter.lines().map(uncomment).collect();
     fs::write(&job, whole.join("\n")).expect("a file");
+    let output = goodarm(&["run", &job, "--dry-run"]);
+    assert!(message(&output).contains("no program \"./my-test\""), "{}", message(&output));
+    write(place.path(), "my-test", "echo 1");
     let said = ok(&["run", &job, "--dry-run"]);
     assert!(said.contains("my test") && said.contains("judge"), "{said}");
 }
@@ -217,9 +220,10 @@ fn the_schema_takes_every_job_of_the_documentation() {
         write(place.path(), "job.toml", job);
         let output = goodarm(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
         let said = message(&output);
-        // What the page cannot have here: a recording and keys in the environment.
+        // What the page cannot have here: a recording, programs, and keys in the environment.
         let is_taken = output.status.code() == Some(0)
             || said.contains("recording.jsonl")
+            || said.contains("there is no program")
             || said.contains("environment");
         assert!(is_taken, "{job}\n{said}");
     }

@@ -33,7 +33,7 @@ fn a_paused_run_makes_no_calls_until_it_is_resumed() {
 #[test]
 fn a_resumed_run_shows_what_was_before() {
     let place = Place::ordinary();
-    place.go();
+    place.go_slowly();
     let watched = place.watch(&[]);
     watched.state_when(|state| state["certified"].as_u64() >= Some(2));
     watched.post("pause");
