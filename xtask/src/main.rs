@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
 
+mod dist;
 mod tools;
 
 use std::process::{Command, ExitCode};
@@ -20,11 +21,15 @@ const COMPONENTS: [&str; 2] = ["rustfmt", "clippy"];
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("test") => test(),
+        Some("dist") => dist::dist(),
         other => {
             if let Some(other) = other {
                 eprintln!("xtask: there is no task {other:?}");
             }
             eprintln!("usage: cargo xtask test   formatting, lints, all tests, documentation");
+            eprintln!(
+                "       cargo xtask dist   a static binary for Linux, its size and start-up time"
+            );
             ExitCode::from(2)
         }
     }

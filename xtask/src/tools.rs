@@ -1,22 +1,33 @@
-//! What the tests need beside Rust: a browser for the pages, a real model server for live runs. Each is
-//! installed when it is missing; if that cannot be done, the tests that need it say so.
+//! What tests and static builds need beside Rust: a browser for the pages, a real model server for live
+//! runs, a C compiler for static binaries. Each is installed when it is missing; if that cannot be
+//! done, the tests that need it say so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Makes sure that there is a Chromium to open pages with.
 pub(crate) fn install_browser() {
-    if succeeds(Command::new("chromium").arg("--version")) {
+    install("chromium", "chromium");
+}
+
+/// Makes sure that C code can be compiled for a static binary.
+pub(crate) fn install_static_compiler() {
+    install("musl-gcc", "musl-tools");
+}
+
+/// Installs a Debian package if its program is missing.
+fn install(program: &str, package: &str) {
+    if succeeds(Command::new(program).arg("--version")) {
         return;
     }
-    eprintln!("xtask: installing chromium");
+    eprintln!("xtask: installing {package}");
     let root = succeeds(Command::new("sh").args(["-c", "test \"$(id -u)\" = 0"]));
     let run = |line: &str| {
         let line = if root { line.to_owned() } else { format!("sudo -n {line}") };
         Command::new("sh").arg("-c").arg(line).stdout(Stdio::null()).status()
     };
     let _ = run("apt-get update -q");
-    let _ = run("env DEBIAN_FRONTEND=noninteractive apt-get install -y -q chromium");
+    let _ = run(&format!("env DEBIAN_FRONTEND=noninteractive apt-get install -y -q {package}"));
 }
 
 /// The Python that can serve a real model, in a virtual environment below `target`.

@@ -1,15 +1,32 @@
 //! What was typed, and the help.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
 
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]
-#[command(name = "goodarm", version)]
+#[command(name = "goodarm", version, long_version = long_version())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What this binary is.
+fn long_version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "{}\nCertifies as many LLM answers as a verification budget can buy.\n\
+             journal format {}, {} {}, {}",
+            env!("CARGO_PKG_VERSION"),
+            goodarm_live::journal::FORMAT_VERSION,
+            std::env::consts::ARCH,
+            std::env::consts::OS,
+            if cfg!(debug_assertions) { "development build" } else { "release build" }
+        )
+    });
+    &TEXT
 }
 
 #[derive(Debug, Subcommand)]

@@ -30,7 +30,7 @@ recording = "recording.jsonl"
 threshold = 0.5
 "#;
 
-fn replay_place() -> Place {
+pub(crate) fn replay_place() -> Place {
     let place = Place::new(9);
     place.write_recording("solution", 9, 40);
     place.write("job.toml", REPLAY_JOB);

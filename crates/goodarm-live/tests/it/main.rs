@@ -2,6 +2,7 @@
 
 mod crash;
 mod faults;
+mod fuzz;
 mod jobs;
 mod place;
 mod server;

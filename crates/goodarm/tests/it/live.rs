@@ -138,6 +138,53 @@ fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
     assert!(!certified.contains("wrong"), "{certified}");
 }
 
+/// Recorded calls can be made again, so the end must be the same to the last byte.
+#[test]
+fn killed_hundreds_of_times_a_replay_ends_as_if_nothing_had_happened() {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut answers = String::new();
+    let mut recording = String::from("{\"goodarm_recording\":1,\"unit\":\"calls\"}\n");
+    for index in 0..400 {
+        answers += &format!("{{\"id\":\"q{index}\"}}\n");
+        let scores: Vec<&str> =
+            (0..50).map(|draw| if (index * 7 + draw * 3) % 50 < 31 { "1" } else { "0" }).collect();
+        let costs = vec!["1"; 50].join(",");
+        recording += &format!(
+            "{{\"id\":\"q{index}\",\"verifier\":\"r\",\"scores\":[{}],\"costs\":[{costs}]}}\n",
+            scores.join(",")
+        );
+    }
+    write(place.path(), "answers.jsonl", &answers);
+    write(place.path(), "recording.jsonl", &recording);
+    let job = "candidates = \"answers.jsonl\"\nbudget = 400000\ndelta = 0.05\nstop_when_hopeless = false\n\
+        [[verifiers]]\nname = \"r\"\nkind = \"replay\"\nrecording = \"recording.jsonl\"\nthreshold = 0.6\n";
+    write(place.path(), "job.toml", job);
+    let job = path(place.path(), "job.toml");
+    let (calm, killed) = (path(place.path(), "calm"), path(place.path(), "killed"));
+    ok(&["run", &job, "--quiet", "--output", &calm]);
+    let mut kill_count = 0;
+    for round in 0..200_u64 {
+        let mut arguments = vec!["run", &job, "--quiet", "--output", &killed];
+        if place.path().join("killed/journal").exists() {
+            arguments.push("--resume");
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+        command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the tool starts");
+        std::thread::sleep(Duration::from_micros(1_000 + (round * 7_919) % 60_000));
+        kill_count += u32::from(child.try_wait().expect("a child").is_none());
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    assert!(kill_count > 100, "{kill_count}");
+    ok(&["run", &job, "--resume", "--quiet", "--output", &killed]);
+    ok(&["audit", &killed]);
+    for file in ["certified.jsonl", "rejected.jsonl", "undecided.jsonl"] {
+        let read = |folder: &str| fs::read(format!("{folder}/{file}")).expect("a file");
+        assert!(read(&calm) == read(&killed), "{file} differs after {kill_count} kills");
+    }
+}
+
 #[test]
 fn ctrl_c_drains_saves_and_says_how_to_go_on() {
     let place = place();

@@ -1,0 +1,63 @@
+//! A binary that needs nothing installed, with its size and the time it takes to start.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{cargo, tools};
+
+/// Linux without a C library of its own: runs on every distribution.
+const TARGET: &str = "x86_64-unknown-linux-musl";
+
+pub(crate) fn dist() -> ExitCode {
+    // Without rustup the target may still be there; the build says so if it is not.
+    let _ = Command::new("rustup").args(["target", "add", TARGET]).status();
+    tools::install_static_compiler();
+    let arguments = ["build", "--release", "-p", "goodarm", "--target", TARGET];
+    eprintln!("xtask: cargo {}", arguments.join(" "));
+    if !cargo(&arguments).status().is_ok_and(|status| status.success()) {
+        eprintln!("xtask: there is no static binary");
+        return ExitCode::FAILURE;
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let binary = PathBuf::from(target).join(TARGET).join("release/goodarm");
+    let Some(start) = start_time(&binary) else {
+        eprintln!("xtask: {} does not start", binary.display());
+        return ExitCode::FAILURE;
+    };
+    let bytes = std::fs::metadata(&binary).map_or(0, |metadata| metadata.len());
+    let megabytes = bytes / 100_000;
+    eprintln!(
+        "xtask: {}: {}.{} MB, {}, starts and ends in {:.1} ms",
+        binary.display(),
+        megabytes / 10,
+        megabytes % 10,
+        if is_static(&binary) { "static" } else { "NOT static" },
+        start.as_secs_f64() * 1000.0
+    );
+    if is_static(&binary) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The median of many starts.
+fn start_time(binary: &Path) -> Option<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..STARTS {
+        let begin = Instant::now();
+        let status = Command::new(binary).arg("--version").stdout(Stdio::null()).status().ok()?;
+        times.push(begin.elapsed());
+        if !status.success() {
+            return None;
+        }
+    }
+    times.sort();
+    times.get(STARTS / 2).copied()
+}
+
+/// Whether the file names no interpreter that would load libraries.
+fn is_static(binary: &Path) -> bool {
+    let bytes = std::fs::read(binary).unwrap_or_default();
+    !bytes.windows(LOADER.len()).any(|window| window == LOADER)
+}
+
+const LOADER: &[u8] = b"/lib64/ld-linux-x86-64.so.2";
+const STARTS: usize = 51;
