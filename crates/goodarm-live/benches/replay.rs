@@ -142,7 +142,7 @@ fn replay_job(budget: usize) -> String {
     format!(
         "candidates = \"answers.jsonl\"\nbudget = {budget}\nunit = \"calls\"\ndelta = 0.05\n\
          stop_when_hopeless = false\n\
-         [[verifiers]]\nname = \"form\"\nkind = \"check\"\ncheck = \"final-answer\"\nextract = \"gsm8k\"\nprice = 0\n\
+         [[verifiers]]\nname = \"form\"\nkind = \"check\"\ncheck = \"final-answer\"\nextract = \"gsm8k\"\n\
          [[verifiers]]\nname = \"one\"\nkind = \"replay\"\nrecording = \"one.jsonl\"\nthreshold = 0.6\n\
          [[verifiers]]\nname = \"two\"\nkind = \"replay\"\nrecording = \"two.jsonl\"\nthreshold = 0.6\n"
     )
