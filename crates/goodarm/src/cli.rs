@@ -13,6 +13,13 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("a whole number of at least 1 is needed".into()),
+    }
+}
+
 /// What this binary is.
 fn long_version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
@@ -148,7 +155,7 @@ pub(crate) struct RecordArguments {
     #[arg(value_name = "JOB.toml")]
     pub(crate) job: PathBuf,
     /// Calls of each verifier on each candidate.
-    #[arg(long, short = 'k', value_name = "K")]
+    #[arg(long, short = 'k', value_name = "K", value_parser = at_least_one)]
     pub(crate) times: usize,
     /// The recording; what it has already is not made again.
     #[arg(long, short, value_name = "FILE", default_value = "recording.jsonl")]

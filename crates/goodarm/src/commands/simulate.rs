@@ -1,6 +1,7 @@
 //! `goodarm simulate`: an experiment file in, trials and their summary out.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,10 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     write_summaries(&summaries, &arguments.out.join("summary.json"))?;
     let run = Run { experiment, trials, summaries };
     write_drawing(&figures::overview(&run), &arguments.out, "coverage")?;
+    if !arguments.work.quiet {
+        let text = cells(&run.summaries) + &format!("wrote {}\n", arguments.out.display());
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+    }
     let trials = &run.trials;
     if cancelled.load(Ordering::Relaxed) {
         let done = trials.iter().flatten().count();
@@ -39,6 +44,32 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         return Err(Failure::interrupted(message));
     }
     Ok(())
+}
+
+/// What each cell gave, as a table.
+fn cells(summaries: &[CellSummary]) -> String {
+    let mut rows = vec![
+        ["world", "method", "δ", "budget", "out", "certified good", "wrong in"].map(str::to_owned),
+    ];
+    for cell in summaries {
+        rows.push([
+            cell.world.clone(),
+            cell.method.clone(),
+            format!("{:e}", cell.delta),
+            cell.budget.to_string(),
+            cell.concurrency.to_string(),
+            format!("{:.2} ± {:.2}", cell.certified_good.mean, cell.certified_good.error),
+            format!("{:.1} %", 100.0 * cell.any_wrong.mean),
+        ]);
+    }
+    let widths: [usize; 7] = std::array::from_fn(|column| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+    });
+    let line = |row: &[String; 7]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 /// All work of this process runs on so many threads.
