@@ -89,6 +89,27 @@ fn the_money_of_a_retry_that_nobody_needs_is_free_again() {
 }
 
 #[test]
+fn a_lost_call_is_paid_and_made_again_only_if_it_says_the_same_again() {
+    let lost = Failure::Void(VoidFailure::LostRepeatable);
+    let mut exact = Books::new(problem(ProblemSpec {
+        budget: 3.0,
+        ..spec(2, Guarantee::Holm, &[ScoreModel::Exact])
+    }));
+    let pull = send(&mut exact, 0, FIRST);
+    exact.fail(pull.ticket, lost, UNIT).unwrap();
+    assert_eq!((exact.ledger().settled(), exact.ledger().reserved()), (UNIT, UNIT));
+    assert!(exact.is_active(ArmId(0)), "nothing is held against the answer");
+    assert!(exact.dispatch_owed().is_some());
+
+    let mut noisy = Books::new(problem(binary(3.0)));
+    let pull = send(&mut noisy, 0, FIRST);
+    noisy.fail(pull.ticket, lost, UNIT).unwrap();
+    assert!(noisy.dispatch_owed().is_none(), "a second chance would break δ");
+    assert_eq!(noisy.evidence_count(ArmId(0), FIRST), 1, "it counts as the lowest score");
+    assert!(noisy.tally(ArmId(0), FIRST).mean().abs() < 1e-12);
+}
+
+#[test]
 fn a_share_of_the_money_limits_what_is_out() {
     for (in_flight_share, calls) in [(0.02, 2), (0.1, 10), (1.0, 100), (1e-9, 1)] {
         let options = Options { in_flight_share, ..Options::default() };
