@@ -206,6 +206,8 @@ fn a_reader_that_goes_away_ends_the_trace_quietly() {
 
 #[test]
 fn the_version_is_told() {
-    let output = goodarm(&["--version"]);
-    assert_eq!(text(&output), concat!("goodarm ", env!("CARGO_PKG_VERSION"), "\n"));
+    let short = text(&goodarm(&["-V"]));
+    assert_eq!(short, concat!("goodarm ", env!("CARGO_PKG_VERSION"), "\n"));
+    let long = text(&goodarm(&["--version"]));
+    assert!(long.starts_with(&short) && long.contains("journal format 1"), "{long}");
 }
