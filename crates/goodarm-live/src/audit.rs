@@ -27,7 +27,7 @@ use crate::retrace;
 pub struct Report {
     /// What was looked at, and found to be right.
     pub checked: Vec<String>,
-    /// What is wrong: the first [`WRONGS_MAX`].
+    /// What is wrong: the first twenty.
     pub wrongs: Vec<String>,
     /// How many things are wrong in all.
     pub wrong_count: usize,
