@@ -1,28 +1,35 @@
 //! What has changed between two texts of one job.
 
+use serde_json::Value;
+
 use crate::toml_text;
 
-/// Every key that is not what it was; the budget is looked at elsewhere.
+/// Every key that is not what it was and that a certificate may depend on; the budget is looked at
+/// elsewhere.
 pub(crate) fn of_job(before: &str, now: &str) -> Vec<String> {
-    let read = |text: &str| toml_text::parse::<serde_json::Value>(text).unwrap_or_default();
     let mut changes = Vec::new();
-    compare("", &read(before), &read(now), &mut changes);
+    compare("", &binding(before), &binding(now), &mut changes);
     changes
 }
 
-fn compare(
-    path: &str,
-    before: &serde_json::Value,
-    now: &serde_json::Value,
-    changes: &mut Vec<String>,
-) {
-    use serde_json::Value;
-    // How fast and how patiently calls are made changes no score; nor do words about the run.
-    let key = path.rsplit(['.', ']']).next().unwrap_or(path);
-    let is_pace = matches!(key, "concurrency" | "rate" | "patience");
-    if is_pace || matches!(path, "budget" | "expect" | "calls") {
-        return;
+/// A job without what may change: the budget, the pace, and how it is written about.
+fn binding(text: &str) -> Value {
+    let mut job = toml_text::parse::<Value>(text).unwrap_or_default();
+    let take_out = |table: &mut Value, keys: &[&str]| {
+        if let Some(table) = table.as_object_mut() {
+            keys.iter().for_each(|key| drop(table.remove(*key)));
+        }
+    };
+    take_out(&mut job, &["budget", "expect", "calls", "concurrency"]);
+    if let Some(verifiers) = job.get_mut("verifiers").and_then(Value::as_array_mut) {
+        for verifier in verifiers {
+            take_out(verifier, &["concurrency", "rate", "patience"]);
+        }
     }
+    job
+}
+
+fn compare(path: &str, before: &Value, now: &Value, changes: &mut Vec<String>) {
     match (before, now) {
         (Value::Object(before), Value::Object(now)) => {
             let keys: std::collections::BTreeSet<&String> =
@@ -43,5 +50,33 @@ fn compare(
         }
         (before, now) if before != now => changes.push(format!("  {path}: {before} → {now}")),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = "budget = 1\nconcurrency = 2\n[[verifiers]]\nname = \"a\"\nrate = 3\n\
+        schema = { properties = { rate = { type = \"number\" } } }\n";
+
+    #[track_caller]
+    fn check(from: &str, to: &str, expected: &[&str]) {
+        let now = JOB.replacen(from, to, 1);
+        assert_ne!(now, JOB);
+        assert_eq!(of_job(JOB, &now), expected, "{from} → {to}");
+    }
+
+    #[test]
+    fn the_pace_may_change_and_nothing_that_only_has_its_name() {
+        check("budget = 1", "budget = 2", &[]);
+        check("concurrency = 2", "", &[]);
+        check("rate = 3", "rate = 9\npatience = 1", &[]);
+        check(
+            "number",
+            "string",
+            &["  verifiers[a].schema.properties.rate.type: \"number\" → \"string\""],
+        );
+        check("name = \"a\"", "name = \"b\"", &["  verifiers[a].name: \"a\" → \"b\""]);
     }
 }

@@ -45,7 +45,7 @@ use format::{FrameHeader, HEADER_LEN};
 /// The writing end of a journal.
 ///
 /// After a failed write or sync nothing is known about the end of the file, so the journal is
-/// poisoned: every later [`Journal::commit`] and [`Journal::write`] fails, too. Open the file again
+/// poisoned: every later [`Journal::commit`] fails, too. Open the file again
 /// to find out what it holds.
 #[derive(Debug)]
 pub struct Journal<S> {
@@ -110,9 +110,8 @@ impl<S: Storage> Journal<S> {
         Ok(())
     }
 
-    /// Writes the buffered records as one frame without waiting for the disk: they outlive this
-    /// process, not a power cut. For runs whose calls can be made again at no cost.
-    pub fn write(&mut self) -> io::Result<()> {
+    /// Writes the buffered records as one frame without waiting for the disk.
+    fn write(&mut self) -> io::Result<()> {
         if self.state == State::Poisoned {
             return Err(io::Error::other("an earlier write to the journal failed"));
         }

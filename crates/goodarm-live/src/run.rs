@@ -58,7 +58,7 @@ pub enum RunError {
     #[error("{} holds a run already: continue it with --resume, or choose another output", .0.display())]
     AlreadyBegun(PathBuf),
     /// A file of a run whose journal is gone, or of something else.
-    #[error("{} is in the way, and there is no journal beside it: choose another output, or move it away", .0.display())]
+    #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
     InTheWay(PathBuf),
     /// The folder holds no run.
     #[error("{} holds no run to resume: start it without --resume", .0.display())]
@@ -166,17 +166,21 @@ impl Run {
         if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
             return Err(RunError::AlreadyBegun(folder.path().to_owned()));
         }
-        // The journal came first of all that is ours, so without it the rest is not.
-        if let Some(path) = folder.outputs().into_iter().find(|path| path.exists()) {
-            return Err(RunError::InTheWay(path));
-        }
         Self::begin_in(&folder, job, lock)
     }
 
-    /// Begins in a folder that has no journal.
+    /// Begins in a folder whose journal is not there, or has no beginning.
     fn begin_in(folder: &Folder, job: Arc<Job>, lock: FolderLock) -> Result<Self, RunError> {
+        // The journal's beginning came first of all that is ours: without it, whatever else is there
+        // was paid for in a run that is lost, or is not ours.
+        if let Some(path) = folder.outputs().into_iter().find(|path| path.exists()) {
+            return Err(RunError::InTheWay(path));
+        }
         let session = new_session(&job, job.problem.clone())?;
         let path = folder.journal();
+        if path.exists() {
+            fs::remove_file(&path).map_err(|error| file_error(&path, error))?;
+        }
         let storage = FileStorage::create(&path).map_err(|error| file_error(&path, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         fs::write(folder.job(), &job.text).map_err(|error| file_error(&folder.job(), error))?;
@@ -297,8 +301,11 @@ impl Run {
                     if self.job.verifiers[attribute.index()].work.is_reproducible() {
                         let done = self.own_call(&pull);
                         self.settle(&done, watch);
-                        // It can be made again, so it need not be durable to be told.
-                        watch.tell_of_calls(self);
+                        // It can be made again, so it need not be durable to be told. What others
+                        // have answered must be.
+                        if !self.calls.had_news() {
+                            watch.tell_of_calls(self);
+                        }
                     } else {
                         start.push(pull);
                     }
@@ -326,13 +333,15 @@ impl Run {
             }
             Work::Remote(_) => unreachable!("others make their own calls"),
         };
-        Done { pull: *pull, reply, cost: Some(cost), latency: Duration::ZERO }
+        Done { pull: *pull, reply, cost: Some(cost) }
     }
 
     /// Writes down what came back, and tells the session.
     fn settle(&mut self, done: &Done, watch: &mut Watch<'_>) {
         let Pull { ticket, attribute, .. } = done.pull;
         let verifier = &self.job.verifiers[attribute.index()];
+        // Without the time that it waited for its turn.
+        let latency = done.reply.usage.worked;
         let cost = done.cost.unwrap_or_else(|| verifier.tariff.charge(&done.reply.usage));
         let outcome = self.outcome(done);
         let is_void = matches!(outcome, Outcome::Failed(Failure::Void(_), _));
@@ -340,7 +349,6 @@ impl Run {
         match outcome {
             Outcome::Score(score) => {
                 let reply = done.reply.text.as_str().into();
-                let latency = done.latency;
                 self.journal.append(&Record::Told { ticket, score, cost, latency, reply });
                 self.session
                     .tell(ticket, score, cost)
@@ -348,10 +356,10 @@ impl Run {
                 self.counts.take(self.session.books(), attribute, Ok(score), (cost, latency));
             }
             Outcome::Failed(failure, ref reason) => {
-                self.fail(&done.pull, failure, cost, (done.latency, &done.reply.text, reason));
+                self.fail(&done.pull, failure, cost, (latency, &done.reply.text, reason));
             }
         }
-        watch.settled(&done.pull, &outcome, (cost, done.latency));
+        watch.settled(&done.pull, &outcome, (cost, latency));
     }
 
     fn fail(

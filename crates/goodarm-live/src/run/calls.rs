@@ -21,23 +21,17 @@ pub(super) struct Done {
     pub(super) reply: Reply,
     /// Known without the tariff, for calls of our own.
     pub(super) cost: Option<Cost>,
-    pub(super) latency: Duration,
 }
 
 /// Who makes the calls.
 pub(super) struct Calls {
-    /// None if every verifier is our own.
-    crew: Option<Crew>,
+    /// To the thread that makes calls; none if every verifier is our own.
+    orders: Option<UnboundedSender<Vec<Pull>>>,
     bench: Arc<Bench>,
     receiver: Receiver<Done>,
     /// What a wait brought.
     first: Option<Done>,
     had_news: bool,
-}
-
-/// Makes calls that wait for others.
-struct Crew {
-    orders: UnboundedSender<Vec<Pull>>,
 }
 
 /// What a call needs.
@@ -53,16 +47,16 @@ impl Calls {
         let lines = job.verifiers.iter().map(|verifier| Line::new(verifier.limits)).collect();
         let bench = Arc::new(Bench { job: Arc::clone(job), lines });
         let (sender, receiver) = channel();
-        let crew = is_remote.then(|| Crew::new(Arc::clone(&bench), sender)).transpose()?;
-        Ok(Self { crew, bench, receiver, first: None, had_news: false })
+        let orders = is_remote.then(|| make_calls(Arc::clone(&bench), sender)).transpose()?;
+        Ok(Self { orders, bench, receiver, first: None, had_news: false })
     }
 
     /// Starts calls whose intents are durable.
     pub(super) fn start_all(&mut self, pulls: Vec<Pull>) {
         self.had_news = false;
         if !pulls.is_empty() {
-            let crew = self.crew.as_ref().expect("a remote verifier has a crew");
-            crew.orders.send(pulls).expect("the crew works as long as we live");
+            let orders = self.orders.as_ref().expect("a remote verifier has somebody to call it");
+            orders.send(pulls).expect("the thread works as long as we live");
         }
     }
 
@@ -103,24 +97,22 @@ impl Calls {
     }
 }
 
-impl Crew {
-    /// One thread moves tens of thousands of calls a second, more than any verifier answers, and
-    /// needs no locks for that.
-    fn new(bench: Arc<Bench>, sender: Sender<Done>) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (orders, mut incoming) = unbounded_channel::<Vec<Pull>>();
-        let work = async move {
-            while let Some(pulls) = incoming.recv().await {
-                for pull in pulls {
-                    let slip = Slip { pull, sender: Some(sender.clone()) };
-                    tokio::spawn(make(Arc::clone(&bench), slip));
-                }
+/// Starts the thread that makes calls. One moves tens of thousands a second, more than any verifier
+/// answers, and needs no locks for that.
+fn make_calls(bench: Arc<Bench>, sender: Sender<Done>) -> io::Result<UnboundedSender<Vec<Pull>>> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let (orders, mut incoming) = unbounded_channel::<Vec<Pull>>();
+    let work = async move {
+        while let Some(pulls) = incoming.recv().await {
+            for pull in pulls {
+                let slip = Slip { pull, sender: Some(sender.clone()) };
+                tokio::spawn(make(Arc::clone(&bench), slip));
             }
-            // Whoever leaves with calls out does not want to wait for them: they are dropped here.
-        };
-        thread::Builder::new().name("calls".into()).spawn(move || runtime.block_on(work))?;
-        Ok(Self { orders })
-    }
+        }
+        // Whoever leaves with calls out does not want to wait for them: they are dropped here.
+    };
+    thread::Builder::new().name("calls".into()).spawn(move || runtime.block_on(work))?;
+    Ok(orders)
 }
 
 async fn make(bench: Arc<Bench>, mut slip: Slip) {
@@ -140,10 +132,8 @@ struct Slip {
 impl Slip {
     fn hand_in(&mut self, reply: Reply) {
         if let Some(sender) = self.sender.take() {
-            // Without the time it waited for its turn.
-            let latency = reply.usage.worked;
             // Nobody listens any more when the run has been left.
-            let _ = sender.send(Done { pull: self.pull, reply, cost: None, latency });
+            let _ = sender.send(Done { pull: self.pull, reply, cost: None });
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::run::{Control, Notice, Observer, Run, RunError, VERSION, file_error, 
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
-    matches!(journal::open(path), Ok(Opened::NeverBegun { .. })) && fs::remove_file(path).is_ok()
+    matches!(journal::open(path), Ok(Opened::NeverBegun { .. }))
 }
 
 pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
@@ -35,10 +35,7 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     let journal_error = |error| RunError::Journal { path: path.clone(), error };
     let mut reader = match journal::open(&path).map_err(journal_error)? {
         Opened::Begun(reader) => reader,
-        Opened::NeverBegun { .. } => {
-            fs::remove_file(&path).map_err(|error| file_error(&path, error))?;
-            return Run::begin_in(&folder, job, lock);
-        }
+        Opened::NeverBegun { .. } => return Run::begin_in(&folder, job, lock),
     };
     let charter = check_header(reader.header(), &job)?;
     let mut session = new_session(&job, charter.problem()?)?;
@@ -50,7 +47,6 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     let storage = FileStorage::open(&path).map_err(|error| file_error(&path, error))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let calls = Calls::new(&job).map_err(|error| file_error(folder.path(), error))?;
-    fs::write(folder.job(), &job.text).map_err(|error| file_error(&folder.job(), error))?;
     let mut run = Run {
         job,
         session,
@@ -61,7 +57,8 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
         lost_count: 0,
         _lock: lock,
     };
-    run.raise_budget(&charter)?;
+    run.raise_budget()?;
+    fs::write(folder.job(), &run.job.text).map_err(|error| file_error(&folder.job(), error))?;
     run.settle_lost(&past.out);
     run.journal.commit().map_err(RunError::NotDurable)?;
     Ok(run)
@@ -94,16 +91,14 @@ impl Run {
         }
     }
 
-    fn raise_budget(&mut self, charter: &Charter) -> Result<(), RunError> {
+    fn raise_budget(&mut self) -> Result<(), RunError> {
         let now = self.session.books().ledger().budget();
         let wanted = Cost::of_budget(self.job.file.budget).expect("the job's budget is checked");
-        // Raised on the command line, while the file says what it always said.
-        let is_first = Cost::of_budget(charter.budget) == Ok(wanted);
-        if is_first && wanted < now {
-            return Ok(());
-        }
+        // Nobody's money is spent beyond what the job says now, even if it was promised once.
         if wanted < now {
-            let text = format!("  budget: {now} → {wanted} (it may be raised, not lowered)");
+            let text = format!(
+                "  budget: {now} → {wanted} (it was raised to {now} and cannot be lowered: write that into the job file, or say --budget {now})"
+            );
             return Err(RunError::Changed(vec![text]));
         }
         if wanted > now {

@@ -79,8 +79,19 @@ fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
     // Each cut runs the rest of the job: every seventh byte, and all near the end, where frames are
     // torn. The journal's own tests cut at every byte.
     let cuts = (0..whole.len()).filter(|cut| cut % 7 == 0 || cut + 40 > whole.len());
+    let beginning = {
+        let place = replay_place();
+        drop(Run::begin(place.good_job()).expect("a new run"));
+        fs::read(place.journal()).expect("the journal").len()
+    };
     for cut in cuts {
         fs::write(place.journal(), &whole[..cut]).expect("the journal");
+        if cut < beginning {
+            // No crash leaves results behind a journal that never began: paying again is refused.
+            let refused = place.resume();
+            assert!(matches!(refused, Err(RunError::InTheWay(_))), "cut at {cut}: {refused:?}");
+            continue;
+        }
         place.resume().unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
         assert_eq!(calls(&place.output()), expected, "cut at {cut}");
         assert_eq!(place.certified(), certified, "cut at {cut}");
@@ -255,18 +266,37 @@ fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
 }
 
 #[test]
-fn the_pace_may_change_and_a_raise_of_the_budget_stays() {
+fn a_crash_before_the_first_frame_was_whole_is_a_new_beginning() {
+    let place = replay_place();
+    let (expected, _) = undisturbed();
+    drop(Run::begin(place.good_job()).expect("a new run"));
+    let whole = fs::read(place.journal()).expect("the journal");
+    for cut in (0..whole.len()).step_by(5) {
+        fs::remove_dir_all(place.output().path()).expect("the run's folder");
+        fs::create_dir(place.output().path()).expect("an empty folder");
+        fs::write(place.journal(), &whole[..cut]).expect("the journal");
+        place.resume().unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
+        assert_eq!(calls(&place.output()), expected, "cut at {cut}");
+    }
+}
+
+#[test]
+fn the_pace_may_change_and_the_budget_only_rise() {
     let place = replay_place();
     place.run();
     let raised = REPLAY_JOB.replace("4000", "5000");
     place.write("job.toml", &raised);
     place.resume().expect("more money");
-    place.write("job.toml", &format!("concurrency = 3\n{REPLAY_JOB}"));
-    let (_, summary) = place.resume().expect("the file says what it said at first");
+    place.write("job.toml", &format!("concurrency = 3\n{raised}"));
+    let (_, summary) = place.resume().expect("another pace");
     assert_eq!(summary.money.budget, "5000");
-    place.write("job.toml", &REPLAY_JOB.replace("4000", "4500"));
-    assert!(matches!(place.resume(), Err(RunError::Changed(_))), "a smaller budget is refused");
-    place.write("job.toml", &REPLAY_JOB.replace("threshold = 0.5", "threshold = 0.4"));
+    let copy = place.read("run/job.toml");
+    for smaller in ["4000", "4500"] {
+        place.write("job.toml", &REPLAY_JOB.replace("4000", smaller));
+        assert!(matches!(place.resume(), Err(RunError::Changed(_))), "{smaller} is refused");
+        assert_eq!(place.read("run/job.toml"), copy, "a refused job leaves nothing behind");
+    }
+    place.write("job.toml", &raised.replace("threshold = 0.5", "threshold = 0.4"));
     assert!(matches!(place.resume(), Err(RunError::Changed(_))), "so is another threshold");
 }
 
