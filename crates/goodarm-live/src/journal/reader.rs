@@ -257,8 +257,7 @@ impl Frame {
         }
         read_all(input, header.length.into(), &mut self.payload)?;
         if format::chained_crc(tail.crc, &self.payload) != header.payload_crc {
-            let payload_offset = offset + HEADER_LEN as u64;
-            if frame_len == left && torn::is_lost_payload(payload_offset, &self.payload) {
+            if frame_len == left && torn::is_lost_payload(offset, header, &self.payload) {
                 self.forget();
                 tail.bytes_cut = left;
                 return Ok(Step::Torn);

@@ -15,11 +15,17 @@ const SECTOR_LEN: usize = 512;
 /// How much is read at once in search of another frame.
 pub(super) const SCAN_CHUNK_LEN: usize = 1 << 16;
 
-/// Whether a sector of a payload was lost. One that the payload shares with its header was not,
-/// because the header is whole.
-pub(super) fn is_lost_payload(offset: u64, payload: &[u8]) -> bool {
-    let shared = usize::from(!offset.is_multiple_of(SECTOR_LEN as u64));
-    sectors(offset, payload).skip(shared).any(is_zero)
+/// Whether a sector of a frame was lost, although its header is whole: it may end in zeros anyway.
+pub(super) fn is_lost_payload(offset: u64, header: FrameHeader, payload: &[u8]) -> bool {
+    let header = header.encode();
+    let payload_offset = offset + HEADER_LEN as u64;
+    // The payload's first sector may begin with the header's last bytes.
+    let shared_len = payload_offset % SECTOR_LEN as u64;
+    let shared_len = usize::try_from(shared_len).map_or(HEADER_LEN, |len| len.min(HEADER_LEN));
+    let is_shared_lost = is_zero(&header[HEADER_LEN - shared_len..]);
+    let mut parts = sectors(payload_offset, payload);
+    let first = parts.next().unwrap_or_default();
+    (is_shared_lost && is_zero(first)) || parts.any(is_zero)
 }
 
 /// Whether fewer bytes than a header, at the end of a file, are what is left of one.

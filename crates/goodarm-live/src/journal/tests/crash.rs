@@ -1,5 +1,7 @@
 //! Processes that die, disks that fill up, and power cuts.
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
 
 use super::round_trip::any_groups;
@@ -126,8 +128,12 @@ fn after_power_cut(disk: &Disk, len: usize, is_lost: impl Fn(usize) -> bool) -> 
 
 /// A journal with one frame that is written but not synced, behind others of any length.
 fn with_unsynced_frame(groups: &[Vec<Record<'_>>], last: &[Record<'_>]) -> Disk {
+    with_unsynced_frame_at(unix_millis, groups, last)
+}
+
+fn with_unsynced_frame_at(clock: Clock, groups: &[Vec<Record<'_>>], last: &[Record<'_>]) -> Disk {
     let disk = Disk::default();
-    let mut journal = Journal::create(disk.clone(), &header()).unwrap();
+    let mut journal = Journal::create_with_clock(disk.clone(), &header(), clock).unwrap();
     for group in groups {
         for record in group {
             journal.append(record);
@@ -182,6 +188,31 @@ fn lost_sectors_are_recognised_wherever_the_frame_begins() {
             assert_eq!(read_records(&bytes).0, groups.concat(), "shift {shift}, lost {lost}");
         }
     }
+}
+
+/// A header whose last byte is zero is whole without the sector of that byte.
+#[test]
+fn a_lost_sector_that_begins_with_a_zero_of_the_header_is_recognised() {
+    thread_local!(static NOW: Cell<u64> = const { Cell::new(0) });
+    // With it the header of the last frame ends in the next sector.
+    let shift = (0..512)
+        .find(|shift| {
+            let groups = [vec![told(0, 0.5, &"x".repeat(*shift))]];
+            with_unsynced_frame(&groups, &[]).synced_len() % 512 == 512 - (format::HEADER_LEN - 1)
+        })
+        .expect("all places in a sector are met");
+    let groups = [vec![told(0, 0.5, &"x".repeat(shift))]];
+    let last = [told(1, 0.5, &"y".repeat(300))];
+    let mut zero_count = 0;
+    for millis in 0..2_000 {
+        NOW.set(millis);
+        let disk = with_unsynced_frame_at(|| NOW.get(), &groups, &last);
+        let lost = disk.bytes().len() / 512;
+        zero_count += u32::from(disk.bytes()[lost * 512] == 0);
+        let bytes = after_power_cut(&disk, usize::MAX, |sector| sector == lost);
+        assert_eq!(read_records(&bytes).0, groups.concat(), "at {millis}");
+    }
+    assert!(zero_count > 0, "the rare case was met");
 }
 
 #[test]
