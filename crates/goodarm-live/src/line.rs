@@ -217,13 +217,18 @@ impl Turn<'_> {
     pub fn answered(self) {
         let mut state = self.line.state();
         state.breaks_in_a_row = 0;
-        state.trouble = None;
+        if state.trouble.take().is_some() {
+            self.line.changed.notify_waiters();
+        }
         state.closed_until = None;
         state.backoff = BACKOFF_MIN;
         state.answers_since_change += 1;
         if state.answers_since_change >= state.allowed {
             state.answers_since_change = 0;
-            state.allowed = (state.allowed + 1).min(self.line.limits.concurrency);
+            if state.allowed < self.line.limits.concurrency {
+                state.allowed += 1;
+                self.line.changed.notify_one();
+            }
         }
     }
 
@@ -263,7 +268,8 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.line.state().out -= 1;
-        self.line.changed.notify_waiters();
+        // One place is free: waking all that wait would cost more than the calls themselves.
+        self.line.changed.notify_one();
     }
 }
 

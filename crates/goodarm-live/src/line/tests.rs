@@ -1,5 +1,8 @@
 //! Time stands still in these tests unless everybody waits.
 
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
 use tokio::time::{advance, timeout};
 
 use super::*;
@@ -38,6 +41,56 @@ async fn the_rate_is_kept_to() {
     }
     let seconds = begin.elapsed().as_secs_f64();
     assert!((9.9..10.2).contains(&seconds), "100 requests after the first took {seconds} s");
+}
+
+/// Many wait, and none sleeps while it could go.
+async fn seconds_of_many(limits: Limits, count: usize, latency: Duration) -> f64 {
+    let line = Arc::new(Line::new(limits));
+    let begin = Instant::now();
+    let mut tasks = JoinSet::new();
+    for _ in 0..count {
+        let line = Arc::clone(&line);
+        tasks.spawn(async move {
+            let turn = turn(&line).await;
+            tokio::time::sleep(latency).await;
+            turn.answered();
+        });
+    }
+    tasks.join_all().await;
+    begin.elapsed().as_secs_f64()
+}
+
+#[tokio::test(start_paused = true)]
+async fn everybody_who_waits_goes_as_soon_as_there_is_room() {
+    let second = Duration::from_secs(1);
+    let seconds = seconds_of_many(LIMITS, 40, second).await;
+    assert!((10.0..10.1).contains(&seconds), "ten times four: {seconds} s");
+    let limits = Limits { concurrency: 20, rate: Some(10.0), ..LIMITS };
+    let seconds = seconds_of_many(limits, 100, second).await;
+    assert!((10.8..11.2).contains(&seconds), "ten a second, and the last: {seconds} s");
+    let limits = Limits { concurrency: 2, rate: Some(10.0), ..LIMITS };
+    let seconds = seconds_of_many(limits, 20, second).await;
+    assert!((10.0..10.3).contains(&seconds), "ten times two: {seconds} s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_pause_everybody_goes_again() {
+    let line = Arc::new(Line::new(Limits { concurrency: 10, ..LIMITS }));
+    turn(&line).await.refused(VoidFailure::RateLimited, None, "429".into());
+    let begin = Instant::now();
+    let mut tasks = JoinSet::new();
+    for _ in 0..30 {
+        let line = Arc::clone(&line);
+        tasks.spawn(async move {
+            let turn = turn(&line).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            turn.answered();
+        });
+    }
+    tasks.join_all().await;
+    // One finds out, then five at once, and more from answer to answer.
+    let seconds = begin.elapsed().as_secs_f64();
+    assert!((4.0..7.5).contains(&seconds), "{seconds} s");
 }
 
 #[tokio::test(start_paused = true)]
