@@ -30,9 +30,10 @@ impl Remote {
     /// Makes one call, void attempts and their retries included.
     pub async fn call(&self, candidate: &Candidate, line: &Line) -> Reply {
         match self {
-            Self::Command(command) => command.call(candidate, line).await,
+            // Slow ones go into a box of their own, so that fast ones are not moved about as large.
+            Self::Command(command) => Box::pin(command.call(candidate, line)).await,
+            Self::Llm(llm) => Box::pin(llm.call(candidate, line)).await,
             Self::Http(http) => http.call(candidate, line).await,
-            Self::Llm(llm) => llm.call(candidate, line).await,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! How bytes get to a server and back: in the clear over connections of our own, which takes a
-//! third of the work of a full client, or else by one that knows encryption and proxies.
+//! fraction of the work of a full client, or else by one that knows encryption and proxies.
 
 mod direct;
 
@@ -58,7 +58,8 @@ impl Transport {
                 let mut request = Request::new(Method::POST, url.clone());
                 *request.headers_mut() = headers.clone();
                 *request.body_mut() = Some(Body::from(body.to_owned()));
-                let response = client.execute(request).await;
+                // In a box, as whoever goes directly has no need of so much room.
+                let response = Box::pin(client.execute(request)).await;
                 response.map(Answer::Full).map_err(|error| {
                     let cause = innermost(&error);
                     if error.is_connect() || error.is_builder() {
@@ -91,16 +92,18 @@ impl Answer {
     pub(super) async fn body(self, bytes_max: usize) -> Result<Vec<u8>, Cut> {
         match self {
             Self::Direct(answer) => answer.body(bytes_max).await,
-            Self::Full(mut response) => {
-                let mut body = Bounded::new(response.content_length(), bytes_max)?;
-                loop {
-                    match response.chunk().await {
-                        Ok(Some(chunk)) => body.push(&chunk)?,
-                        Ok(None) => return Ok(body.bytes),
-                        Err(error) => return Err(Cut::Broken(innermost(&error))),
-                    }
-                }
-            }
+            Self::Full(response) => Box::pin(whole_body(response, bytes_max)).await,
+        }
+    }
+}
+
+async fn whole_body(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Cut> {
+    let mut body = Bounded::new(response.content_length(), bytes_max)?;
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.push(&chunk)?,
+            Ok(None) => return Ok(body.bytes),
+            Err(error) => return Err(Cut::Broken(innermost(&error))),
         }
     }
 }
@@ -185,3 +188,6 @@ const USER_AGENT: &str = concat!("goodarm/", env!("CARGO_PKG_VERSION"));
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Shorter than what servers keep idle connections for, so that few requests meet a closing one.
 const IDLE_MAX: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests;

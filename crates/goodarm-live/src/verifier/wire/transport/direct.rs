@@ -1,33 +1,27 @@
-//! HTTP/1.1 in the clear, one request at a time on each connection. Whoever uses a connection moves
-//! its bytes, too: a task of its own for each would only wake and be woken.
+//! HTTP/1.1 in the clear, one request at a time on each connection. Whoever makes a call moves its
+//! bytes: there is no task for the connection, and nothing is made that nobody reads.
 
-use std::future::{self, Future};
-use std::pin::{Pin, pin};
+mod message;
+
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
 use reqwest::header::{ACCEPT, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use reqwest::{Method, StatusCode, Url};
+use reqwest::{StatusCode, Url};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::{Bounded, Cut, IDLE_MAX, Unanswered, innermost};
+use self::message::{Body, Head, Request};
+use super::{Cut, IDLE_MAX, Unanswered};
 use crate::verifier::wrong::Wrong;
-
-type Request = hyper::Request<Full<Bytes>>;
-type Moving = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
 /// Connections to one address.
 pub(in super::super) struct Direct {
     host: String,
     port: u16,
-    path: hyper::Uri,
-    headers: HeaderMap,
+    request: Request,
     connect_timeout: Duration,
     idle: Arc<Idle>,
 }
@@ -38,22 +32,28 @@ struct Idle(Mutex<Vec<(Connection, Instant)>>);
 
 /// A connection that takes one request at a time.
 struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    mover: Mover,
-    peephole: Peephole,
+    stream: TcpStream,
+    /// What is being sent.
+    outgoing: Vec<u8>,
+    /// What has arrived and is not read yet.
+    incoming: Vec<u8>,
+    /// Whether all of the request was sent.
+    is_sent: bool,
 }
 
-/// Moves the bytes of a connection while it is polled.
-struct Mover {
-    /// None once it has ended; what went wrong is told to the request.
-    moving: Option<Pin<Box<Moving>>>,
-}
-
-/// A response, and the connection on which it comes.
+/// A response of which the head has been read, and the connection on which it comes.
 pub(in super::super) struct DirectAnswer {
-    response: hyper::Response<Incoming>,
+    head: Head,
     connection: Connection,
     idle: Arc<Idle>,
+}
+
+/// Why there is no response on a connection.
+enum Silence {
+    /// Nothing was written.
+    Unsent(io::Error),
+    /// Something was.
+    Sent(String),
 }
 
 impl Direct {
@@ -71,44 +71,32 @@ impl Direct {
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(super::USER_AGENT));
         let query = url.query().map_or_else(String::new, |query| format!("?{query}"));
-        let path = format!("{}{query}", url.path());
-        let path = path.parse().map_err(|_| wrong("a path that can be sent is needed"))?;
+        let request = Request::new(&format!("{}{query}", url.path()), &headers);
         let host = host.trim_matches(['[', ']']).to_owned();
-        Ok(Self { host, port, path, headers, connect_timeout, idle: Arc::default() })
+        Ok(Self { host, port, request, connect_timeout, idle: Arc::default() })
     }
 
     /// Posts a body once. Only a request of which nothing was written goes to another connection.
     pub(super) async fn post(&self, body: &str) -> Result<DirectAnswer, Unanswered> {
-        let mut request = Request::new(Full::from(body.to_owned()));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.path.clone();
-        *request.headers_mut() = self.headers.clone();
         loop {
             let (mut connection, is_used) = match self.idle.take() {
                 Some(connection) => (connection, true),
                 None => (self.connect().await?, false),
             };
-            let Connection { sender, mover, peephole } = &mut connection;
             // Nobody has looked since its last answer.
-            if is_used && !peephole.is_quiet() {
+            if is_used && !connection.is_quiet() {
                 continue;
             }
-            if mover.move_during(sender.ready()).await.is_err() && is_used {
-                continue;
-            }
-            match mover.move_during(sender.try_send_request(request)).await {
-                Ok(response) => {
-                    let idle = Arc::clone(&self.idle);
-                    return Ok(DirectAnswer { response, connection, idle });
+            self.request.write(body, &mut connection.outgoing);
+            match connection.exchange().await {
+                Ok(head) => {
+                    return Ok(DirectAnswer { head, connection, idle: Arc::clone(&self.idle) });
                 }
-                Err(mut failed) => match failed.take_message() {
-                    Some(unsent) if is_used => request = unsent,
-                    Some(_) => {
-                        let cause = "it closed the connection at once".to_owned();
-                        return Err(Unanswered::NotConnected(cause));
-                    }
-                    None => return Err(Unanswered::NoReply(innermost(failed.error()))),
-                },
+                Err(Silence::Unsent(_)) if is_used => {}
+                Err(Silence::Unsent(error)) => {
+                    return Err(Unanswered::NotConnected(error.to_string()));
+                }
+                Err(Silence::Sent(cause)) => return Err(Unanswered::NoReply(cause)),
             }
         }
     }
@@ -123,97 +111,119 @@ impl Direct {
             };
         // Without it requests only wait longer.
         drop(stream.set_nodelay(true));
-        let peephole = Peephole::new(&stream);
-        let (sender, moving) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| Unanswered::NotConnected(innermost(&error)))?;
-        Ok(Connection { sender, mover: Mover { moving: Some(Box::pin(moving)) }, peephole })
+        Ok(Connection { stream, outgoing: Vec::new(), incoming: Vec::new(), is_sent: false })
     }
 }
 
-impl Mover {
-    /// Waits for what needs this connection's bytes to move.
-    async fn move_during<T>(&mut self, wanted: impl Future<Output = T>) -> T {
-        let mut wanted = pin!(wanted);
-        future::poll_fn(|context| {
-            if let Poll::Ready(output) = wanted.as_mut().poll(context) {
-                return Poll::Ready(output);
+impl Connection {
+    /// Sends the request and reads up to the end of the response's head.
+    async fn exchange(&mut self) -> Result<Head, Silence> {
+        self.is_sent = false;
+        let sent = self.stream.write(&self.outgoing).await.map_err(Silence::Unsent)?;
+        let mut trouble = None;
+        if sent < self.outgoing.len() {
+            match self.send_rest(sent).await {
+                Ok(None) => {}
+                Ok(Some(head)) => return Ok(head),
+                // The server may have said why it wants no more of it.
+                Err(error) => trouble = Some(error),
             }
-            self.move_some(context);
-            // What has just arrived is often all that was wanted.
-            wanted.as_mut().poll(context)
-        })
-        .await
-    }
-
-    fn move_some(&mut self, context: &mut Context<'_>) {
-        let ended =
-            self.moving.as_mut().is_some_and(|moving| moving.as_mut().poll(context).is_ready());
-        if ended {
-            self.moving = None;
+        } else {
+            self.is_sent = true;
+        }
+        loop {
+            if let Some(head) = Head::take(&mut self.incoming).map_err(Silence::Sent)? {
+                return Ok(head);
+            }
+            let read = self.read().await;
+            if let Ok(0) | Err(_) = read {
+                let cause = trouble.or(read.err()).map(|error| error.to_string());
+                let closed = || "it closed the connection".to_owned();
+                return Err(Silence::Sent(cause.unwrap_or_else(closed)));
+            }
         }
     }
-}
 
-/// Sees whether a server has said something unasked, above all that it closes. The runtime would
-/// hear of it too late: only when it waits.
-#[cfg(unix)]
-struct Peephole(Option<std::os::fd::OwnedFd>);
-
-#[cfg(unix)]
-impl Peephole {
-    fn new(stream: &TcpStream) -> Self {
-        use std::os::fd::AsFd;
-        Self(stream.as_fd().try_clone_to_owned().ok())
+    /// Sends what did not fit at once, unless a response comes first.
+    async fn send_rest(&mut self, mut sent: usize) -> io::Result<Option<Head>> {
+        while sent < self.outgoing.len() {
+            let ready = self.stream.ready(Interest::READABLE | Interest::WRITABLE).await?;
+            if ready.is_readable() {
+                match self.stream.try_read_buf(&mut self.incoming) {
+                    Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Ok(_) => {
+                        let head = Head::take(&mut self.incoming).map_err(io::Error::other)?;
+                        if head.is_some() {
+                            return Ok(head);
+                        }
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if ready.is_writable() {
+                match self.stream.try_write(&self.outgoing[sent..]) {
+                    Ok(count) => sent += count,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        self.is_sent = true;
+        Ok(None)
     }
 
+    async fn read(&mut self) -> io::Result<usize> {
+        self.incoming.reserve(READ_BYTES);
+        self.stream.read_buf(&mut self.incoming).await
+    }
+
+    /// Whether the server has said nothing unasked, above all not that it closes. The runtime would
+    /// hear of it too late: only when it waits.
+    #[cfg(unix)]
     fn is_quiet(&self) -> bool {
         use rustix::net::{RecvFlags, recv};
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        self.0.as_ref().is_none_or(|socket| {
-            recv(socket, &mut [0_u8; 1][..], flags)
-                .is_err_and(|error| error == rustix::io::Errno::AGAIN)
-        })
-    }
-}
-
-/// Elsewhere the request finds out.
-#[cfg(not(unix))]
-struct Peephole;
-
-#[cfg(not(unix))]
-impl Peephole {
-    fn new(_stream: &TcpStream) -> Self {
-        Self
+        recv(&self.stream, &mut [0_u8; 1][..], flags)
+            .is_err_and(|error| error == rustix::io::Errno::AGAIN)
     }
 
+    /// Elsewhere the request finds out.
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "the same signature as on Unix")]
     fn is_quiet(&self) -> bool {
         true
     }
 }
 
 impl DirectAnswer {
-    pub(super) fn status(&self) -> StatusCode {
-        self.response.status()
+    pub(super) const fn status(&self) -> StatusCode {
+        self.head.status
     }
 
-    pub(super) fn headers(&self) -> &HeaderMap {
-        self.response.headers()
+    /// Empty if it is a success: nobody reads them.
+    pub(super) const fn headers(&self) -> &HeaderMap {
+        &self.head.headers
     }
 
     /// The whole body; only after that the connection can take another request.
     pub(super) async fn body(self, bytes_max: usize) -> Result<Vec<u8>, Cut> {
-        let Self { response, mut connection, idle } = self;
-        let mut incoming = response.into_body();
-        let mut body = Bounded::new(incoming.size_hint().exact(), bytes_max)?;
-        while let Some(frame) = connection.mover.move_during(incoming.frame()).await {
-            let frame = frame.map_err(|error| Cut::Broken(innermost(&error)))?;
-            if let Some(chunk) = frame.data_ref() {
-                body.push(chunk)?;
+        let Self { head, mut connection, idle } = self;
+        let mut body = Body::new(&head, bytes_max)?;
+        while !body.take(&mut connection.incoming)? {
+            match connection.read().await {
+                Ok(0) => {
+                    body.end()?;
+                    return Ok(body.into_bytes());
+                }
+                Ok(_) => {}
+                Err(error) => return Err(Cut::Broken(error.to_string())),
             }
         }
-        idle.give_back(connection);
-        Ok(body.bytes)
+        if head.keeps_open && connection.is_sent && connection.incoming.is_empty() {
+            idle.give_back(connection);
+        }
+        Ok(body.into_bytes())
     }
 }
 
@@ -229,13 +239,19 @@ impl Idle {
         Some(connection)
     }
 
-    fn give_back(&self, connection: Connection) {
-        if connection.mover.moving.is_some() && !connection.sender.is_closed() {
-            self.lock().push((connection, Instant::now()));
-        }
+    fn give_back(&self, mut connection: Connection) {
+        // One long text must not be kept in memory for every connection.
+        connection.outgoing.clear();
+        connection.outgoing.shrink_to(KEPT_BYTES_MAX);
+        connection.incoming.shrink_to(KEPT_BYTES_MAX);
+        self.lock().push((connection, Instant::now()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(Connection, Instant)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Room for what is read at once.
+const READ_BYTES: usize = 8 << 10;
+const KEPT_BYTES_MAX: usize = 32 << 10;
