@@ -1,8 +1,9 @@
 //! The journal of a run: everything that was asked, answered and paid, in one append-only file.
 //!
 //! Records are gathered in memory and written as one **frame** by [`Journal::commit`], which returns
-//! once the frame is on the disk. The caller starts a call only after its [`Record::Asked`] is
-//! committed, and shows an outcome only after its [`Record::Told`] or [`Record::Failed`] is.
+//! once the frame is on the disk, or by [`Journal::write`], after which a [`Syncer`] makes it durable
+//! from another thread. The caller starts a call only after its [`Record::Asked`] is durable, and
+//! shows an outcome only after its [`Record::Told`] or [`Record::Failed`] is.
 //!
 //! After a crash the file may end inside a frame: a **torn tail**, which is cut. Everything else
 //! that is wrong is **damage**, and is refused with its place. The bytes, and how the two are told
@@ -38,15 +39,15 @@ pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX};
 pub use lock::{FolderLock, LockError};
 pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
 pub use record::{Header, Malformed, Record};
-pub use storage::{FileStorage, Storage};
+pub use storage::{FileStorage, Storage, Syncer};
 
 use format::{FrameHeader, HEADER_LEN};
 
 /// The writing end of a journal.
 ///
 /// After a failed write or sync nothing is known about the end of the file, so the journal is
-/// poisoned: every later [`Journal::commit`] fails, too. Open the file again
-/// to find out what it holds.
+/// poisoned: every later [`Journal::write`] or [`Journal::commit`] fails, too. Open the file again to
+/// find out what it holds.
 #[derive(Debug)]
 pub struct Journal<S> {
     storage: S,
@@ -110,8 +111,9 @@ impl<S: Storage> Journal<S> {
         Ok(())
     }
 
-    /// Writes the buffered records as one frame without waiting for the disk.
-    fn write(&mut self) -> io::Result<()> {
+    /// Writes the buffered records as one frame without waiting for the disk. They are durable once a
+    /// sync that began later has ended: [`Journal::commit`], or one by [`Syncer::sync`].
+    pub fn write(&mut self) -> io::Result<()> {
         if self.state == State::Poisoned {
             return Err(io::Error::other("an earlier write to the journal failed"));
         }
@@ -142,6 +144,11 @@ impl<S: Storage> Journal<S> {
         Ok(())
     }
 
+    /// Nothing more is written: a [`Syncer`] has failed.
+    pub const fn poison(&mut self) {
+        self.state = State::Poisoned;
+    }
+
     /// How many bytes of records wait for the next [`Journal::commit`].
     pub fn buffered_bytes(&self) -> usize {
         self.buffer.len() - HEADER_LEN
@@ -159,6 +166,15 @@ impl<S: Storage> Journal<S> {
         header.encode(&mut journal.buffer);
         journal.commit()?;
         Ok(journal)
+    }
+}
+
+impl Journal<FileStorage> {
+    /// Another hold on the file, for a thread that waits for the disk while records are appended
+    /// here. A system tells of a failed sync only once, so whoever has it is told by nobody else:
+    /// sync there alone, and [`Journal::poison`] this one if that fails.
+    pub fn syncer(&self) -> io::Result<Syncer> {
+        self.storage.syncer()
     }
 }
 

@@ -1,25 +1,29 @@
-//! A run: asks the session, makes the calls, writes the journal. One thread owns session and journal;
-//! calls are made by others and come back through one channel.
+//! A run: asks the session, makes the calls, writes the journal. One thread does it all but one thing,
+//! which is to wait for the disk: what would be handed from thread to thread for every call costs
+//! more than it saves.
 //!
 //! The order is what makes a crash harmless. Outcomes are written and told, the next calls are asked
 //! and written, then all of it is made durable at once; only after that does a call start or a
-//! certificate show.
+//! certificate show. While the disk is at it, the run goes on with what comes back.
 
 mod calls;
 mod counts;
+mod disk;
 mod resume;
 mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, io};
 
 use goodarm_core::{
-    ArmId, Ask, AskError, Cost, CountedFailure, Failure, Options, Problem, Pull, ScoreModel,
-    Session, StopReason, policy,
+    ArmId, Ask, AskError, AttributeId, Cost, CountedFailure, Failure, Options, Problem, Pull,
+    ScoreModel, Session, StopReason, VoidFailure, policy,
 };
+
+use tokio::runtime::{Builder, Runtime};
 
 use crate::charter::CharterError;
 use crate::folder::Folder;
@@ -28,6 +32,7 @@ use crate::journal::{FileStorage, FolderLock, Header, Journal, LockError, OpenEr
 use crate::line::Condition;
 use crate::run::calls::{Calls, Done};
 use crate::run::counts::Counts;
+use crate::run::disk::Disk;
 use crate::run::watch::Watch;
 pub use crate::run::watch::{Notice, Observer, Progress};
 use crate::verifier::{Reply, Verdict};
@@ -148,8 +153,10 @@ impl Control {
 pub struct Run {
     job: Arc<Job>,
     session: Session,
-    journal: Journal<FileStorage>,
+    disk: Disk,
     calls: Calls,
+    /// Moves the calls; taken out while it does.
+    runtime: Option<Runtime>,
     counts: Counts,
     /// Bytes that a power cut had left at the journal's end.
     bytes_cut: u64,
@@ -184,9 +191,23 @@ impl Run {
         let storage = FileStorage::create(&path).map_err(|error| file_error(&path, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         fs::write(folder.job(), &job.text).map_err(|error| file_error(&folder.job(), error))?;
-        let calls = Calls::new(&job).map_err(|error| file_error(folder.path(), error))?;
         let counts = Counts::new(job.verifiers.len());
-        Ok(Self { job, session, journal, calls, counts, bytes_cut: 0, lost_count: 0, _lock: lock })
+        Self::assemble(job, session, journal, counts, lock)
+    }
+
+    fn assemble(
+        job: Arc<Job>,
+        session: Session,
+        journal: Journal<FileStorage>,
+        counts: Counts,
+        lock: FolderLock,
+    ) -> Result<Self, RunError> {
+        let calls = Calls::new(&job);
+        let no_thread = |error| file_error(&job.output, error);
+        let disk = Disk::new(journal).map_err(no_thread)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
+        let (runtime, bytes_cut, lost_count) = (Some(runtime), 0, 0);
+        Ok(Self { job, session, disk, calls, runtime, counts, bytes_cut, lost_count, _lock: lock })
     }
 
     /// Takes up the run in the job's output folder where it was left.
@@ -225,96 +246,133 @@ impl Run {
         self.bytes_cut
     }
 
-    /// Makes calls until there is nothing more to do, or somebody says stop.
+    /// Makes calls until there is nothing more to do, or somebody says stop. It has a runtime of its
+    /// own: do not call it from asynchronous code.
     pub fn drive(
         &mut self,
         control: &Control,
         observer: &mut dyn Observer,
     ) -> Result<Ending, RunError> {
+        let runtime = self.runtime.take().expect("whoever takes it puts it back");
+        let result = runtime.block_on(self.make_calls(control, observer));
+        self.runtime = Some(runtime);
+        result
+    }
+
+    async fn make_calls(
+        &mut self,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<Ending, RunError> {
         let mut watch = Watch::new(self, control, observer);
-        let mut durable_at = Instant::now();
+        let mut tick = tokio::time::interval(TICK);
         let mut down = None;
         let ending = loop {
-            let is_stopping = control.is_stopping() || down.is_some();
+            let is_leaving = control.is_leaving();
+            let is_stopping = is_leaving || control.is_stopping() || down.is_some();
             while let Some(done) = self.calls.take() {
                 self.settle(&done, &mut watch);
             }
-            let mut start = Vec::new();
-            let mut reason = None;
-            if !is_stopping && !control.is_paused() {
-                reason = self.ask_all(control, &mut start, &mut watch)?;
+            let is_open = !is_stopping && !control.is_paused();
+            let next = if is_open { self.ask_all(control, &mut watch)? } else { Next::Wait };
+            if is_stopping {
+                self.take_back(&mut watch);
+                self.calls.stop_lines();
             }
-            let is_remote = !start.is_empty() || self.calls.had_news();
-            // Calls of our own can be made again, so they need not be durable at once.
-            let is_due = self.journal.buffered_bytes() > BUFFER_BYTES
-                || durable_at.elapsed() > DURABLE_INTERVAL;
-            if is_remote || reason.is_some() || is_due {
-                self.journal.commit().map_err(RunError::NotDurable)?;
-                durable_at = Instant::now();
-            }
-            self.calls.start_all(start);
-            watch.look(self);
-            if control.is_leaving() {
+            if is_leaving {
                 break Ending::Left;
             }
-            if self.session.books().in_flight_count() == 0 {
-                if let Some(reason) = reason {
-                    break Ending::Done(reason);
-                }
-                if is_stopping {
-                    break down.unwrap_or(Ending::Interrupted);
-                }
+            let in_flight_count = self.session.books().in_flight_count();
+            let is_done = matches!(next, Next::Done(_)) || is_stopping;
+            let is_over = is_done && in_flight_count == 0;
+            if is_over || watch.is_due() && !self.disk.is_safe() {
+                self.disk.commit().await.map_err(RunError::NotDurable)?;
             }
-            if is_stopping {
-                self.calls.stop_lines();
+            self.disk.push(in_flight_count).map_err(RunError::NotDurable)?;
+            if is_open {
+                self.start_ready();
+            }
+            if self.disk.is_safe() {
+                watch.look(self);
+            }
+            if is_over {
+                break match next {
+                    Next::Done(reason) => Ending::Done(reason),
+                    _ => down.unwrap_or(Ending::Interrupted),
+                };
             }
             if down.is_none() {
                 down = self.verifier_down();
             }
-            // With a call out, or nothing allowed to start, there is only waiting.
-            if self.session.books().in_flight_count() > 0 || control.is_paused() {
-                self.calls.wait(TICK, self.session.books().in_flight_count());
+            if next == Next::More && !self.disk.is_behind() {
+                // Calls that are out want to be moved, too.
+                tokio::task::yield_now().await;
+            } else {
+                tokio::select! {
+                    biased;
+                    result = self.disk.wait(in_flight_count) => {
+                        result.map_err(RunError::NotDurable)?;
+                    }
+                    () = self.calls.wait() => {}
+                    _ = tick.tick() => {}
+                }
             }
         };
-        self.journal.commit().map_err(RunError::NotDurable)?;
+        self.disk.commit().await.map_err(RunError::NotDurable)?;
         watch.close(self);
         Ok(ending)
     }
 
+    /// Starts calls whose intents are durable, as many as may be out.
+    fn start_ready(&mut self) {
+        let in_flight_count = self.session.books().in_flight_count();
+        let out_count = in_flight_count.saturating_sub(self.disk.kept_count());
+        for _ in out_count..self.job.file.concurrency {
+            let Some(pull) = self.disk.next_ready() else { break };
+            self.calls.start(pull);
+        }
+    }
+
+    /// Calls that were not started yet are not made.
+    fn take_back(&mut self, watch: &mut Watch<'_>) {
+        for pull in self.disk.take_back() {
+            let reply = Reply::void(VoidFailure::NotConnected);
+            self.settle(&Done { pull, reply, cost: None }, watch);
+        }
+    }
+
     /// Asks until there is nothing to ask for now; makes our own calls on the spot.
-    fn ask_all(
-        &mut self,
-        control: &Control,
-        start: &mut Vec<Pull>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Option<StopReason>, RunError> {
+    fn ask_all(&mut self, control: &Control, watch: &mut Watch<'_>) -> Result<Next, RunError> {
+        let concurrency = self.job.file.concurrency;
+        let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
         for _ in 0..OWN_CALLS_BETWEEN_LOOKS {
-            let is_full = self.session.books().in_flight_count() >= self.job.file.concurrency;
+            let is_full = self.session.books().in_flight_count() >= in_flight_max;
             if is_full || control.is_stopping() {
-                return Ok(None);
+                return Ok(Next::Wait);
             }
             match self.session.ask()? {
                 Ask::Pull(pull) => {
                     let Pull { ticket, arm, attribute, .. } = pull;
-                    self.journal.append(&Record::Asked { ticket, arm, attribute });
+                    let intent = Record::Asked { ticket, arm, attribute };
                     watch.asked(&pull);
                     if self.job.verifiers[attribute.index()].work.is_reproducible() {
+                        self.disk.append(&intent);
                         let done = self.own_call(&pull);
                         self.settle(&done, watch);
                         // It can be made again, so it need not be durable to be told. What others
                         // have answered must be.
-                        if !self.calls.had_news() {
+                        if self.disk.is_safe() {
                             watch.tell_of_calls(self);
                         }
                     } else {
-                        start.push(pull);
+                        self.disk.append_intent(&intent, pull);
                     }
                 }
-                Ask::Wait => return Ok(None),
-                Ask::Done(reason) => return Ok(Some(reason)),
+                Ask::Wait => return Ok(Next::Wait),
+                Ask::Done(reason) => return Ok(Next::Done(reason)),
             }
         }
-        Ok(None)
+        Ok(Next::More)
     }
 
     /// A call that needs nobody else.
@@ -349,7 +407,10 @@ impl Run {
         match outcome {
             Outcome::Score(score) => {
                 let reply = done.reply.text.as_str().into();
-                self.journal.append(&Record::Told { ticket, score, cost, latency, reply });
+                self.append_outcome(
+                    attribute,
+                    &Record::Told { ticket, score, cost, latency, reply },
+                );
                 self.session
                     .tell(ticket, score, cost)
                     .expect("the ticket is out, the score checked");
@@ -371,9 +432,18 @@ impl Run {
     ) {
         let &Pull { ticket, attribute, .. } = pull;
         let (reply, reason) = (reply.into(), reason.into());
-        self.journal.append(&Record::Failed { ticket, failure, cost, latency, reply, reason });
+        let record = Record::Failed { ticket, failure, cost, latency, reply, reason };
+        self.append_outcome(attribute, &record);
         self.session.fail(ticket, failure, cost).expect("the ticket is out");
         self.counts.take(self.session.books(), attribute, Err(failure), (cost, latency));
+    }
+
+    fn append_outcome(&mut self, attribute: AttributeId, record: &Record<'_>) {
+        if self.job.verifiers[attribute.index()].work.is_reproducible() {
+            self.disk.append(record);
+        } else {
+            self.disk.append_outcome(record);
+        }
     }
 
     /// What a reply counts as.
@@ -410,6 +480,17 @@ impl Run {
             }
         })
     }
+}
+
+/// What there is to do once all has been asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Next {
+    /// There is more to ask for.
+    More,
+    /// Nothing before something comes back.
+    Wait,
+    /// Nothing.
+    Done(StopReason),
 }
 
 enum Outcome {
@@ -452,7 +533,5 @@ fn file_error(path: &std::path::Path, error: io::Error) -> RunError {
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const TICK: Duration = Duration::from_millis(100);
-const DURABLE_INTERVAL: Duration = Duration::from_secs(1);
-const BUFFER_BYTES: usize = 256 << 10;
 /// Our own calls take no time; look up now and then all the same.
-const OWN_CALLS_BETWEEN_LOOKS: usize = 4096;
+const OWN_CALLS_BETWEEN_LOOKS: usize = 1024;

@@ -37,6 +37,23 @@ impl FileStorage {
         sync_folder_of(path)?;
         Ok(Self { file })
     }
+
+    pub(super) fn syncer(&self) -> io::Result<Syncer> {
+        self.file.try_clone().map(|file| Syncer { file })
+    }
+}
+
+/// Makes durable what was written to a journal's file elsewhere.
+#[derive(Debug)]
+pub struct Syncer {
+    file: File,
+}
+
+impl Syncer {
+    /// Returns when everything that had been written before is on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
 }
 
 impl Storage for FileStorage {

@@ -1,14 +1,9 @@
-//! Calls that others make: started together, and back in any order through one channel.
+//! Calls that others make: started together, and back in any order.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
 
 use goodarm_core::{Cost, Pull};
-use tokio::runtime::Builder;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::job::{Job, Work};
 use crate::line::{Condition, Line};
@@ -25,61 +20,43 @@ pub(super) struct Done {
 
 /// Who makes the calls.
 pub(super) struct Calls {
-    /// To the thread that makes calls; none if every verifier is our own.
-    orders: Option<UnboundedSender<Vec<Pull>>>,
     bench: Arc<Bench>,
-    receiver: Receiver<Done>,
+    receiver: UnboundedReceiver<Done>,
     /// What a wait brought.
     first: Option<Done>,
-    had_news: bool,
 }
 
 /// What a call needs.
 struct Bench {
     job: Arc<Job>,
     lines: Vec<Line>,
+    sender: UnboundedSender<Done>,
 }
 
 impl Calls {
-    pub(super) fn new(job: &Arc<Job>) -> io::Result<Self> {
-        let is_remote =
-            job.verifiers.iter().any(|verifier| matches!(verifier.work, Work::Remote(_)));
+    pub(super) fn new(job: &Arc<Job>) -> Self {
         let lines = job.verifiers.iter().map(|verifier| Line::new(verifier.limits)).collect();
-        let bench = Arc::new(Bench { job: Arc::clone(job), lines });
-        let (sender, receiver) = channel();
-        let orders = is_remote.then(|| make_calls(Arc::clone(&bench), sender)).transpose()?;
-        Ok(Self { orders, bench, receiver, first: None, had_news: false })
+        let (sender, receiver) = unbounded_channel();
+        let bench = Arc::new(Bench { job: Arc::clone(job), lines, sender });
+        Self { bench, receiver, first: None }
     }
 
-    /// Starts calls whose intents are durable.
-    pub(super) fn start_all(&mut self, pulls: Vec<Pull>) {
-        self.had_news = false;
-        if !pulls.is_empty() {
-            let orders = self.orders.as_ref().expect("a remote verifier has somebody to call it");
-            orders.send(pulls).expect("the thread works as long as we live");
-        }
+    /// Starts a call whose intent is durable. Whoever leaves with calls out drops them with the
+    /// runtime.
+    pub(super) fn start(&self, pull: Pull) {
+        tokio::spawn(make(Slip { pull, bench: Some(Arc::clone(&self.bench)) }));
     }
 
     /// What has come back, without waiting.
     pub(super) fn take(&mut self) -> Option<Done> {
-        let done = self.first.take().or_else(|| self.receiver.try_recv().ok())?;
-        self.had_news = true;
-        Some(done)
+        self.first.take().or_else(|| self.receiver.try_recv().ok())
     }
 
-    /// Whether something has come back since calls were last started.
-    pub(super) const fn had_news(&self) -> bool {
-        self.had_news
-    }
-
-    /// Waits until something has come back, or the time is up. If more is out, it waits a moment
-    /// longer: what comes back together is made durable together.
-    pub(super) fn wait(&mut self, time: Duration, out_count: usize) {
+    /// Waits until something has come back, which is then there to take. Whoever stops waiting misses
+    /// nothing.
+    pub(super) async fn wait(&mut self) {
         if self.first.is_none() {
-            self.first = self.receiver.recv_timeout(time).ok();
-            if self.first.is_some() && out_count > GATHER_FROM {
-                thread::sleep(GATHER_TIME);
-            }
+            self.first = self.receiver.recv().await;
         }
     }
 
@@ -97,26 +74,9 @@ impl Calls {
     }
 }
 
-/// Starts the thread that makes calls. One moves tens of thousands a second, more than any verifier
-/// answers, and needs no locks for that.
-fn make_calls(bench: Arc<Bench>, sender: Sender<Done>) -> io::Result<UnboundedSender<Vec<Pull>>> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let (orders, mut incoming) = unbounded_channel::<Vec<Pull>>();
-    let work = async move {
-        while let Some(pulls) = incoming.recv().await {
-            for pull in pulls {
-                let slip = Slip { pull, sender: Some(sender.clone()) };
-                tokio::spawn(make(Arc::clone(&bench), slip));
-            }
-        }
-        // Whoever leaves with calls out does not want to wait for them: they are dropped here.
-    };
-    thread::Builder::new().name("calls".into()).spawn(move || runtime.block_on(work))?;
-    Ok(orders)
-}
-
-async fn make(bench: Arc<Bench>, mut slip: Slip) {
+async fn make(mut slip: Slip) {
     let Pull { arm, attribute, .. } = slip.pull;
+    let Some(bench) = slip.bench.clone() else { return };
     let Work::Remote(remote) = &bench.job.verifiers[attribute.index()].work else { return };
     let candidate = bench.job.candidates.get(arm);
     let reply = remote.call(&candidate, &bench.lines[attribute.index()]).await;
@@ -126,14 +86,14 @@ async fn make(bench: Arc<Bench>, mut slip: Slip) {
 /// Sees to it that every call is answered, even if the task that makes it dies.
 struct Slip {
     pull: Pull,
-    sender: Option<Sender<Done>>,
+    bench: Option<Arc<Bench>>,
 }
 
 impl Slip {
     fn hand_in(&mut self, reply: Reply) {
-        if let Some(sender) = self.sender.take() {
+        if let Some(bench) = self.bench.take() {
             // Nobody listens any more when the run has been left.
-            let _ = sender.send(Done { pull: self.pull, reply, cost: None });
+            let _ = bench.sender.send(Done { pull: self.pull, reply, cost: None });
         }
     }
 }
@@ -143,8 +103,3 @@ impl Drop for Slip {
         self.hand_in(crashed());
     }
 }
-
-/// With fewer calls out there is little to gather.
-const GATHER_FROM: usize = 4;
-/// Half of what a disk needs to make something durable.
-const GATHER_TIME: Duration = Duration::from_micros(100);

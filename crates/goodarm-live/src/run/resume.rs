@@ -15,7 +15,6 @@ use crate::job::Job;
 use crate::journal::{
     self, FileStorage, FolderLock, Header, Journal, OpenError, Opened, Reader, Record,
 };
-use crate::run::calls::Calls;
 use crate::run::counts::Counts;
 use crate::run::watch::Watch;
 use crate::run::{Control, Notice, Observer, Run, RunError, VERSION, file_error, new_session};
@@ -46,21 +45,12 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     let tail = reader.finish().map_err(journal_error)?;
     let storage = FileStorage::open(&path).map_err(|error| file_error(&path, error))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let calls = Calls::new(&job).map_err(|error| file_error(folder.path(), error))?;
-    let mut run = Run {
-        job,
-        session,
-        journal,
-        calls,
-        counts: past.counts,
-        bytes_cut: tail.bytes_cut,
-        lost_count: 0,
-        _lock: lock,
-    };
+    let mut run = Run::assemble(job, session, journal, past.counts, lock)?;
+    run.bytes_cut = tail.bytes_cut;
     run.raise_budget()?;
     fs::write(folder.job(), &run.job.text).map_err(|error| file_error(&folder.job(), error))?;
     run.settle_lost(&past.out);
-    run.journal.commit().map_err(RunError::NotDurable)?;
+    run.disk.commit_first().map_err(RunError::NotDurable)?;
     Ok(run)
 }
 
@@ -102,7 +92,7 @@ impl Run {
             return Err(RunError::Changed(vec![text]));
         }
         if wanted > now {
-            self.journal.append(&Record::BudgetRaised { budget: wanted });
+            self.disk.append(&Record::BudgetRaised { budget: wanted });
             self.session.raise_budget(wanted);
         }
         Ok(())

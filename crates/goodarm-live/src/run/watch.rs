@@ -218,6 +218,11 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Whether people should see again how far the run has come.
+    pub(super) fn is_due(&self) -> bool {
+        self.looked.elapsed() >= LOOK_INTERVAL
+    }
+
     /// Says what is new; called after it is durable.
     pub(super) fn look(&mut self, run: &Run) {
         self.tell_of_calls(run);
@@ -230,7 +235,7 @@ impl<'a> Watch<'a> {
             let count = self.announced_count;
             self.observer.notice(Notice::Certified { arm, id, count, spent });
         }
-        if self.looked.elapsed() >= LOOK_INTERVAL {
+        if self.is_due() {
             self.look_closely(run);
         }
     }

@@ -75,6 +75,33 @@ fn every_good_answer_is_certified_when_nothing_goes_wrong() {
     assert_eq!(summary.calls, requests as u64);
 }
 
+/// Calls that are decided ahead of the disk are not made ahead of their turn.
+#[test]
+fn verifiers_together_never_get_more_calls_than_the_job_allows() {
+    let runtime = runtime();
+    let slowly = |seen: &Seen| Act::Later(Duration::from_millis(1), Box::new(answer(seen)));
+    let server = runtime.block_on(Server::with(slowly));
+    let place = Place::new(60);
+    let verifier = |name: &str| {
+        format!(
+            "[[verifiers]]\nname = \"{name}\"\nkind = \"http\"\nurl = \"{}\"\nthreshold = 0.5\n",
+            server.url("/")
+        )
+    };
+    place.write(
+        "job.toml",
+        &format!(
+            "candidates = \"answers.jsonl\"\nbudget = 6000\ndelta = 0.1\nconcurrency = 8\nstop_when_hopeless = false\n{}{}",
+            verifier("first"),
+            verifier("second")
+        ),
+    );
+    let (_, summary) = place.run();
+    place.assert_clean();
+    assert!(summary.calls > 1000, "{}", summary.calls);
+    assert!((2..=8).contains(&server.out_max()), "{} at once", server.out_max());
+}
+
 #[test]
 fn a_429_is_sent_again_in_its_place_and_costs_nothing() {
     let refuse = |seen: &Seen, index: usize| match index % 5 {

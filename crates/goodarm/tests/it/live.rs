@@ -52,9 +52,8 @@ fn shell_job(place: &Path) -> String {
 }
 
 fn shell_job_with(place: &Path, keys: &str) -> String {
-    let job = format!(
-        "candidates = \"answers.jsonl\"\ndelta = 0.05\nconcurrency = 6\n{keys}\n{SHELL}"
-    );
+    let job =
+        format!("candidates = \"answers.jsonl\"\ndelta = 0.05\nconcurrency = 6\n{keys}\n{SHELL}");
     write(place, "job.toml", &job);
     path(place, "job.toml")
 }

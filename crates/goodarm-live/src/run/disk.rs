@@ -1,0 +1,291 @@
+//! The journal on its way to the disk. One thread does nothing but wait for the disk; meanwhile the
+//! run settles what comes back and asks for what comes next, which the next sync makes durable.
+//!
+//! A call is handed out to be started only when its intent is durable. Never is more than one frame
+//! on its way, so a power cut costs the last one at most.
+//!
+//! Verifiers that answer faster than the disk writes would wait for it. So what comes back within a
+//! moment is made durable together, and a few calls are decided ahead: as many as come back while
+//! the disk writes. With slower ones, that is none.
+
+use std::collections::VecDeque;
+use std::future;
+use std::io;
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use goodarm_core::Pull;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::journal::{FileStorage, Journal, Record};
+
+pub(super) struct Disk {
+    journal: Journal<FileStorage>,
+    /// Each asks the thread for one sync.
+    orders: Sender<()>,
+    results: UnboundedReceiver<Synced>,
+    gathered: Batch,
+    on_the_way: Option<Batch>,
+    /// Calls whose intents are durable.
+    ready: VecDeque<Pull>,
+    sent_at: Instant,
+    pace: Pace,
+}
+
+/// What became of a sync, and how long it took.
+type Synced = (io::Result<()>, Duration);
+
+/// Records that become durable together.
+#[derive(Default)]
+struct Batch {
+    /// To be started once their intents are durable.
+    pulls: Vec<Pull>,
+    /// Whether somebody waits for it: it holds the intent of a call that others make, or an outcome
+    /// that they cannot give again.
+    is_awaited: bool,
+}
+
+impl Disk {
+    pub(super) fn new(journal: Journal<FileStorage>) -> io::Result<Self> {
+        let syncer = journal.syncer()?;
+        Self::with_sync(journal, move || syncer.sync())
+    }
+
+    fn with_sync(
+        journal: Journal<FileStorage>,
+        sync: impl FnMut() -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
+        let (orders, incoming) = channel();
+        let (sender, results) = unbounded_channel();
+        let thread = thread::Builder::new().name("disk".into());
+        thread.spawn(move || sync_all(sync, &incoming, &sender))?;
+        Ok(Self {
+            journal,
+            orders,
+            results,
+            gathered: Batch::default(),
+            on_the_way: None,
+            ready: VecDeque::new(),
+            sent_at: Instant::now(),
+            pace: Pace::new(),
+        })
+    }
+
+    /// Takes a record down. It can be made again, so nobody waits for it.
+    pub(super) fn append(&mut self, record: &Record<'_>) {
+        self.journal.append(record);
+    }
+
+    /// Takes the outcome of a call down that others have made: nobody hears of it before it is durable.
+    pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
+        self.journal.append(record);
+        self.gathered.is_awaited = true;
+        self.pace.count += 1;
+    }
+
+    /// Takes the intent of a call down that others will make, and keeps the call until it is durable.
+    pub(super) fn append_intent(&mut self, record: &Record<'_>, pull: Pull) {
+        self.journal.append(record);
+        self.gathered.is_awaited = true;
+        self.gathered.pulls.push(pull);
+    }
+
+    /// Calls that are kept: each is asked for, and not started.
+    pub(super) fn kept_count(&self) -> usize {
+        let on_the_way = self.on_the_way.as_ref().map_or(0, |batch| batch.pulls.len());
+        self.gathered.pulls.len() + on_the_way + self.ready.len()
+    }
+
+    /// How many calls should be decided ahead of those that are out.
+    pub(super) fn ahead_count(&self) -> usize {
+        self.pace.ahead_count
+    }
+
+    /// A call that can start.
+    pub(super) fn next_ready(&mut self) -> Option<Pull> {
+        self.ready.pop_front()
+    }
+
+    /// Whether everything is durable that somebody waits for.
+    pub(super) fn is_safe(&self) -> bool {
+        !self.gathered.is_awaited && !self.on_the_way.as_ref().is_some_and(|batch| batch.is_awaited)
+    }
+
+    /// Whether the disk is so much slower than we are that it must be waited for.
+    pub(super) fn is_behind(&self) -> bool {
+        self.on_the_way.is_some() && self.journal.buffered_bytes() > BYTES_MAX
+    }
+
+    /// Sends what is gathered on its way if it is time to, and nothing else is. So many calls are out
+    /// or kept.
+    pub(super) fn push(&mut self, in_flight_count: usize) -> io::Result<()> {
+        self.look()?;
+        let is_gathering = self.is_gathering(in_flight_count);
+        let is_due = (self.gathered.is_awaited && !is_gathering)
+            || self.journal.buffered_bytes() > BYTES_DUE
+            || self.sent_at.elapsed() > INTERVAL_MAX;
+        if is_due && self.on_the_way.is_none() { self.send() } else { Ok(()) }
+    }
+
+    /// Waits until what is on its way is durable, or there is something to send, or for ever. Whoever
+    /// stops waiting misses nothing.
+    pub(super) async fn wait(&mut self, in_flight_count: usize) -> io::Result<()> {
+        if self.on_the_way.is_some() {
+            let synced = self.results.recv().await;
+            self.arrived(synced)
+        } else if self.is_gathering(in_flight_count) {
+            tokio::time::sleep(GATHER_TIME).await;
+            Ok(())
+        } else {
+            future::pending().await
+        }
+    }
+
+    /// Waits until everything is durable.
+    pub(super) async fn commit(&mut self) -> io::Result<()> {
+        if self.on_the_way.is_some() {
+            let synced = self.results.recv().await;
+            self.arrived(synced)?;
+        }
+        self.send()?;
+        if self.on_the_way.is_some() {
+            let synced = self.results.recv().await;
+            self.arrived(synced)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Disk::commit`], before anything was sent on its way.
+    pub(super) fn commit_first(&mut self) -> io::Result<()> {
+        self.journal.commit()?;
+        self.gathered.is_awaited = false;
+        Ok(())
+    }
+
+    /// Calls that will never start, as the run is being left.
+    pub(super) fn take_back(&mut self) -> Vec<Pull> {
+        let mut pulls: Vec<Pull> = self.ready.drain(..).collect();
+        if let Some(batch) = &mut self.on_the_way {
+            pulls.append(&mut batch.pulls);
+        }
+        pulls.append(&mut self.gathered.pulls);
+        pulls
+    }
+
+    /// Whether more will come back in less time than the disk needs.
+    fn is_gathering(&self, in_flight_count: usize) -> bool {
+        let Batch { pulls, is_awaited } = &self.gathered;
+        let others_count = in_flight_count.saturating_sub(self.kept_count());
+        *is_awaited
+            && self.pace.ahead_count > 0
+            && others_count > 0
+            && pulls.len() * BATCHES_OUT < in_flight_count
+            && self.sent_at.elapsed() < GATHER_TIME
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        let is_empty = self.journal.buffered_bytes() == 0;
+        self.journal.write()?;
+        if !is_empty {
+            self.orders.send(()).map_err(|_| gone())?;
+            self.on_the_way = Some(mem::take(&mut self.gathered));
+        }
+        self.sent_at = Instant::now();
+        Ok(())
+    }
+
+    /// Sees what has become durable, without waiting.
+    fn look(&mut self) -> io::Result<()> {
+        match self.results.try_recv() {
+            Ok(synced) => self.arrived(Some(synced)),
+            Err(TryRecvError::Empty) => Ok(()),
+            Err(TryRecvError::Disconnected) => self.arrived(None),
+        }
+    }
+
+    fn arrived(&mut self, synced: Option<Synced>) -> io::Result<()> {
+        let (result, time) = synced.unwrap_or_else(|| (Err(gone()), Duration::ZERO));
+        let batch = self.on_the_way.take().unwrap_or_default();
+        if result.is_err() {
+            // Its calls never start, and nothing is safe any more.
+            self.journal.poison();
+            self.gathered.is_awaited = true;
+            return result;
+        }
+        self.ready.extend(batch.pulls);
+        self.pace.synced(time);
+        Ok(())
+    }
+}
+
+/// How fast calls come back, compared with the disk.
+struct Pace {
+    /// Since when calls are counted, and how many came back.
+    since: Instant,
+    count: u32,
+    /// Seconds that a sync takes.
+    sync_time: f64,
+    ahead_count: usize,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { since: Instant::now(), count: 0, sync_time: 0.0, ahead_count: 0 }
+    }
+
+    fn synced(&mut self, time: Duration) {
+        let weight = if self.sync_time > 0.0 { SYNC_WEIGHT } else { 1.0 };
+        self.sync_time += weight * (time.as_secs_f64() - self.sync_time);
+        let elapsed = self.since.elapsed();
+        if elapsed >= PACE_INTERVAL {
+            let rate = f64::from(self.count) / elapsed.as_secs_f64();
+            // A call waits for the sync that is under way and for its own, and while others gather.
+            let expected = 4.0 * rate * self.sync_time;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a small number, and rounding down is meant"
+            )]
+            {
+                self.ahead_count = expected as usize;
+            }
+            (self.since, self.count) = (Instant::now(), 0);
+        }
+    }
+}
+
+fn sync_all(
+    mut sync: impl FnMut() -> io::Result<()>,
+    orders: &Receiver<()>,
+    results: &UnboundedSender<Synced>,
+) {
+    while let Ok(()) = orders.recv() {
+        let begin = Instant::now();
+        let result = sync();
+        if results.send((result, begin.elapsed())).is_err() {
+            return;
+        }
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the thread that makes the journal durable is gone")
+}
+
+/// Calls of our own can be made again, so they need not be durable at once: after so much of them,
+const BYTES_DUE: usize = 256 << 10;
+/// or so long.
+const INTERVAL_MAX: Duration = Duration::from_secs(1);
+const BYTES_MAX: usize = 16 << 20;
+/// Fast calls go to the disk in so many batches, of which one is on its way.
+const BATCHES_OUT: usize = 3;
+/// The longest that a call waits for others to go to the disk with it.
+const GATHER_TIME: Duration = Duration::from_millis(1);
+const PACE_INTERVAL: Duration = Duration::from_millis(50);
+const SYNC_WEIGHT: f64 = 0.1;
+
+#[cfg(test)]
+mod tests;
