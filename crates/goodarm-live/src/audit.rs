@@ -11,7 +11,7 @@ mod findings;
 use std::io;
 use std::path::Path;
 
-use goodarm_core::{Books, Cost, Event, Failure, VoidFailure};
+use goodarm_core::{Books, Cost, Event, Failure, Ticket, VoidFailure};
 
 use crate::audit::call_file::CallFile;
 use crate::changes;
@@ -81,6 +81,8 @@ struct Retraced {
     books: Books,
     totals: Totals,
     call_count: u64,
+    /// The first call of the journal behind the end of the file of calls, and how many there are.
+    missing: Option<(Ticket, u64)>,
     /// The ids of the candidates, by number.
     ids: Vec<String>,
 }
@@ -93,7 +95,7 @@ impl Retraced {
         let problem = history.charter.problem().map_err(|error| error.to_string())?;
         let ids = findings::ids(folder, &history, report)?;
         let totals = Totals::new(&history.charter);
-        Ok(Self { history, books: Books::new(problem), totals, call_count: 0, ids })
+        Ok(Self { history, books: Books::new(problem), totals, call_count: 0, missing: None, ids })
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), String> {
@@ -115,6 +117,13 @@ impl Retraced {
                 }
                 Some(Happening::Called(call)) => self.take(&call, &mut calls, report)?,
             }
+        }
+        if let Some((first, count)) = self.missing {
+            return Err(format!(
+                "{}: {count} calls of the journal are missing, from call {} on; if the run was cut off, --resume it and the files are written again",
+                calls.place().file,
+                first.0
+            ));
         }
         if let Some((place, _)) = calls.next_call()? {
             report.wrong(format!("{place}: a call that the journal does not have"));
@@ -156,9 +165,8 @@ impl Retraced {
         self.totals.take(call);
         let charter = &self.history.charter;
         let clause = &charter.verifiers[call.attribute.index()];
-        let file = calls.place().file;
         let Some((at, written)) = calls.next_call()? else {
-            report.wrong(format!("{file}: call {} is missing", call.ticket.0));
+            self.missing.get_or_insert((call.ticket, 0)).1 += 1;
             return Ok(());
         };
         let line = match written {
@@ -186,6 +194,10 @@ impl Retraced {
     }
 
     fn follow(&mut self, event: Event, report: &mut Report) {
+        // Behind the first call that is missing, nothing adds up any more.
+        if self.missing.is_some() {
+            return;
+        }
         if let Err(mismatch) = retrace::follow(&mut self.books, event) {
             report.wrong(format!("the ledger: {mismatch}"));
         }

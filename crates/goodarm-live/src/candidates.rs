@@ -168,6 +168,28 @@ impl Candidates {
         *hasher.finalize().as_bytes()
     }
 
+    /// Of these fields, those that no object has, each with the one that is spelled most like it.
+    pub fn unknown_fields(&self, fields: &BTreeSet<String>) -> Vec<(String, Option<String>)> {
+        let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
+        let mut wanted: Vec<&String> = fields.iter().filter(|field| !is_common(field)).collect();
+        let mut known = BTreeSet::new();
+        for index in 0..self.len() {
+            if wanted.is_empty() {
+                break;
+            }
+            let json = &self.json[ids::range(&self.json_ends, index)];
+            let scanned = json::scan(json, "").expect("every object was checked when it was read");
+            wanted.retain(|field| !scanned.fields.contains(field.as_str()));
+            for field in &scanned.fields {
+                if !known.contains(field.as_ref()) {
+                    known.insert(field.to_string());
+                }
+            }
+        }
+        let nearest = |field: &str| error::nearest(field, known.iter().map(String::as_str));
+        wanted.into_iter().map(|field| (field.clone(), nearest(field))).collect()
+    }
+
     /// Checks that every object has all of these fields, be it with the value null.
     pub fn require_fields(&self, fields: &BTreeSet<String>) -> Result<(), CandidatesError> {
         let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();

@@ -132,6 +132,12 @@ impl Job {
         if !report.wrongs.is_empty() {
             return Err(report.error());
         }
+        for (index, (verifier, _)) in verifiers.iter().enumerate() {
+            report.take_unknown(index, verifier, &candidates);
+        }
+        if !report.wrongs.is_empty() {
+            return Err(report.error());
+        }
         let fields = verifiers.iter().flat_map(|(verifier, _)| verifier.fields()).collect();
         candidates.require_fields(&fields).map_err(JobError::one)?;
         let charter = charter(&file, &text, candidates.len(), &verifiers);
@@ -233,6 +239,18 @@ impl Report<'_> {
         }
     }
 
+    /// A field that no candidate has is misspelt here, and not in each of them.
+    fn take_unknown(&mut self, index: usize, verifier: &Verifier, candidates: &Candidates) {
+        for (field, nearest) in candidates.unknown_fields(&verifier.fields()) {
+            let line = line_with(self.text, index, &field);
+            let name = &verifier.name;
+            let hint = nearest.map_or(String::new(), |name| format!("; did you mean {name:?}?"));
+            self.wrongs.push(format!(
+                "line {line}: verifier {name:?} uses the field {field:?}, which no candidate has{hint}"
+            ));
+        }
+    }
+
     fn problem(&self, error: &dyn fmt::Display) -> JobError {
         JobError::one(format!("{}: {error}", self.path.display()))
     }
@@ -264,6 +282,16 @@ fn line_of(text: &str, verifier: usize, key: &str) -> usize {
         }
     }
     start
+}
+
+/// The first line of a verifier that holds a word, or of the verifier if none does.
+fn line_with(text: &str, verifier: usize, word: &str) -> usize {
+    let start = line_of(text, verifier, "[[verifiers]]");
+    let is_end = |line: &str| line.trim_start().starts_with("[[verifiers]]");
+    let own = text.lines().skip(start).take_while(|line| !is_end(line));
+    own.enumerate()
+        .find(|(_, line)| line.contains(word))
+        .map_or(start, |(index, _)| start + index + 1)
 }
 
 /// Makes verifiers.

@@ -355,6 +355,21 @@ fn calls_as_a_table_are_audited_as_lines_are() {
     assert!(!place.audit().is_clean());
 }
 
+/// The files of a run that went on and was then killed.
+#[test]
+fn an_audit_of_files_that_are_behind_the_journal_says_so_once() {
+    let place = replay_place();
+    place.run();
+    let calls = place.read("run/calls.jsonl");
+    let half: Vec<&str> = calls.lines().take(20).collect();
+    place.write("run/calls.jsonl", &half.join("\n"));
+    let report = place.audit();
+    assert_eq!(report.wrong_count, 1, "{:?}", report.wrongs);
+    let missing_count = calls.lines().count() - 20;
+    assert!(report.wrongs[0].contains(&format!("{missing_count} calls")), "{:?}", report.wrongs);
+    assert!(report.wrongs[0].contains("--resume"), "{:?}", report.wrongs);
+}
+
 #[test]
 fn an_audit_finds_one_flipped_score_one_missing_call_and_one_cent() {
     let place = replay_place();

@@ -45,6 +45,17 @@ fn a_misspelt_key_is_named_with_its_line_and_the_right_spelling() {
 }
 
 #[test]
+fn a_misspelt_field_is_named_once_and_where_it_is_used() {
+    let more = "[[verifiers]]\nname = \"server\"\nkind = \"http\"\nurl = \"http://127.0.0.1:9\"\nthreshold = 0.5\nbody = '{\"a\": {{ anwser | tojson }}}'\n";
+    let error = complaint(|job| format!("{}\n{more}", job.trim_end()));
+    let line = JOB.trim_end().lines().count() + 6;
+    for part in [&format!("line {line}"), "\"server\"", "\"anwser\"", "did you mean \"answer\"?"] {
+        assert!(error.contains(part), "{error}\nshould say {part:?}");
+    }
+    assert_eq!(error.matches("anwser").count(), 1, "{error}");
+}
+
+#[test]
 fn a_key_of_another_kind_is_named() {
     check("threshold", "prompt = \"x\"\nthreshold", &["line 9", "\"judge\"", "prompt", "command"]);
 }
