@@ -1,6 +1,7 @@
 //! The line to one verifier: when the next request may be sent. It keeps to the rate and to the
 //! number of requests out, backs off when told to, and closes while the verifier is down.
 
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -112,32 +113,35 @@ impl Line {
     /// Waits for the right to send one request.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
         loop {
-            // Made before the look, so that no change between look and wait is missed.
-            let changed = self.changed.notified();
-            let wait_until = {
-                let mut state = self.state();
-                if state.stopping {
-                    return Err(Stopping);
-                }
-                match state.obstacle(&self.limits) {
-                    None => {
-                        state.out += 1;
-                        return Ok(Turn { line: self });
-                    }
-                    Some(Obstacle::Until(instant)) => Some(instant),
-                    Some(Obstacle::Others) => None,
-                }
-            };
-            match wait_until {
-                Some(instant) => {
+            if let Ok(turn) = self.try_turn()? {
+                return Ok(turn);
+            }
+            // In line before the next look, so that no change between look and wait is missed.
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            match self.try_turn()? {
+                Ok(turn) => return Ok(turn),
+                Err(Obstacle::Others) => changed.await,
+                Err(Obstacle::Until(instant)) => {
                     tokio::select! {
                         () = changed => {}
                         () = tokio::time::sleep_until(instant) => {}
                     }
                 }
-                None => changed.await,
             }
         }
+    }
+
+    fn try_turn(&self) -> Result<Result<Turn<'_>, Obstacle>, Stopping> {
+        let mut state = self.state();
+        if state.stopping {
+            return Err(Stopping);
+        }
+        if let Some(obstacle) = state.obstacle(&self.limits) {
+            return Ok(Err(obstacle));
+        }
+        state.out += 1;
+        Ok(Ok(Turn { line: self }))
     }
 
     /// Whoever waits for a turn gets none.

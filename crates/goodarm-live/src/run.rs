@@ -15,7 +15,7 @@ mod watch;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use goodarm_core::{
@@ -274,9 +274,21 @@ impl Run {
                 self.settle(&done, &mut watch);
             }
             let is_open = !is_stopping && !control.is_paused();
-            let next = if is_open { self.ask_all(control, &mut watch)? } else { Next::Wait };
-            if is_stopping {
+            let mut next = Next::Wait;
+            if is_open && !self.disk.is_behind() {
+                match self.ask_all(control, &mut watch) {
+                    Ok(asked) => next = asked,
+                    Err(error) => {
+                        // What came before it counts all the same.
+                        self.disk.commit().await.map_err(RunError::NotDurable)?;
+                        return Err(error);
+                    }
+                }
+            }
+            if !is_open {
                 self.take_back(&mut watch);
+            }
+            if is_stopping {
                 self.calls.stop_lines();
             }
             if is_leaving {
@@ -304,7 +316,7 @@ impl Run {
             if down.is_none() {
                 down = self.verifier_down();
             }
-            if next == Next::More && !self.disk.is_behind() {
+            if next == Next::More {
                 // Calls that are out want to be moved, too.
                 tokio::task::yield_now().await;
             } else {
@@ -333,7 +345,7 @@ impl Run {
         }
     }
 
-    /// Calls that were not started yet are not made.
+    /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self, watch: &mut Watch<'_>) {
         for pull in self.disk.take_back() {
             let reply = Reply::void(VoidFailure::NotConnected);
@@ -345,7 +357,8 @@ impl Run {
     fn ask_all(&mut self, control: &Control, watch: &mut Watch<'_>) -> Result<Next, RunError> {
         let concurrency = self.job.file.concurrency;
         let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
-        for _ in 0..OWN_CALLS_BETWEEN_LOOKS {
+        let begin = Instant::now();
+        for count in 1_u32.. {
             let is_full = self.session.books().in_flight_count() >= in_flight_max;
             if is_full || control.is_stopping() {
                 return Ok(Next::Wait);
@@ -363,6 +376,10 @@ impl Run {
                         // have answered must be.
                         if self.disk.is_safe() {
                             watch.tell_of_calls(self);
+                        }
+                        let is_look = count.is_multiple_of(OWN_CALLS_BETWEEN_LOOKS);
+                        if is_look && begin.elapsed() > OWN_CALLS_TIME {
+                            break;
                         }
                     } else {
                         self.disk.append_intent(&intent, pull);
@@ -482,6 +499,15 @@ impl Run {
     }
 }
 
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Whoever leaves does not wait for a name server.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// What there is to do once all has been asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Next {
@@ -533,5 +559,6 @@ fn file_error(path: &std::path::Path, error: io::Error) -> RunError {
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const TICK: Duration = Duration::from_millis(100);
-/// Our own calls take no time; look up now and then all the same.
-const OWN_CALLS_BETWEEN_LOOKS: usize = 1024;
+/// Our own calls take little time; look up now and then all the same.
+const OWN_CALLS_BETWEEN_LOOKS: u32 = 16;
+const OWN_CALLS_TIME: Duration = Duration::from_millis(2);

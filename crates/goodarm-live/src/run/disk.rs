@@ -130,14 +130,17 @@ impl Disk {
         if is_due && self.on_the_way.is_none() { self.send() } else { Ok(()) }
     }
 
-    /// Waits until what is on its way is durable, or there is something to send, or for ever. Whoever
-    /// stops waiting misses nothing.
+    /// Waits until what is on its way is durable, or it is time to push, or for ever. Whoever stops
+    /// waiting misses nothing.
     pub(super) async fn wait(&mut self, in_flight_count: usize) -> io::Result<()> {
         if self.on_the_way.is_some() {
             let synced = self.results.recv().await;
             self.arrived(synced)
         } else if self.is_gathering(in_flight_count) {
             tokio::time::sleep(GATHER_TIME).await;
+            Ok(())
+        } else if self.gathered.is_awaited {
+            // The time for gathering has just run out.
             Ok(())
         } else {
             future::pending().await

@@ -41,14 +41,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let ending = match driven {
         Ok(ending) => ending,
         Err(error) => {
-            // What is durable is still worth having; the error is what matters.
-            let _ = outputs::write(
-                &Folder::new(&job.output),
-                run.session().books(),
-                &job.candidates,
-                "broken off",
-                job.file.calls,
-            );
+            // No outputs: the books may hold what is not durable. The journal has all that counts, and
+            // whoever resumes gets them.
             if let Some(watch) = watch {
                 watch.end("broken off", &error.to_string());
             }

@@ -1,7 +1,9 @@
 //! Keys: where they come from, and that they go nowhere else.
 
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 
 use crate::job_file::VerifierFile;
 use crate::verifier::wrong::{Wrong, sort_out};
@@ -54,6 +56,11 @@ pub(super) fn headers(
             wrongs.push(Wrong::new("headers", format!("{name:?} is no name of a header")));
             continue;
         };
+        if header == CONTENT_LENGTH || header == TRANSFER_ENCODING {
+            let problem = format!("{name} follows from the body and cannot be set");
+            wrongs.push(Wrong::new("headers", problem));
+            continue;
+        }
         let value = match value.strip_prefix("env:") {
             Some(variable) => sort_out(from_environment("headers", variable), wrongs),
             None => Some(value.clone()),

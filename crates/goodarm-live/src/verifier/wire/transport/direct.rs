@@ -102,16 +102,34 @@ impl Direct {
     }
 
     async fn connect(&self) -> Result<Connection, Unanswered> {
-        let address = (self.host.as_str(), self.port);
-        let stream =
-            match tokio::time::timeout(self.connect_timeout, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => stream,
-                Ok(Err(error)) => return Err(Unanswered::NotConnected(error.to_string())),
-                Err(_) => return Err(Unanswered::NotConnected("it took too long".into())),
-            };
+        let connecting = tokio::time::timeout(self.connect_timeout, self.connect_to_any());
+        let stream = match connecting.await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(Unanswered::NotConnected(error.to_string())),
+            Err(_) => return Err(Unanswered::NotConnected("it took too long".into())),
+        };
         // Without it requests only wait longer.
         drop(stream.set_nodelay(true));
         Ok(Connection { stream, outgoing: Vec::new(), incoming: Vec::new(), is_sent: false })
+    }
+}
+
+impl Direct {
+    /// Tries all addresses of the host. One that says nothing leaves time for the others.
+    async fn connect_to_any(&self) -> io::Result<TcpStream> {
+        let addresses: Vec<_> =
+            tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect();
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        let share =
+            self.connect_timeout / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
+        for address in addresses {
+            match tokio::time::timeout(share, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => last = error,
+                Err(_) => last = io::Error::new(io::ErrorKind::TimedOut, "it took too long"),
+            }
+        }
+        Err(last)
     }
 }
 
@@ -144,19 +162,25 @@ impl Connection {
         }
     }
 
-    /// Sends what did not fit at once, unless a response comes first.
+    /// Sends what did not fit at once, and listens: a refusal ends it. The head of the response, if it
+    /// has come.
     async fn send_rest(&mut self, mut sent: usize) -> io::Result<Option<Head>> {
+        let mut head = None;
         while sent < self.outgoing.len() {
-            let ready = self.stream.ready(Interest::READABLE | Interest::WRITABLE).await?;
-            if ready.is_readable() {
+            let is_listening = self.incoming.len() < EARLY_BYTES_MAX;
+            let reading = if is_listening { Interest::READABLE } else { Interest::WRITABLE };
+            let ready = self.stream.ready(reading | Interest::WRITABLE).await?;
+            if is_listening && ready.is_readable() {
+                self.incoming.reserve(READ_BYTES);
                 match self.stream.try_read_buf(&mut self.incoming) {
                     Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Ok(_) => {
-                        let head = Head::take(&mut self.incoming).map_err(io::Error::other)?;
-                        if head.is_some() {
+                    Ok(_) if head.is_none() => {
+                        head = Head::take(&mut self.incoming).map_err(io::Error::other)?;
+                        if head.as_ref().is_some_and(|head| !head.status.is_success()) {
                             return Ok(head);
                         }
                     }
+                    Ok(_) => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err(error),
                 }
@@ -170,7 +194,7 @@ impl Connection {
             }
         }
         self.is_sent = true;
-        Ok(None)
+        Ok(head)
     }
 
     async fn read(&mut self) -> io::Result<usize> {
@@ -255,3 +279,5 @@ impl Idle {
 /// Room for what is read at once.
 const READ_BYTES: usize = 8 << 10;
 const KEPT_BYTES_MAX: usize = 32 << 10;
+/// So much of a reply is read before all of the request is sent.
+const EARLY_BYTES_MAX: usize = 256 << 10;

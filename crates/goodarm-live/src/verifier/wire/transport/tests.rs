@@ -88,6 +88,31 @@ async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
     assert_eq!(answer.body(1000).await.ok().as_deref(), Some(&b"too long"[..]));
 }
 
+/// Some say that all is well before they have read everything, and then want to read it.
+#[tokio::test]
+async fn a_success_in_the_middle_of_a_long_request_does_not_end_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let long = "x".repeat(32 << 20);
+    let length = long.len();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut request = Vec::with_capacity(length + 4096);
+        stream.read_buf(&mut request).await.expect("a beginning");
+        let head = request.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n").await.expect("a head");
+        while request.len() < head + length {
+            assert!(stream.read_buf(&mut request).await.expect("the rest") > 0);
+        }
+        stream.write_all(b"done").await.expect("a body");
+    });
+    let url = Url::parse(&url).expect("an address");
+    let direct = Direct::new(&url, HeaderMap::new(), Duration::from_secs(5)).expect("a way");
+    let answer = direct.post(&long).await.ok().expect("an answer");
+    let body = tokio::time::timeout(Duration::from_secs(20), answer.body(1000)).await;
+    assert_eq!(body.expect("in time").ok().as_deref(), Some(&b"done"[..]));
+}
+
 /// Nothing of the next request may be taken for a part of one that was not sent whole.
 #[tokio::test]
 async fn a_connection_is_used_again_only_after_a_whole_exchange() {
@@ -162,6 +187,9 @@ const RESPONSES: &[&str] = &[
     "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n\r\n",
+    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\nhello",

@@ -61,6 +61,7 @@ impl Head {
     /// Takes the head of the final response from the front of `bytes`, or nothing if it is not there
     /// yet. An error says what is wrong with it.
     pub(super) fn take(bytes: &mut Vec<u8>) -> Result<Option<Self>, String> {
+        let mut begin = 0;
         loop {
             let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
             let mut response = Response::new(&mut []);
@@ -68,20 +69,19 @@ impl Head {
             let mut config = ParserConfig::default();
             config.allow_multiple_spaces_in_response_status_delimiters(true);
             let status = config
-                .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
+                .parse_response_with_uninit_headers(&mut response, &bytes[begin..], &mut headers)
                 .map_err(|error| format!("its reply is not HTTP: {error}"))?;
-            let Status::Complete(length) = status else {
-                return if bytes.len() > HEAD_BYTES_MAX {
-                    Err(format!("the head of its reply is longer than {HEAD_BYTES_MAX} bytes"))
-                } else {
-                    Ok(None)
-                };
-            };
-            let head = Self::of(&response)?;
-            bytes.drain(..length);
+            // Those of interim responses stay there, so they count, too.
+            if begin > HEAD_BYTES_MAX || status.is_partial() && bytes.len() > HEAD_BYTES_MAX {
+                return Err(format!("the head of its reply is longer than {HEAD_BYTES_MAX} bytes"));
+            }
+            let Status::Complete(length) = status else { return Ok(None) };
+            begin += length;
             // Some say that they go on before they say how it went.
+            let head = Self::of(&response)?;
             let is_interim = head.status.is_informational();
             if !is_interim || head.status == StatusCode::SWITCHING_PROTOCOLS {
+                bytes.drain(..begin);
                 return Ok(Some(head));
             }
         }
@@ -90,6 +90,10 @@ impl Head {
     fn of(response: &Response<'_, '_>) -> Result<Self, String> {
         let code = response.code.unwrap_or_default();
         let status = StatusCode::from_u16(code).map_err(|_| format!("{code} is no status"))?;
+        if response.version == Some(0) && tokens(response.headers, "transfer-encoding").count() > 0
+        {
+            return Err("its reply is of HTTP/1.0, which knows no chunks".into());
+        }
         let has_body = !matches!(code, 100..200 | 204 | 304);
         let framing = if has_body { framing(response.headers)? } else { Framing::Length(0) };
         // Such a reply may have been meant to be read in two ways.
@@ -232,6 +236,10 @@ impl Body {
             Stage::Rest => {
                 self.bounded.push(bytes)?;
                 Ok(bytes.len())
+            }
+            // The parser takes no digit for 0.
+            Stage::ChunkLine if bytes.first().is_some_and(|byte| !byte.is_ascii_hexdigit()) => {
+                Err(Cut::Broken("a chunk has no length".into()))
             }
             Stage::ChunkLine => match httparse::parse_chunk_size(bytes) {
                 Ok(Status::Complete((used, length))) => {

@@ -168,6 +168,8 @@ fn what_is_wrong_with_a_response_is_said() {
 fn nothing_without_end_is_read_to_its_end() {
     let head = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(HEAD_BYTES_MAX));
     assert!(read(&[head.as_bytes()]).expect_err("a head").contains("longer than"));
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(HEAD_BYTES_MAX / 20);
+    assert!(read(&[interim.as_bytes()]).expect_err("no end").contains("longer than"));
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (endless, problem) in [
         (format!("{chunked}1;{}", "e".repeat(LINE_BYTES_MAX)), "no length"),
