@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use goodarm_live::run::Ending;
+use goodarm_core::AttributeId;
+use goodarm_live::folder::Folder;
+use goodarm_live::history::{Call, Happening, History};
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
 use serde_json::json;
 
 use crate::place::{Place, is_good};
@@ -100,6 +103,56 @@ fn verifiers_together_never_get_more_calls_than_the_job_allows() {
     place.assert_clean();
     assert!(summary.calls > 1000, "{}", summary.calls);
     assert!((2..=8).contains(&server.out_max()), "{} at once", server.out_max());
+}
+
+/// Looks into the journal at everything that it hears.
+struct Witness {
+    folder: Folder,
+    heard_count: usize,
+}
+
+impl Observer for Witness {
+    fn notice(&mut self, notice: Notice<'_>) {
+        let written = || {
+            let mut history = History::open(&self.folder.journal()).expect("a journal");
+            let mut count = 0;
+            while let Some(happening) = history.next_happening().expect("a whole journal") {
+                let is_call = |call: &Call| call.attribute == AttributeId(1);
+                count +=
+                    usize::from(matches!(happening, Happening::Called(call) if is_call(&call)));
+            }
+            count
+        };
+        match notice {
+            Notice::Called { verifier: "server", .. } => {
+                self.heard_count += 1;
+                assert!(written() >= self.heard_count, "a call was told before it was written");
+            }
+            Notice::Progress(progress) => {
+                let count =
+                    usize::try_from(progress.verifiers[1].call_count).expect("a small number");
+                assert_eq!(written(), count, "progress was shown before it was written");
+            }
+            _ => {}
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn nobody_hears_of_what_others_said_before_it_is_written() {
+    let runtime = runtime();
+    let server = runtime.block_on(Server::with(answer));
+    let place = Place::new(9);
+    let check = "[[verifiers]]\nname = \"says something\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \"right|wrong\"\n";
+    place.write("job.toml", &job(&server.url("/"), "").replacen("[[", &format!("{check}[["), 1));
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let mut witness = Witness { folder: place.output(), heard_count: 0 };
+    run.drive(&Control::default(), &mut witness).expect("the run goes on");
+    assert!(witness.heard_count > 20, "{}", witness.heard_count);
 }
 
 #[test]
