@@ -170,8 +170,7 @@ impl Candidates {
 
     /// Of these fields, those that no object has, each with the one that is spelled most like it.
     pub fn unknown_fields(&self, fields: &BTreeSet<String>) -> Vec<(String, Option<String>)> {
-        let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
-        let mut wanted: Vec<&String> = fields.iter().filter(|field| !is_common(field)).collect();
+        let mut wanted = self.uncommon(fields);
         let mut known = BTreeSet::new();
         for index in 0..self.len() {
             if wanted.is_empty() {
@@ -192,8 +191,7 @@ impl Candidates {
 
     /// Checks that every object has all of these fields, be it with the value null.
     pub fn require_fields(&self, fields: &BTreeSet<String>) -> Result<(), CandidatesError> {
-        let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
-        let wanted: Vec<&String> = fields.iter().filter(|field| !is_common(field)).collect();
+        let wanted = self.uncommon(fields);
         if wanted.is_empty() {
             return Ok(());
         }
@@ -209,6 +207,12 @@ impl Candidates {
             }
         }
         faults.into_result()
+    }
+
+    /// Of these fields, those that some object lacks.
+    fn uncommon<'a>(&self, fields: &'a BTreeSet<String>) -> Vec<&'a String> {
+        let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
+        fields.iter().filter(|field| !is_common(field)).collect()
     }
 }
 

@@ -44,8 +44,8 @@ async fn the_rate_is_kept_to() {
 }
 
 /// Many wait, and none sleeps while it could go.
-async fn seconds_of_many(limits: Limits, count: usize, latency: Duration) -> f64 {
-    let line = Arc::new(Line::new(limits));
+async fn seconds_of_many(line: Line, count: usize, latency: Duration) -> f64 {
+    let line = Arc::new(line);
     let begin = Instant::now();
     let mut tasks = JoinSet::new();
     for _ in 0..count {
@@ -63,33 +63,22 @@ async fn seconds_of_many(limits: Limits, count: usize, latency: Duration) -> f64
 #[tokio::test(start_paused = true)]
 async fn everybody_who_waits_goes_as_soon_as_there_is_room() {
     let second = Duration::from_secs(1);
-    let seconds = seconds_of_many(LIMITS, 40, second).await;
+    let seconds = seconds_of_many(Line::new(LIMITS), 40, second).await;
     assert!((10.0..10.1).contains(&seconds), "ten times four: {seconds} s");
     let limits = Limits { concurrency: 20, rate: Some(10.0), ..LIMITS };
-    let seconds = seconds_of_many(limits, 100, second).await;
+    let seconds = seconds_of_many(Line::new(limits), 100, second).await;
     assert!((10.8..11.2).contains(&seconds), "ten a second, and the last: {seconds} s");
     let limits = Limits { concurrency: 2, rate: Some(10.0), ..LIMITS };
-    let seconds = seconds_of_many(limits, 20, second).await;
+    let seconds = seconds_of_many(Line::new(limits), 20, second).await;
     assert!((10.0..10.3).contains(&seconds), "ten times two: {seconds} s");
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_pause_everybody_goes_again() {
-    let line = Arc::new(Line::new(Limits { concurrency: 10, ..LIMITS }));
+    let line = Line::new(Limits { concurrency: 10, ..LIMITS });
     turn(&line).await.refused(VoidFailure::RateLimited, None, "429".into());
-    let begin = Instant::now();
-    let mut tasks = JoinSet::new();
-    for _ in 0..30 {
-        let line = Arc::clone(&line);
-        tasks.spawn(async move {
-            let turn = turn(&line).await;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            turn.answered();
-        });
-    }
-    tasks.join_all().await;
     // One finds out, then five at once, and more from answer to answer.
-    let seconds = begin.elapsed().as_secs_f64();
+    let seconds = seconds_of_many(line, 30, Duration::from_secs(1)).await;
     assert!((4.0..7.5).contains(&seconds), "{seconds} s");
 }
 

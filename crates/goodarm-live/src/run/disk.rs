@@ -83,7 +83,8 @@ impl Disk {
     pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
-        self.pace.count += 1;
+        // What was lost, or never made, says nothing about a verifier's speed.
+        self.pace.count += u32::from(matches!(record, Record::Told { .. }));
     }
 
     /// Takes the intent of a call down that others will make, and keeps the call until it is durable.
@@ -134,8 +135,7 @@ impl Disk {
     /// waiting misses nothing.
     pub(super) async fn wait(&mut self, in_flight_count: usize) -> io::Result<()> {
         if self.on_the_way.is_some() {
-            let synced = self.results.recv().await;
-            self.arrived(synced)
+            self.arrival().await
         } else if self.is_gathering(in_flight_count) {
             tokio::time::sleep(GATHER_TIME).await;
             Ok(())
@@ -149,16 +149,18 @@ impl Disk {
 
     /// Waits until everything is durable.
     pub(super) async fn commit(&mut self) -> io::Result<()> {
-        if self.on_the_way.is_some() {
-            let synced = self.results.recv().await;
-            self.arrived(synced)?;
-        }
+        self.arrival().await?;
         self.send()?;
-        if self.on_the_way.is_some() {
-            let synced = self.results.recv().await;
-            self.arrived(synced)?;
+        self.arrival().await
+    }
+
+    /// Waits until what is on its way is durable, if anything is.
+    async fn arrival(&mut self) -> io::Result<()> {
+        if self.on_the_way.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let synced = self.results.recv().await;
+        self.arrived(synced)
     }
 
     /// As [`Disk::commit`], before anything was sent on its way.
@@ -168,7 +170,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Calls that will never start, as the run is being left.
+    /// Gives up all calls that were not started.
     pub(super) fn take_back(&mut self) -> Vec<Pull> {
         let mut pulls: Vec<Pull> = self.ready.drain(..).collect();
         if let Some(batch) = &mut self.on_the_way {

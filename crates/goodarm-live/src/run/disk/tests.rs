@@ -1,7 +1,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, Ticket};
+use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Failure, Ticket, VoidFailure};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -199,6 +199,23 @@ fn only_verifiers_faster_than_the_disk_are_asked_ahead() {
     assert_eq!(ahead_count(64, Duration::from_millis(200), 20_000), 0, "however slow the disk");
     assert!(ahead_count(4_000, Duration::from_millis(100), 333) >= 20, "40,000 a second");
     assert_eq!(ahead_count(4_000, Duration::from_millis(10), 333), 0, "too early to tell");
+}
+
+#[test]
+fn lost_and_void_calls_do_not_make_a_verifier_fast() {
+    let mut slow = Slow::new();
+    let cost = Cost::ZERO;
+    let (latency, ticket) = (Duration::ZERO, Ticket(0));
+    for failure in
+        [Failure::Counted(CountedFailure::Lost), Failure::Void(VoidFailure::NotConnected)]
+    {
+        let (reply, reason) = ("".into(), "".into());
+        let record = Record::Failed { ticket, failure, cost, latency, reply, reason };
+        slow.disk.append_outcome(&record);
+    }
+    assert_eq!(slow.disk.pace.count, 0);
+    slow.disk.append_outcome(&Record::Told { ticket, score: 1.0, cost, latency, reply: "".into() });
+    assert_eq!(slow.disk.pace.count, 1);
 }
 
 #[tokio::test]

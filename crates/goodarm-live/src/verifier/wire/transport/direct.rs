@@ -112,9 +112,7 @@ impl Direct {
         drop(stream.set_nodelay(true));
         Ok(Connection { stream, outgoing: Vec::new(), incoming: Vec::new(), is_sent: false })
     }
-}
 
-impl Direct {
     /// Tries all addresses of the host. One that says nothing leaves time for the others.
     async fn connect_to_any(&self) -> io::Result<TcpStream> {
         let addresses: Vec<_> =
