@@ -13,14 +13,14 @@ pub(crate) fn dist() -> ExitCode {
     // Without rustup the target may still be there; the build says so if it is not.
     let _ = Command::new("rustup").args(["target", "add", TARGET]).status();
     tools::install_static_compiler();
-    let arguments = ["build", "--release", "-p", "goodarm", "--target", TARGET];
+    let arguments = ["build", "--profile", "dist", "-p", "goodarm", "--target", TARGET];
     eprintln!("xtask: cargo {}", arguments.join(" "));
     if !cargo(&arguments).status().is_ok_and(|status| status.success()) {
         eprintln!("xtask: there is no static binary");
         return ExitCode::FAILURE;
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let binary = PathBuf::from(target).join(TARGET).join("release/goodarm");
+    let binary = PathBuf::from(target).join(TARGET).join("dist/goodarm");
     let Some(start) = start_time(&binary) else {
         eprintln!("xtask: {} does not start", binary.display());
         return ExitCode::FAILURE;
