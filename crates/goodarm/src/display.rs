@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use goodarm_live::job::Job;
-use goodarm_live::job_file::Unit;
 use goodarm_live::line::Condition;
 use goodarm_live::run::{Notice, Observer, Progress};
+use goodarm_report::words::{amount, condition_name, condition_text, printable, rate, unit_name};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -188,91 +188,6 @@ impl Drop for Display<'_> {
     }
 }
 
-pub(crate) const fn condition_name(condition: &Condition) -> &'static str {
-    match condition {
-        Condition::Open => "open",
-        Condition::BackingOff { .. } => "backing-off",
-        Condition::Down { .. } => "down",
-        Condition::GivenUp { .. } => "given-up",
-    }
-}
-
-pub(crate) fn condition_text(condition: &Condition) -> String {
-    match condition {
-        Condition::Open => "answers again".into(),
-        Condition::BackingOff { wait } => {
-            format!("asks for a pause (429): backing off {:.1} s", wait.as_secs_f64())
-        }
-        Condition::Down { reason, .. } => {
-            format!("is down ({}): paused, and tried again now and then", printable(reason))
-        }
-        Condition::GivenUp { reason } => {
-            format!("is down for too long ({}): stopping", printable(reason))
-        }
-    }
-}
-
-/// What money counts, in a sentence.
-pub(crate) const fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Tokens => "tokens",
-        Unit::Dollars => "dollars",
-        Unit::Seconds => "seconds",
-        Unit::Calls => "calls",
-    }
-}
-
-/// An amount as a person reads it: at most four decimals, thousands apart.
-pub(crate) fn amount(cost: goodarm_core::Cost) -> String {
-    let units = cost.units();
-    let text = if units >= 1000.0 || units.fract() == 0.0 {
-        format!("{units:.0}")
-    } else if units >= 0.01 {
-        format!("{units:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        format!("{units:.1e}")
-    };
-    let (whole, rest) = text.split_at(text.find(['.', 'e']).unwrap_or(text.len()));
-    format!("{}{rest}", thousands(whole))
-}
-
-/// 1234567 as 1,234,567.
-pub(crate) fn thousands(digits: &str) -> String {
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-fn rate(calls_per_second: f64) -> String {
-    if calls_per_second >= 100.0 {
-        thousands(&format!("{calls_per_second:.0}"))
-    } else {
-        format!("{calls_per_second:.1}")
-    }
-}
-
-/// Text from elsewhere on a terminal: one line, no control characters, not too long.
-pub(crate) fn printable(text: &str) -> String {
-    let clean = |c: char| if is_harmless(c) { c } else { '\u{fffd}' };
-    let mut shown: String = text.chars().take(PRINTABLE_CHARS_MAX).map(clean).collect();
-    if text.chars().nth(PRINTABLE_CHARS_MAX).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// Neither a control character nor one that turns the direction of writing.
-fn is_harmless(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !c.is_control() && !turns
-}
-
 fn line(text: &str) {
     // Unlike `eprintln!` this does not panic when nobody listens.
     let _ = writeln!(io::stderr().lock(), "{text}");
@@ -284,4 +199,3 @@ fn print_json(value: &serde_json::Value) {
 
 const BAR_STEPS: u64 = 1000;
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
-const PRINTABLE_CHARS_MAX: usize = 60;

@@ -5,14 +5,8 @@ mod commands;
 mod display;
 mod exit;
 mod experiment_file;
-mod figures;
-mod page;
 mod problem_file;
 mod progress;
-mod report;
-mod table;
-mod trials;
-mod watch;
 
 use std::process::ExitCode;
 

@@ -8,11 +8,11 @@ use goodarm_live::candidates::Candidate;
 use goodarm_live::job::Job;
 use goodarm_live::job_file::{GuaranteeName, Kind, ScoresFile, VerifierFile};
 use goodarm_live::template::Template;
+use goodarm_report::words::{amount, printable, unit_name};
 use goodarm_sim::experiment::CertificateSpec;
 use goodarm_sim::plan::{AnswerSpec, PlanSpec, ScoreSpec, Spread, VerifierSpec, plan};
 
 use crate::commands::Failure;
-use crate::display::{amount, printable, unit_name};
 
 pub(crate) fn show(job: &Job) -> Result<(), Failure> {
     let unit = unit_name(job.unit());

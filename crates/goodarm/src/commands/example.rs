@@ -11,11 +11,11 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
 use goodarm_live::outputs::summary::Summary;
 use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_report::words::{amount, unit_name};
 
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
 use crate::commands::run::{ending_text, failure, summary_text, write_report};
-use crate::display::{amount, unit_name};
 
 pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     let folder = &arguments.folder;

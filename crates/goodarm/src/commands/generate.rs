@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::job_file::{Kind, ScoresFile, VerifierFile};
+use goodarm_report::words::printable;
 
 use crate::cli::GenerateArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
-use crate::display::printable;
 use crate::exit::Exit;
 use crate::progress::Progress;
 

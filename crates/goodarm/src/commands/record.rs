@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::{pools, record};
+use goodarm_report::words::{amount, thousands, unit_name};
 
 use crate::cli::RecordArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
-use crate::display::{amount, thousands, unit_name};
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {

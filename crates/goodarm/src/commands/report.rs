@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use goodarm_report::Report;
+
 use crate::cli::ReportArguments;
 use crate::commands::Failure;
-use crate::report::{self, Report};
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let report = Report::read(&arguments.folder, arguments.candidates.as_deref())
@@ -15,17 +16,16 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         write_plots(&report, folder)?;
     }
     if arguments.json {
-        let json = serde_json::to_string(&report.data).map_err(Failure::wrong_input)?;
-        print(&format!("{json}\n"));
+        print(&format!("{}\n", report.json()));
     } else if arguments.text {
-        print(&report::text(&report.data));
+        print(&report.text());
     }
     // Whoever asks for text, JSON or plots gets just that, unless they name a page too.
     let is_page_wanted = !arguments.json && !arguments.text && arguments.plots.is_none();
     if is_page_wanted || arguments.out.is_some() {
         let page = report.write_page(arguments.out.as_deref()).map_err(Failure::wrong_input)?;
         if !arguments.json && !arguments.text {
-            for note in &report.data.overview.notes {
+            for note in report.notes() {
                 print(&format!("note: {note}\n"));
             }
             print(&format!("wrote {}\n", page.display()));
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
 
 fn write_plots(report: &Report, folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
-    for (name, figure) in report::figures(&report.data) {
+    for (name, figure) in report.figures() {
         let path = folder.join(name);
         let png = goodarm_plot::png(&figure, PNG_WIDTH).map_err(Failure::wrong_input)?;
         write(&path.with_extension("svg"), goodarm_plot::svg(&figure).as_bytes())?;

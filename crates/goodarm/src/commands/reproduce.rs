@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use goodarm_live::toml_text;
+use goodarm_report::figures::{Drawn, ENTRIES, Entry, Recorded, Run};
+use goodarm_report::page::{self, Section};
 use goodarm_sim::experiment::{Experiment, ExperimentSpec};
 use goodarm_sim::summary::summarize;
 
@@ -17,8 +19,6 @@ use crate::commands::simulate::{
     write_trials,
 };
 use crate::experiment_file;
-use crate::figures::{Drawn, ENTRIES, Entry, Recorded, Run};
-use crate::page::{self, Section};
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let entries = chosen(&arguments.figures)?;

@@ -10,13 +10,14 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
 use goodarm_live::outputs::summary::Summary;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_report::Report;
+use goodarm_report::watch::{Watch, WatchError, WatchPort};
+use goodarm_report::words::{amount, printable, thousands, unit_name};
 
 use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run};
-use crate::display::{Display, amount, printable, thousands, unit_name};
+use crate::display::Display;
 use crate::exit::Exit;
-use crate::report::Report;
-use crate::watch::{Door, Watch};
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
@@ -26,12 +27,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let job = Arc::new(job);
     // First of all, because without its port nothing should begin.
-    let door = if arguments.watch { Some(Door::take(arguments.watch_port)?) } else { None };
+    let port = arguments.watch.then(|| WatchPort::take(arguments.watch_port));
+    let port = port.transpose().map_err(watch_failure)?;
     let run =
         if arguments.resume { Run::resume(Arc::clone(&job)) } else { Run::begin(Arc::clone(&job)) };
     let mut run = run.map_err(failure)?;
     let control = Arc::new(Control::default());
-    let watch = door.map(|door| open(door, &run, &control, arguments.json)).transpose()?;
+    let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
     tell_of_the_past(&run, &display);
     listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;
@@ -88,9 +90,14 @@ impl Observer for Audience<'_> {
 }
 
 /// Opens the page of a run, and says where it is.
-fn open(door: Door, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
-    let address = door.address();
-    let watch = door.open(run, control)?;
+fn open(
+    port: WatchPort,
+    run: &Run,
+    control: &Arc<Control>,
+    is_json: bool,
+) -> Result<Watch, Failure> {
+    let address = port.address();
+    let watch = port.open(run, control).map_err(watch_failure)?;
     // Even to those who want to hear nothing: nobody can guess it.
     let _ = writeln!(io::stderr().lock(), "watch: {address}");
     if is_json {
@@ -273,6 +280,16 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
         control.stop();
     })
     .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
+}
+
+fn watch_failure(error: WatchError) -> Failure {
+    let hint = match error {
+        WatchError::Port { .. } => {
+            ": choose another with --watch-port, or leave it out for a free one"
+        }
+        _ => "",
+    };
+    Failure::wrong_input(format!("--watch: {error}{hint}"))
 }
 
 pub(crate) fn failure(error: RunError) -> Failure {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use goodarm_plot::Figure;
+use goodarm_report::figures::{self, Run};
+use goodarm_report::trials;
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
@@ -14,9 +16,7 @@ use goodarm_sim::trial::Trial;
 use crate::cli::SimulateArguments;
 use crate::commands::Failure;
 use crate::experiment_file;
-use crate::figures::{self, Run};
 use crate::progress::Progress;
-use crate::trials;
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     set_threads(arguments.work.threads)?;

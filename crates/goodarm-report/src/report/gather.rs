@@ -35,13 +35,15 @@ pub(super) struct Gathered {
 /// Goes through a run's journal.
 pub(super) fn gather(folder: &Folder) -> Result<Gathered, ReportError> {
     let path = folder.journal();
-    let told = |error| ReportError::History(path.clone(), error);
+    let told = |error| ReportError::History { path: path.clone(), error };
     let mut history = History::open(&path).map_err(told)?;
-    let problem =
-        history.charter.problem().map_err(|error| ReportError::Charter(path.clone(), error))?;
+    let problem = history
+        .charter
+        .problem()
+        .map_err(|error| ReportError::Charter { path: path.clone(), error })?;
     let mut gatherer = Gatherer::new(&history.charter, Books::new(problem));
     let mut asked = Vec::new();
-    let mismatch = |error| ReportError::Mismatch(path.clone(), error);
+    let mismatch = |error| ReportError::Mismatch { path: path.clone(), error };
     loop {
         let happening = history.next_happening_after(|event| asked.push(event)).map_err(told)?;
         for event in asked.drain(..) {

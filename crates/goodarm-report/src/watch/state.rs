@@ -12,10 +12,10 @@ use goodarm_live::outputs::promise;
 use goodarm_live::run::{Control, Progress, VERSION};
 use serde::Serialize;
 
-use crate::display::{condition_name, condition_text};
 use crate::report::beginning;
 use crate::report::data::{Money, Overview, Pair, Step, VerifierData};
 use crate::report::lines::{Detail, field_lines, pair_line};
+use crate::words::{condition_name, condition_text};
 
 /// What the server may know. The lock is held for a moment only: nobody makes anything under it.
 pub(super) struct Shared {

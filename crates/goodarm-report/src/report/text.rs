@@ -6,7 +6,7 @@ use goodarm_core::Cost;
 use goodarm_live::job_file::{GuaranteeName, Unit};
 
 use super::data::{Data, Overview, Status, VerifierData};
-use crate::display::{amount, printable, thousands, unit_name};
+use crate::words::{amount, printable, thousands, unit_name};
 
 /// The whole report as text.
 pub(crate) fn text(data: &Data) -> String {

@@ -24,46 +24,52 @@ use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::{self, OutputError};
 use goodarm_live::retrace::Mismatch;
+use goodarm_plot::Figure;
+use thiserror::Error;
 
 pub(crate) use cut::beginning;
 pub(crate) use data::Data;
 pub(crate) use gather::pair;
 pub(crate) use html::{STYLE, policy, script};
-pub(crate) use plots::figures;
-pub(crate) use text::text;
 pub(crate) use trail::Trail;
 
 /// The name of the page in a run's folder.
-pub(crate) const PAGE_NAME: &str = "report.html";
+pub const PAGE_NAME: &str = "report.html";
 
 /// Why there is no report.
-#[derive(Debug)]
-pub(crate) enum ReportError {
+#[derive(Debug, Error)]
+pub enum ReportError {
     /// The journal.
-    History(PathBuf, HistoryError),
-    /// Its first record states no problem.
-    Charter(PathBuf, CharterError),
+    #[error("{}: {error}", path.display())]
+    History {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        error: HistoryError,
+    },
+    /// The journal's first record states no problem.
+    #[error("{}: {error}", path.display())]
+    Charter {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        error: CharterError,
+    },
     /// The journal tells of something that cannot have happened.
-    Mismatch(PathBuf, Mismatch),
+    #[error("{}: {error}; `goodarm audit` says what else is wrong", path.display())]
+    Mismatch {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        error: Mismatch,
+    },
     /// The page cannot be written.
-    Output(OutputError),
-}
-
-impl std::fmt::Display for ReportError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::History(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Charter(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Mismatch(path, error) => {
-                write!(f, "{}: {error}; `goodarm audit` says what else is wrong", path.display())
-            }
-            Self::Output(error) => error.fmt(f),
-        }
-    }
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 /// A run's folder, read: what happened, and to which answers.
-pub(crate) struct Report {
+pub struct Report {
     folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: Data,
@@ -77,7 +83,7 @@ pub(crate) struct Report {
 impl Report {
     /// Reads a run's folder; `candidates` is the file of answers, for a run that has not written its
     /// outputs and whose job file has moved.
-    pub(crate) fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
+    pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
         let mut gathered = gather::gather(&folder)?;
         let found =
@@ -102,11 +108,30 @@ impl Report {
 
     /// Writes the page, into the run's folder if no other place is named, and says where it is.
     /// Nobody sees half of one.
-    pub(crate) fn write_page(&self, out: Option<&Path>) -> Result<PathBuf, ReportError> {
+    pub fn write_page(&self, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         let page = out.map_or_else(|| self.folder.path().join(PAGE_NAME), Path::to_owned);
         let details = details::Details::new(self)?;
-        outputs::replace(&page, |file| html::write(self, &details, file))
-            .map_err(ReportError::Output)?;
+        outputs::replace(&page, |file| html::write(self, &details, file))?;
         Ok(page)
+    }
+
+    /// The whole report, for a terminal.
+    pub fn text(&self) -> String {
+        text::text(&self.data)
+    }
+
+    /// The whole report for programs, in one line; `docs/report.md` describes the keys.
+    pub fn json(&self) -> String {
+        serde_json::to_string(&self.data).expect("plain data with text keys")
+    }
+
+    /// Every plot with the name of its file.
+    pub fn figures(&self) -> [(&'static str, Figure); 3] {
+        plots::figures(&self.data)
+    }
+
+    /// What a reader should know about this report.
+    pub fn notes(&self) -> &[String] {
+        &self.data.overview.notes
     }
 }

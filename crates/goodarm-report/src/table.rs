@@ -11,15 +11,18 @@ use parquet::schema::parser::parse_message_type;
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(&'static str, Column)>,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Column {
+pub enum Column {
+    /// UTF-8.
     Texts(Vec<String>),
+    /// Written so that they read back as the same bits.
     Reals(Vec<f64>),
+    /// Counts.
     Integers(Vec<i64>),
 }
 
@@ -50,7 +53,8 @@ fn quoted(text: &str) -> String {
 }
 
 impl Table {
-    pub(crate) fn push(&mut self, name: &'static str, column: Column) {
+    /// Adds a column, which must be as long as the others.
+    pub fn push(&mut self, name: &'static str, column: Column) {
         let length = self.columns.first().map_or(column.len(), |(_, first)| first.len());
         assert_eq!(column.len(), length, "the columns of a table have one length");
         self.columns.push((name, column));
@@ -60,7 +64,8 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    pub(crate) fn csv(&self) -> String {
+    /// The table as CSV, names first.
+    pub fn csv(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
         let mut text = names.join(",") + "\n";
         for row in 0..self.row_count() {
@@ -72,7 +77,8 @@ impl Table {
         text
     }
 
-    pub(crate) fn parquet(&self) -> Result<Vec<u8>, ParquetError> {
+    /// The table as a Parquet file.
+    pub fn parquet(&self) -> Result<Vec<u8>, ParquetError> {
         let fields: String = self
             .columns
             .iter()

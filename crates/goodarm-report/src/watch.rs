@@ -11,6 +11,7 @@ mod server;
 mod state;
 mod teller;
 
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::thread;
@@ -18,53 +19,66 @@ use std::time::{Duration, Instant};
 
 use goodarm_core::Books;
 use goodarm_live::run::{Control, Notice, Observer, Run};
+use thiserror::Error;
 
-use crate::commands::Failure;
 use guard::{Guard, Token};
 use server::Server;
 use state::{Phase, Shared};
 use teller::Teller;
 
+/// Why a run cannot be watched.
+#[derive(Debug, Error)]
+pub enum WatchError {
+    /// The port belongs to another program, or may not be used.
+    #[error("port {port} of 127.0.0.1 cannot be had ({error})")]
+    Port {
+        /// The port.
+        port: u16,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system gives no random numbers for the token.
+    #[error("no randomness: {0}")]
+    Random(String),
+    /// The server's thread cannot be started.
+    #[error(transparent)]
+    Server(#[from] io::Error),
+}
+
 /// A port of this machine, taken before the run begins: if it cannot be had, nothing is begun.
-pub(crate) struct Door {
+pub struct WatchPort {
     listener: TcpListener,
     port: u16,
     token: Token,
 }
 
-impl Door {
+impl WatchPort {
     /// Takes a port; 0 takes any that is free.
-    pub(crate) fn take(port: u16) -> Result<Self, Failure> {
-        let refused = |error| {
-            Failure::wrong_input(format!(
-                "--watch: port {port} of 127.0.0.1 cannot be had ({error}): choose another with --watch-port, or leave it out for a free one"
-            ))
-        };
+    pub fn take(port: u16) -> Result<Self, WatchError> {
+        let refused = |error| WatchError::Port { port, error };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(refused)?;
         let port = listener.local_addr().map_err(refused)?.port();
-        let token = Token::random()
-            .map_err(|error| Failure::wrong_input(format!("--watch: no randomness: {error}")))?;
+        let token = Token::random().map_err(|error| WatchError::Random(error.to_string()))?;
         Ok(Self { listener, port, token })
     }
 
     /// Where the page will be.
-    pub(crate) fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token.text())
     }
 
     /// Begins to serve the page of a run.
-    pub(crate) fn open(self, run: &Run, control: &Arc<Control>) -> Result<Watch, Failure> {
+    pub fn open(self, run: &Run, control: &Arc<Control>) -> Result<Watch, WatchError> {
         let teller = Teller::new(run);
         let shared = Arc::new(Shared::new(run.job(), control, teller.snapshot()));
         let guard = Guard::new(self.port, self.token);
-        let server = server::start(self.listener, guard, Arc::clone(&shared))
-            .map_err(|error| Failure::wrong_input(format!("--watch: {error}")))?;
+        let server = server::start(self.listener, guard, Arc::clone(&shared))?;
         Ok(Watch { shared, teller, _server: server })
     }
 }
 
 /// Tells a page what happens in a run.
-pub(crate) struct Watch {
+pub struct Watch {
     shared: Arc<Shared>,
     teller: Teller,
     /// Serves until it is dropped.
@@ -73,13 +87,13 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// No more calls are made; the outputs are being written.
-    pub(crate) fn writing(&mut self, ending: &str) {
+    pub fn writing(&mut self, ending: &str) {
         self.teller.phase = Phase::Writing { ending: ending.to_owned() };
         self.shared.publish(self.teller.snapshot());
     }
 
     /// Everything is written. Stays for a moment if a page is open, so that it can show the end.
-    pub(crate) fn end(mut self, ending: &str, told: &str) {
+    pub fn end(mut self, ending: &str, told: &str) {
         self.teller.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
         self.shared.publish(self.teller.snapshot());
         let ended = Instant::now();

@@ -3,7 +3,7 @@
 mod beyond;
 mod paper;
 
-pub(crate) use beyond::overview;
+pub use beyond::overview;
 use goodarm_plot::{Figure, Kind, Point, Role, Series};
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::summary::{CellSummary, Estimate};
@@ -11,7 +11,7 @@ use goodarm_sim::trial::Trial;
 
 /// Which recorded answers an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Recorded {
+pub enum Recorded {
     /// None.
     Nothing,
     /// Those of `--data`.
@@ -21,30 +21,35 @@ pub(crate) enum Recorded {
 }
 
 /// One entry of `goodarm reproduce`.
-pub(crate) struct Entry {
+pub struct Entry {
     /// What is typed.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What it is.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// Name and text of each experiment.
-    pub(crate) experiments: &'static [(&'static str, &'static str)],
+    pub experiments: &'static [(&'static str, &'static str)],
     /// Which recorded answers it needs.
-    pub(crate) recorded: Recorded,
+    pub recorded: Recorded,
     /// Panels, and what is to be said of them.
-    pub(crate) draw: fn(&[Run]) -> Drawn,
+    pub draw: fn(&[Run]) -> Drawn,
 }
 
 /// An experiment that has been run.
-pub(crate) struct Run {
-    pub(crate) experiment: Experiment,
-    pub(crate) trials: Vec<Option<Trial>>,
-    pub(crate) summaries: Vec<CellSummary>,
+pub struct Run {
+    /// What was to be run.
+    pub experiment: Experiment,
+    /// Every trial; none if it was interrupted before.
+    pub trials: Vec<Option<Trial>>,
+    /// One for each cell.
+    pub summaries: Vec<CellSummary>,
 }
 
 /// A figure and its findings, computed from the same trials.
-pub(crate) struct Drawn {
-    pub(crate) figure: Figure,
-    pub(crate) findings: Vec<String>,
+pub struct Drawn {
+    /// What is drawn.
+    pub figure: Figure,
+    /// A sentence each.
+    pub findings: Vec<String>,
 }
 
 macro_rules! experiment {
@@ -54,7 +59,7 @@ macro_rules! experiment {
 }
 
 /// Every figure: the paper's first, then those beyond it.
-pub(crate) const ENTRIES: [Entry; 12] = [
+pub const ENTRIES: [Entry; 12] = [
     Entry {
         name: "synthetic",
         title: "The paper's synthetic experiments",

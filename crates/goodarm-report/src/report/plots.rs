@@ -7,7 +7,7 @@ use goodarm_plot::{
 
 use super::data::{Data, Overview, Status};
 use super::text::{confidence, unit_label, units};
-use crate::display::printable;
+use crate::words::printable;
 
 /// Every plot with the name of its file.
 pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {

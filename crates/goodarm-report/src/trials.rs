@@ -6,7 +6,7 @@ use goodarm_sim::trial::Trial;
 use crate::table::{Column, Table};
 
 /// One row for each trial that was run; lists are written as `key=value;key=value`.
-pub(crate) fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
+pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
     let repetitions = usize::try_from(experiment.spec.repetitions).unwrap_or(usize::MAX);
     let rows: Vec<(usize, usize, &Trial)> = trials
         .iter()

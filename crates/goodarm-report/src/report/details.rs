@@ -46,7 +46,7 @@ impl<'a> Details<'a> {
         let mut details =
             Self { report, limits, calls: shown.iter().map(|_| Vec::new()).collect(), shown };
         let path = report.folder.journal();
-        let told = |error| ReportError::History(path.clone(), error);
+        let told = |error| ReportError::History { path: path.clone(), error };
         let mut history = History::open(&path).map_err(told)?;
         // The run may go on while this is written: nothing after what was counted.
         let mut left = report.data.overview.calls;

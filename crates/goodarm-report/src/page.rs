@@ -32,14 +32,17 @@ fn prose(text: &str) -> String {
 }
 
 /// One figure on the page.
-pub(crate) struct Section<'a> {
-    pub(crate) entry: &'a Entry,
-    pub(crate) runs: &'a [Run],
-    pub(crate) drawn: &'a Drawn,
+pub struct Section<'a> {
+    /// Which.
+    pub entry: &'a Entry,
+    /// Its experiments.
+    pub runs: &'a [Run],
+    /// What they gave.
+    pub drawn: &'a Drawn,
 }
 
 /// The whole page.
-pub(crate) fn html(sections: &[Section<'_>], missing: &[&str], quick: bool) -> String {
+pub fn html(sections: &[Section<'_>], missing: &[&str], quick: bool) -> String {
     let mut body = String::new();
     let mut contents = String::new();
     for section in sections {

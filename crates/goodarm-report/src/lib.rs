@@ -1,0 +1,15 @@
+//! What a run or an experiment came to, as pages, text, tables and figures.
+//!
+//! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`figures`] turns the
+//! trials of experiments into figures, [`page`] into a page and [`trials`] into tables. Nothing here
+//! prints or exits.
+
+pub mod figures;
+pub mod page;
+mod report;
+pub mod table;
+pub mod trials;
+pub mod watch;
+pub mod words;
+
+pub use report::{PAGE_NAME, Report, ReportError};
