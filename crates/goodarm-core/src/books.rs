@@ -1,5 +1,5 @@
-//! The books: every call let out, every score and bill that came back, what they prove and what
-//! money is left. No policy in sight: whoever chooses the calls, the books stay right.
+//! The books: every call dispatched, every score and bill that came back, what they prove and what
+//! money is left. They know nothing of policies: however calls are chosen, the books stay right.
 
 mod calls;
 mod outstanding;
@@ -35,11 +35,25 @@ pub enum ArmStatus {
     Rejected,
 }
 
+impl ArmStatus {
+    /// Every status, in the order in which reports show them.
+    pub const ALL: [Self; 3] = [Self::Certified, Self::Undecided, Self::Rejected];
+
+    /// What files and reports call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Certified => "certified",
+            Self::Undecided => "undecided",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
 /// What a policy that remembers things must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// A call was let out.
+    /// A call was dispatched.
     Dispatched(ArmId, AttributeId),
     /// A score came back; the arm's tallies, evidence and status may have changed.
     Observed(ArmId, AttributeId),
@@ -176,9 +190,18 @@ impl Books {
         &self.certified
     }
 
-    /// What is known about an arm.
+    /// What is known about an arm. One that can never be certified, because an exact verifier failed
+    /// it, is rejected, whatever its other evidence says.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
-        self.arms[arm.index()].status
+        match self.arms[arm.index()] {
+            Arm { status: ArmStatus::Undecided, left: true } => ArmStatus::Rejected,
+            Arm { status, .. } => status,
+        }
+    }
+
+    /// How many arms have a status; looks at every arm.
+    pub fn status_count(&self, status: ArmStatus) -> usize {
+        self.problem.arms().filter(|&arm| self.status(arm) == status).count()
     }
 
     /// Whether the arm still takes pulls; Q_t in the paper.
@@ -234,12 +257,12 @@ impl Books {
         self.observation_count
     }
 
-    /// Calls that are out.
+    /// Calls in flight.
     pub fn in_flight_count(&self) -> usize {
         self.calls.out.len()
     }
 
-    /// Tickets that are out, the oldest first.
+    /// Tickets of calls in flight, the oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.calls.out.tickets()
     }

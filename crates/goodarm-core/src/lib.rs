@@ -31,7 +31,7 @@
 //! let reason = loop {
 //!     match session.ask()? {
 //!         Ask::Pull(pull) => session.tell(pull.ticket, verify(pull.arm.0), Cost::of_price(0.02)?)?,
-//!         Ask::Wait => unreachable!("no call is out"),
+//!         Ask::Wait => unreachable!("no call is in flight"),
 //!         Ask::Done(reason) => break reason,
 //!     }
 //! };
@@ -52,6 +52,7 @@ extern crate alloc;
 
 pub mod books;
 pub mod cost;
+pub mod event;
 mod evidence;
 mod guarantee;
 pub mod ledger;
@@ -68,8 +69,9 @@ pub mod units;
 
 pub use crate::books::{ArmStatus, Books, Change, TellError};
 pub use crate::cost::Cost;
+pub use crate::event::{Event, EventError};
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
 pub use crate::pull::{CountedFailure, Failure, Pull, Ticket, VoidFailure};
-pub use crate::session::{Ask, AskError, Event, Options, Session, StopReason};
+pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
 pub use crate::units::{ArmId, AttributeId};

@@ -372,7 +372,8 @@ impl Problem {
         self.prior_weights.as_deref()
     }
 
-    pub(crate) fn pair_index(&self, arm: ArmId, attribute: AttributeId) -> usize {
+    /// The place of a pair in arrays that hold one entry for each, arm by arm.
+    pub fn pair_index(&self, arm: ArmId, attribute: AttributeId) -> usize {
         arm.index() * self.attributes.len() + attribute.index()
     }
 }

@@ -3,7 +3,7 @@
 use crate::cost::Cost;
 use crate::units::{ArmId, AttributeId};
 
-/// The number of a call, counted from 0 in the order in which calls were let out.
+/// The number of a call, counted from 0 in the order of dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
@@ -59,7 +59,7 @@ pub enum CountedFailure {
     Truncated,
     /// The verifier declined to answer.
     Refused,
-    /// The call was out when the process died.
+    /// The call was in flight when the process died.
     Lost,
     /// Retries were given up.
     GivenUp,

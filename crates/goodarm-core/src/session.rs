@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::books::{Books, Change, DispatchError, TellError};
 use crate::cost::Cost;
+use crate::event::{Event, EventError};
 use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
 use crate::problem::Problem;
@@ -18,9 +19,9 @@ use crate::units::{ArmId, AttributeId};
 pub enum Ask {
     /// Make this call.
     Pull(Pull),
-    /// Nothing until a call that is out has been answered.
+    /// Nothing until a call in flight has been answered.
     Wait,
-    /// Nothing more, and nothing is out.
+    /// Nothing more, and no call is in flight.
     Done(StopReason),
 }
 
@@ -43,8 +44,8 @@ pub enum StopReason {
 /// How a session is run; nothing here can touch the validity of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Ceilings of calls that are out may take up at most this share of what is not settled (one
-    /// call is always allowed): the more is out, the less is known when the next call is chosen.
+    /// Ceilings of calls in flight may take up at most this share of what is not settled (one call
+    /// is always allowed): the more is in flight, the less is known when the next call is chosen.
     pub in_flight_share: f64,
     /// Stop when no arm has a realistic chance with what is left, and keep the money.
     pub stop_when_hopeless: bool,
@@ -73,50 +74,6 @@ pub struct AskError {
     pub reason: DispatchError,
 }
 
-/// What happened, in a form that can be kept: replaying the events rebuilds the session.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Event {
-    /// `ask` gave this call.
-    Asked {
-        /// Its number.
-        ticket: Ticket,
-        /// Which answer.
-        arm: ArmId,
-        /// Which verifier.
-        attribute: AttributeId,
-    },
-    /// `tell` was given this.
-    Told {
-        /// Which call.
-        ticket: Ticket,
-        /// Its score.
-        score: f64,
-        /// Its bill.
-        cost: Cost,
-    },
-    /// `fail` was given this.
-    Failed {
-        /// Which call.
-        ticket: Ticket,
-        /// What happened to it.
-        failure: Failure,
-        /// Its bill.
-        cost: Cost,
-    },
-    /// `raise_budget` was given this.
-    BudgetRaised {
-        /// The new budget.
-        budget: Cost,
-    },
-}
-
-impl From<Pull> for Event {
-    fn from(Pull { ticket, arm, attribute, .. }: Pull) -> Self {
-        Self::Asked { ticket, arm, attribute }
-    }
-}
-
 /// Why events could not be replayed.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -131,19 +88,13 @@ pub enum ReplayError {
         /// What the session asks.
         asked: Box<Result<Ask, AskError>>,
     },
-    /// The record tells what cannot be told.
+    /// The record tells what cannot have happened.
     #[error("event {event}: {reason}")]
     Refused {
         /// Which event, counted from 0.
         event: usize,
         /// Why.
-        reason: TellError,
-    },
-    /// A budget can only be raised.
-    #[error("event {event}: the budget is lowered")]
-    BudgetLowered {
-        /// Which event, counted from 0.
-        event: usize,
+        reason: EventError,
     },
 }
 
@@ -156,7 +107,7 @@ pub struct Session {
     books: Books,
     policy: Box<dyn Policy + Send>,
     options: Options,
-    hope: Hope,
+    chance: Chance,
 }
 
 impl Session {
@@ -180,7 +131,7 @@ impl Session {
         let mut policy: Box<dyn Policy + Send> = Box::new(policy);
         books.changes.clear();
         policy.begin(&books);
-        Ok(Self { books, policy, options, hope: Hope::default() })
+        Ok(Self { books, policy, options, chance: Chance::default() })
     }
 
     /// Tallies, evidence, certificates and money.
@@ -245,31 +196,18 @@ impl Session {
     /// the record and the session part.
     pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
         for (index, recorded) in events.into_iter().enumerate() {
-            let refused = |reason| ReplayError::Refused { event: index, reason };
-            match recorded {
-                Event::Asked { ticket, arm, attribute } => {
-                    let asked = self.ask();
-                    let same = matches!(asked, Ok(Ask::Pull(pull))
-                        if (pull.ticket, pull.arm, pull.attribute) == (ticket, arm, attribute));
-                    if !same {
-                        return Err(ReplayError::Diverged {
-                            event: index,
-                            recorded,
-                            asked: Box::new(asked),
-                        });
-                    }
+            if let Event::Asked { ticket, arm, attribute } = recorded {
+                let asked = self.ask();
+                let same = matches!(asked, Ok(Ask::Pull(pull))
+                    if (pull.ticket, pull.arm, pull.attribute) == (ticket, arm, attribute));
+                if !same {
+                    let asked = Box::new(asked);
+                    return Err(ReplayError::Diverged { event: index, recorded, asked });
                 }
-                Event::Told { ticket, score, cost } => {
-                    self.tell(ticket, score, cost).map_err(refused)?;
-                }
-                Event::Failed { ticket, failure, cost } => {
-                    self.fail(ticket, failure, cost).map_err(refused)?;
-                }
-                Event::BudgetRaised { budget } => {
-                    if !self.raise_budget(budget) {
-                        return Err(ReplayError::BudgetLowered { event: index });
-                    }
-                }
+            } else {
+                let refused = |reason| ReplayError::Refused { event: index, reason };
+                self.books.apply(recorded).map_err(refused)?;
+                self.deliver();
             }
         }
         Ok(())
@@ -284,13 +222,13 @@ impl Session {
         if !problem.attributes().any(|attribute| self.books.is_affordable(attribute)) {
             return Err(StopReason::BudgetSpent);
         }
-        if self.options.stop_when_hopeless && self.hope.is_gone {
+        if self.options.stop_when_hopeless && self.chance.is_gone {
             return Err(StopReason::Hopeless);
         }
         self.policy.choose(&self.books).ok_or(StopReason::NothingWorthwhile)
     }
 
-    /// With calls out, whether one more would take up too large a share of the money.
+    /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, attribute: AttributeId) -> bool {
         let ledger = self.books.ledger();
         let price = self.books.problem().attribute(attribute).price();
@@ -299,15 +237,15 @@ impl Session {
         out.units() > self.options.in_flight_share * unsettled.units()
     }
 
-    /// Tells the policy what has happened. Whatever later decisions depend on is settled here and
-    /// not in `ask`, so that asking once more or once less changes nothing.
+    /// Tells the policy what has happened. Everything that later decisions depend on is settled
+    /// here and not in `ask`, so that asking once more or once less changes nothing.
     fn deliver(&mut self) {
         let changes = core::mem::take(&mut self.books.changes);
         for &change in &changes {
             self.policy.on_change(&self.books, change);
         }
         if self.options.stop_when_hopeless {
-            self.hope.reconsider(&self.books, &changes);
+            self.chance.reconsider(&self.books, &changes);
         }
         self.books.changes = changes;
         self.books.changes.clear();
@@ -326,18 +264,18 @@ impl fmt::Debug for Session {
 
 /// Whether any arm may still be certified with the money that is left.
 #[derive(Clone, Copy, Debug, Default)]
-struct Hope {
+struct Chance {
     is_gone: bool,
     /// What was left when this was last computed, which takes a look at every pair.
     left: Option<Cost>,
 }
 
-impl Hope {
+impl Chance {
     fn reconsider(&mut self, books: &Books, changes: &[Change]) {
         let unsettled = books.ledger().left() + books.ledger().reserved();
         let refreshed = changes.contains(&Change::PriorsRefreshed);
         let due = self.left.is_none_or(|left| {
-            unsettled.units() < (1.0 - HOPE_CHECK_SHARE) * left.units() || unsettled > left
+            unsettled.units() < (1.0 - CHANCE_CHECK_SHARE) * left.units() || unsettled > left
         });
         if !(due || refreshed) {
             return;
@@ -347,5 +285,9 @@ impl Hope {
     }
 }
 
-/// Hope is computed anew when this share of the money is gone.
-const HOPE_CHECK_SHARE: f64 = 0.02;
+/// The chance is computed anew when this share of the money is gone.
+const CHANCE_CHECK_SHARE: f64 = 0.02;
+
+/// Changes whenever the same events would lead to another decision: another policy, certificate or
+/// rule of the ledger. A recorded run can be resumed only under the number it was begun with.
+pub const DECISIONS: u32 = 1;

@@ -53,7 +53,7 @@ fn goodarm(field: &Field, address: &str) -> f64 {
     let begin = Instant::now();
     drive(&mut run);
     #[expect(clippy::cast_precision_loss, reason = "some hundred thousand")]
-    let count = run.call_count() as f64;
+    let count = run.account().call_count() as f64;
     count / begin.elapsed().as_secs_f64()
 }
 

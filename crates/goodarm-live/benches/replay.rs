@@ -150,7 +150,7 @@ fn replay_job(budget: usize) -> String {
 
 #[expect(clippy::cast_precision_loss, reason = "millions")]
 fn calls(run: &Run) -> f64 {
-    run.call_count() as f64
+    run.account().call_count() as f64
 }
 
 /// What Linux says was the most memory this process ever had; 0 elsewhere.

@@ -8,19 +8,21 @@
 mod call_file;
 mod findings;
 
-use std::io;
+use std::fmt;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Failure, Ticket, VoidFailure};
+use serde_json::Value;
 
+use crate::account::Account;
 use crate::audit::call_file::CallFile;
+use crate::candidates::Candidates;
 use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{Call, Happening, History, HistoryError};
+use crate::history::{Call, History};
 use crate::outputs::calls::CallLine;
-use crate::outputs::summary::{Summary, Totals};
-use crate::retrace;
+use crate::view::Overview;
 
 /// What an audit found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,112 +30,161 @@ pub struct Report {
     /// What was looked at, and found to be right.
     pub checked: Vec<String>,
     /// What is wrong: the first twenty.
-    pub wrongs: Vec<String>,
-    /// How many things are wrong in all.
-    pub wrong_count: usize,
+    pub problems: Vec<Problem>,
+    /// How many problems there are in all.
+    pub problem_count: usize,
+}
+
+/// Something that is wrong with a run's folder.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Problem {
+    /// What it is about.
+    pub area: Area,
+    /// What is wrong, and where.
+    pub text: String,
+}
+
+/// What a problem is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Area {
+    /// The journal cannot be read.
+    Journal,
+    /// The candidates are not those that the run began with.
+    Candidates,
+    /// The file of calls differs from the journal.
+    Calls,
+    /// A call could not have been made, or was not charged as agreed.
+    Ledger,
+    /// A claim about an answer does not follow from its calls.
+    Findings,
+    /// The copy of the job file is not the job that was run.
+    Job,
+    /// The totals are not those of the calls.
+    Summary,
 }
 
 impl Report {
     /// Whether everything is right.
     pub const fn is_clean(&self) -> bool {
-        self.wrong_count == 0
+        self.problem_count == 0
     }
 
-    fn wrong(&mut self, text: String) {
-        self.wrong_count += 1;
-        if self.wrongs.len() < WRONGS_MAX {
-            self.wrongs.push(text);
+    fn problem(&mut self, area: Area, text: impl fmt::Display) {
+        self.problem_count += 1;
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(Problem { area, text: text.to_string() });
         }
     }
 
-    /// Notes that something was checked, if nothing was found wrong since `before`.
+    /// Notes that something was checked, if no problem was found since there were `before`.
     fn checked(&mut self, before: usize, text: String) {
-        if self.wrong_count == before {
+        if self.problem_count == before {
             self.checked.push(text);
         }
     }
 }
 
-/// Audits a run's folder. What cannot be read is a finding, too.
+/// Audits a run's folder. What cannot be read is a problem, too.
 pub fn audit(path: &Path) -> Report {
     let folder = Folder::new(path);
     let mut report = Report::default();
-    let mut retraced = match Retraced::new(&folder, &mut report) {
-        Ok(retraced) => retraced,
-        Err(text) => {
-            report.wrong(text);
-            return report;
-        }
-    };
-    if let Err(text) = retraced.go_through(&folder, &mut report) {
-        report.wrong(text);
-        return report;
+    if let Err(Problem { area, text }) = audit_folder(&folder, &mut report) {
+        report.problem(area, text);
     }
-    findings::compare(&folder, &retraced, &mut report);
-    compare_job(&folder, &retraced, &mut report);
-    compare_summary(&folder, &retraced, &mut report);
     report
 }
 
-/// The books, made again.
-struct Retraced {
-    history: History,
-    books: Books,
-    totals: Totals,
-    call_count: u64,
-    /// The first call of the journal behind the end of the file of calls, and how many there are.
-    missing: Option<(Ticket, u64)>,
-    /// The ids of the candidates, by number.
-    ids: Vec<String>,
+fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
+    let mut auditor = Auditor::new(folder, report)?;
+    auditor.go_through(folder, report)?;
+    findings::compare(folder, &auditor, report);
+    compare_job(folder, &auditor.history.charter, report);
+    compare_summary(folder, &auditor, report);
+    Ok(())
 }
 
-impl Retraced {
-    fn new(folder: &Folder, report: &mut Report) -> Result<Self, String> {
+fn problem(area: Area, text: impl fmt::Display) -> Problem {
+    Problem { area, text: text.to_string() }
+}
+
+/// The books and the account, made again.
+struct Auditor {
+    history: History,
+    books: Books,
+    account: Account,
+    candidates: Candidates,
+    /// The first call of the journal behind the end of the file of calls, and how many there are.
+    missing: Option<(Ticket, u64)>,
+}
+
+impl Auditor {
+    fn new(folder: &Folder, report: &mut Report) -> Result<Self, Problem> {
         let journal = folder.journal();
-        let named = |error: HistoryError| format!("{}: {error}", journal.display());
-        let history = History::open(&journal).map_err(named)?;
-        let problem = history.charter.problem().map_err(|error| error.to_string())?;
-        let ids = findings::ids(folder, &history, report)?;
-        let totals = Totals::new(&history.charter);
-        Ok(Self { history, books: Books::new(problem), totals, call_count: 0, missing: None, ids })
+        let unreadable = |error: &dyn fmt::Display| {
+            problem(Area::Journal, format!("{}: {error}", journal.display()))
+        };
+        let history = History::open(&journal).map_err(|error| unreadable(&error))?;
+        let problem = history.charter.problem().map_err(|error| unreadable(&error))?;
+        let candidates = findings::candidates(folder, &history, report)?;
+        let books = Books::new(problem);
+        let account = Account::new(&books);
+        Ok(Self { history, books, account, candidates, missing: None })
     }
 
-    fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), String> {
-        let mut calls = CallFile::open(folder)?;
-        let before = report.wrong_count;
-        let mut asked = Vec::new();
+    fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
+        let mut calls = CallFile::open(folder).map_err(|text| problem(Area::Calls, text))?;
+        let before = report.problem_count;
+        let charter = self.history.charter.clone();
+        let names: Vec<String> =
+            charter.verifiers.iter().map(|clause| clause.name.clone()).collect();
+        let (books, account, missing) = (&mut self.books, &mut self.account, &mut self.missing);
+        let journal = folder.journal();
         loop {
-            let named = |error: HistoryError| format!("{}: {error}", folder.journal().display());
-            let happening =
-                self.history.next_happening_after(|event| asked.push(event)).map_err(named)?;
-            for event in asked.drain(..) {
-                self.follow(event, report);
-            }
-            match happening {
-                None => break,
-                Some(Happening::BudgetRaised { event, budget }) => {
-                    self.totals.raised(event, budget);
-                    self.follow(Event::BudgetRaised { budget }, report);
+            let entry = self.history.next_entry().map_err(|error| {
+                problem(Area::Journal, format!("{}: {error}", journal.display()))
+            })?;
+            let Some(entry) = entry else { break };
+            let expected = CallLine::new(&entry, |arm| self.candidates.id(arm), &names);
+            let event = match (expected, &entry.call) {
+                (Some(expected), Some(call)) => {
+                    compare_call(call, (&expected, &charter), &mut calls, (missing, report))?
                 }
-                Some(Happening::Called(call)) => self.take(&call, &mut calls, report)?,
+                _ => Some(entry.event),
+            };
+            // Behind the first call that is missing, nothing adds up any more.
+            if let Some(event) = event.filter(|_| missing.is_none())
+                && let Err(error) = books.apply(event)
+            {
+                report.problem(Area::Ledger, format!("the ledger: {error}"));
             }
+            account.take(books, &entry);
         }
+        self.close(&mut calls, before, report)
+    }
+
+    fn close(
+        &self,
+        calls: &mut CallFile,
+        before: usize,
+        report: &mut Report,
+    ) -> Result<(), Problem> {
+        let file = calls.place().file;
         if let Some((first, count)) = self.missing {
-            return Err(format!(
-                "{}: {count} calls of the journal are missing, from call {} on; if the run was cut off, --resume it and the files are written again",
-                calls.place().file,
-                first.0
+            return Err(problem(
+                Area::Calls,
+                format!(
+                    "{file}: {count} calls of the journal are missing, from call {} on; if the run was cut off, --resume it and the files are written again",
+                    first.0
+                ),
             ));
         }
-        if let Some((place, _)) = calls.next_call()? {
-            report.wrong(format!("{place}: a call that the journal does not have"));
+        if let Some((place, _)) = calls.next_call().map_err(|text| problem(Area::Calls, text))? {
+            report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
-        self.totals.close(&self.history);
-        let count = self.call_count;
-        report.checked(
-            before,
-            format!("the journal is whole, and {} has its {count} calls", calls.place().file),
-        );
+        let count = self.account.call_count();
+        report.checked(before, format!("the journal is whole, and {file} has its {count} calls"));
         let ledger = self.books.ledger();
         report.checked(
             before,
@@ -153,59 +204,42 @@ impl Retraced {
         }
         Ok(())
     }
+}
 
-    /// One call: the line must say what the journal says, and the books take it from the line.
-    fn take(
-        &mut self,
-        call: &Call,
-        calls: &mut CallFile,
-        report: &mut Report,
-    ) -> Result<(), String> {
-        self.call_count += 1;
-        self.totals.take(call);
-        let charter = &self.history.charter;
-        let clause = &charter.verifiers[call.attribute.index()];
-        let Some((at, written)) = calls.next_call()? else {
-            self.missing.get_or_insert((call.ticket, 0)).1 += 1;
-            return Ok(());
-        };
-        let line = match written {
-            Ok(line) => line,
-            Err(error) => {
-                report.wrong(format!("{at}: {error}"));
-                return Ok(());
-            }
-        };
-        let id = self.ids.get(call.arm.index()).map_or("", String::as_str);
-        let expected = CallLine::new(call, id, &clause.name);
-        if line != expected {
-            report.wrong(format!("{at}: {}", difference(&line, &expected)));
+/// One call: the file must say what the journal says. The books take what the file says.
+fn compare_call(
+    call: &Call<'_>,
+    (expected, charter): (&CallLine<'_>, &Charter),
+    calls: &mut CallFile,
+    (missing, report): (&mut Option<(Ticket, u64)>, &mut Report),
+) -> Result<Option<Event>, Problem> {
+    let next = calls.next_call().map_err(|text| problem(Area::Calls, text))?;
+    let Some((at, written)) = next else {
+        missing.get_or_insert((call.ticket, 0)).1 += 1;
+        return Ok(None);
+    };
+    let line = match written {
+        Ok(line) => line,
+        Err(error) => {
+            report.problem(Area::Calls, format!("{at}: {error}"));
+            return Ok(None);
         }
-        if let Some(text) = wrong_price(charter, call) {
-            report.wrong(format!("{at}: {text}"));
-        }
-        let (ticket, cost) = (call.ticket, line.cost);
-        match line.outcome() {
-            Some(Ok(score)) => self.follow(Event::Told { ticket, score, cost }, report),
-            Some(Err(failure)) => self.follow(Event::Failed { ticket, failure, cost }, report),
-            None => report.wrong(format!("{at}: neither a score nor a failure")),
-        }
-        Ok(())
+    };
+    if line != *expected {
+        report.problem(Area::Calls, format!("{at}: {}", difference(&line, expected)));
     }
-
-    fn follow(&mut self, event: Event, report: &mut Report) {
-        // Behind the first call that is missing, nothing adds up any more.
-        if self.missing.is_some() {
-            return;
-        }
-        if let Err(mismatch) = retrace::follow(&mut self.books, event) {
-            report.wrong(format!("the ledger: {mismatch}"));
-        }
+    if let Some(text) = wrong_price(charter, call) {
+        report.problem(Area::Ledger, format!("{at}: {text}"));
     }
+    let outcome = line.outcome();
+    if outcome.is_none() {
+        report.problem(Area::Calls, format!("{at}: neither a score nor a failure"));
+    }
+    Ok(outcome.map(|outcome| Event::of_outcome(call.ticket, outcome, line.cost)))
 }
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.
-fn wrong_price(charter: &Charter, call: &Call) -> Option<String> {
+fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
     let clause = &charter.verifiers[call.attribute.index()];
     let ceiling = Cost::of_price(clause.ceiling).ok()?;
     // What was lost may have been made, so it is paid even where it is made again.
@@ -218,51 +252,59 @@ fn wrong_price(charter: &Charter, call: &Call) -> Option<String> {
 
 fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
     let value = |line: &CallLine<'_>| serde_json::to_value(line).unwrap_or_default();
-    let (line, expected) = (value(line), value(expected));
-    let keys = expected.as_object().into_iter().chain(line.as_object()).flat_map(|map| map.keys());
-    for key in keys {
-        if line[key] != expected[key] {
-            let (found, recorded) = (&line[key], &expected[key]);
-            let found = shortened(&found.to_string()).to_owned();
-            let recorded = shortened(&recorded.to_string()).to_owned();
-            return format!("{key} is {found}, but the journal has {recorded}");
+    match first_difference(&value(line), &value(expected)) {
+        Some((key, found, recorded)) => {
+            format!("{key} is {}, but the journal has {}", shortened(&found), shortened(&recorded))
         }
+        None => "differs from the journal".into(),
     }
-    "differs from the journal".into()
+}
+
+/// The first key that two objects do not have alike, with both values as text.
+fn first_difference(found: &Value, expected: &Value) -> Option<(String, String, String)> {
+    let keys = expected.as_object().into_iter().chain(found.as_object()).flat_map(|map| map.keys());
+    keys.into_iter()
+        .find(|key| found[*key] != expected[*key])
+        .map(|key| (key.clone(), found[key].to_string(), expected[key].to_string()))
 }
 
 /// The copy of the job must be the one that the journal began with, as far as certificates go.
-fn compare_job(folder: &Folder, retraced: &Retraced, report: &mut Report) {
-    let before = report.wrong_count;
+fn compare_job(folder: &Folder, charter: &Charter, report: &mut Report) {
+    let before = report.problem_count;
     match std::fs::read_to_string(folder.job()) {
-        Err(error) => report.wrong(format!("{}: {error}", folder.job().display())),
+        Err(error) => report.problem(Area::Job, format!("{}: {error}", folder.job().display())),
         Ok(text) => {
-            for change in changes::of_job(&retraced.history.charter.job, &text) {
-                report.wrong(format!("job.toml: {}", change.trim()));
+            for change in changes::of_job(&charter.job, &text) {
+                report.problem(Area::Job, format!("job.toml: {}", change.trim()));
             }
         }
     }
     report.checked(before, "job.toml is the job that was run".into());
 }
 
-fn compare_summary(folder: &Folder, retraced: &Retraced, report: &mut Report) {
-    let before = report.wrong_count;
+fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+    let before = report.problem_count;
     let path = folder.summary();
-    let read = std::fs::read_to_string(&path)
-        .and_then(|text| serde_json::from_str::<Summary>(&text).map_err(io::Error::from));
-    match read {
-        Err(error) => report.wrong(format!("{}: {error}", path.display())),
+    let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+    let claimed = read
+        .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| error.to_string()));
+    match claimed {
+        Err(error) => report.problem(Area::Summary, format!("{}: {error}", path.display())),
         Ok(claimed) => {
-            let mut found = Summary::new(&retraced.totals, &retraced.books, &claimed.ending);
-            found.goodarm.clone_from(&claimed.goodarm);
-            let value = |summary: &Summary| serde_json::to_value(summary).unwrap_or_default();
-            let (claimed, found) = (value(&claimed), value(&found));
+            let Auditor { history, books, account, .. } = auditor;
+            let mut overview = Overview::in_full(&history.charter, books, account);
+            overview.set_span(history.span_millis());
+            let mut found = serde_json::to_value(&overview).unwrap_or_default();
+            // Which version wrote it, and how the run ended, is not in the calls.
+            for key in ["goodarm", "ending"] {
+                found[key] = claimed[key].clone();
+            }
             for (key, found) in found.as_object().into_iter().flatten() {
                 if claimed[key] != *found {
                     let claim = &claimed[key];
-                    report.wrong(format!(
-                        "summary.json: {key} is {claim}, but the calls give {found}"
-                    ));
+                    let text =
+                        format!("summary.json: {key} is {claim}, but the calls give {found}");
+                    report.problem(Area::Summary, text);
                 }
             }
         }
@@ -275,5 +317,5 @@ fn shortened(text: &str) -> &str {
     &text[..end]
 }
 
-const WRONGS_MAX: usize = 20;
+const PROBLEMS_MAX: usize = 20;
 const SHOWN_CHARS_MAX: usize = 100;

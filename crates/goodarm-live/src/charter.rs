@@ -4,7 +4,8 @@
 use goodarm_core::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
 use serde::{Deserialize, Serialize};
 
-use crate::job_file::{GuaranteeName, Kind, ScoresFile, Unit};
+use crate::job_file::{GuaranteeName, JobFile, Kind, ScoresFile, Unit};
+use crate::toml_text;
 
 /// The terms of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -67,6 +68,11 @@ impl Charter {
     /// For a journal.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("a charter is plain data with text keys")
+    }
+
+    /// The field that names a candidate, or why it is not known.
+    pub fn id_field(&self) -> Result<String, String> {
+        Ok(toml_text::parse::<JobFile>(&self.job)?.id_field)
     }
 
     /// The problem that the run solves.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use goodarm_core::ArmStatus;
+
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
@@ -29,6 +31,11 @@ impl Folder {
         self.path.join("job.toml")
     }
 
+    /// The candidates as they were when the run began.
+    pub fn candidates(&self) -> PathBuf {
+        self.path.join("candidates.jsonl")
+    }
+
     /// Candidates that meet every threshold.
     pub fn certified(&self) -> PathBuf {
         self.path.join("certified.jsonl")
@@ -54,10 +61,20 @@ impl Folder {
         self.path.join("calls.parquet")
     }
 
+    /// The files of findings, and the status of the candidates in each.
+    pub fn findings(&self) -> [(PathBuf, ArmStatus); 3] {
+        [
+            (self.certified(), ArmStatus::Certified),
+            (self.rejected(), ArmStatus::Rejected),
+            (self.undecided(), ArmStatus::Undecided),
+        ]
+    }
+
     /// Every file that a run writes, but for its journal and its lock.
-    pub fn outputs(&self) -> [PathBuf; 7] {
+    pub fn outputs(&self) -> [PathBuf; 8] {
         [
             self.job(),
+            self.candidates(),
             self.certified(),
             self.rejected(),
             self.undecided(),

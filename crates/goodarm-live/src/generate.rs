@@ -1,20 +1,19 @@
 //! One fixed answer for each question, from a chat endpoint: the beginning of a job.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use goodarm_core::ArmId;
-use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
 
 use crate::candidates::{Candidates, CandidatesError};
+use crate::control::Control;
+use crate::engine::{self, Engine, Finish, Returned};
 use crate::job_file::VerifierFile;
-use crate::line::{Condition, Limits, Line};
-use crate::run::Control;
+use crate::line::Limits;
 use crate::verifier::llm::Llm;
 use crate::verifier::wrong::Wrong;
 use crate::verifier::{Reply, Verdict};
@@ -76,13 +75,13 @@ pub fn generate(
     mut progress: impl FnMut(Generated, Option<&str>),
 ) -> Result<Generated, GenerateError> {
     let file_error = |error| GenerateError::File { path: request.out.to_owned(), error };
-    let questions = Arc::new(Candidates::read(request.questions, request.id_field)?);
+    let questions = Candidates::read(request.questions, request.id_field)?;
     let folder = Path::new(".");
     let llm = Llm::new(request.model, folder).map_err(GenerateError::Model)?;
     questions.require_fields(
         &llm.fields().into_iter().filter(|field| field != request.answer_field).collect(),
     )?;
-    let wanted: Vec<ArmId> = missing(request, &questions).map_err(file_error)?;
+    let wanted: VecDeque<ArmId> = missing(request, &questions).map_err(file_error)?;
     let mut generated = Generated {
         question_count: questions.len(),
         answer_count: questions.len() - wanted.len(),
@@ -91,47 +90,52 @@ pub fn generate(
     progress(generated, None);
     let mut file =
         OpenOptions::new().create(true).append(true).open(request.out).map_err(file_error)?;
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(file_error)?;
+    let runtime = engine::runtime().map_err(file_error)?;
     let limits = Limits {
         concurrency: request.concurrency,
         rate: request.model.rate,
         retries: request.model.retries,
         patience: PATIENCE,
     };
-    let line = Arc::new(Line::new(limits));
-    let (sender, receiver) = channel();
-    let work = ask_all(Arc::new(llm), (Arc::clone(&questions), wanted), Arc::clone(&line), sender);
-    runtime.spawn(work);
-    loop {
-        if let Condition::GivenUp { reason } = line.condition() {
-            line.stop();
-            runtime.shutdown_background();
-            return Err(GenerateError::Down(reason));
-        }
-        if control.is_stopping() {
-            line.stop();
-        }
-        match receiver.recv_timeout(TICK) {
-            Ok((arm, Ok(text))) => {
-                let json = with_answer(questions.json(arm), request.answer_field, &text);
-                writeln!(file, "{json}").map_err(file_error)?;
-                generated.answer_count += 1;
-                progress(generated, None);
+    let mut engine: Engine<ArmId, Result<String, String>> = Engine::new([limits].into_iter());
+    let llm = Arc::new(llm);
+    let work = engine.make_all(
+        wanted,
+        (request.concurrency, control),
+        |engine, arm| {
+            let (llm, question) = (Arc::clone(&llm), questions.get(arm));
+            engine.start(arm, 0, async move |throttle| {
+                match llm.chat(&question, &throttle).await {
+                    Ok(reply) => Ok(reply.text),
+                    Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => Err(reason),
+                    Err(_) => Err("stopped".into()),
+                }
+            });
+        },
+        |Returned { tag: arm, reply }| {
+            match reply.unwrap_or_else(|| Err("goodarm failed: please report it".into())) {
+                Ok(text) => {
+                    let json = with_answer(questions.json(arm), request.answer_field, &text);
+                    writeln!(file, "{json}")?;
+                    generated.answer_count += 1;
+                    progress(generated, None);
+                }
+                Err(reason) => {
+                    generated.failure_count += 1;
+                    progress(generated, Some(&reason));
+                }
             }
-            Ok((_, Err(reason))) => {
-                generated.failure_count += 1;
-                progress(generated, Some(&reason));
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
+            Ok(())
+        },
+    );
+    match engine::block_on(runtime, work).map_err(file_error)? {
+        Finish::Down { reason, .. } => Err(GenerateError::Down(reason)),
+        Finish::Done | Finish::Stopped | Finish::Left => Ok(generated),
     }
-    runtime.shutdown_background();
-    Ok(generated)
 }
 
 /// Questions that have no answer yet.
-fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<Vec<ArmId>> {
+fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<VecDeque<ArmId>> {
     let mut wanted: Vec<bool> = vec![true; questions.len()];
     if let Ok(file) = File::open(request.out) {
         for line in BufReader::new(file).lines() {
@@ -146,32 +150,6 @@ fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<Vec<ArmI
     Ok(questions.arms().filter(|arm| wanted[arm.index()]).collect())
 }
 
-type Answer = (ArmId, Result<String, String>);
-
-async fn ask_all(
-    llm: Arc<Llm>,
-    (questions, wanted): (Arc<Candidates>, Vec<ArmId>),
-    line: Arc<Line>,
-    sender: Sender<Answer>,
-) {
-    let places = Arc::new(Semaphore::new(WAITING_MAX));
-    for arm in wanted {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let (llm, line, sender) = (Arc::clone(&llm), Arc::clone(&line), sender.clone());
-        let candidate = questions.get(arm);
-        tokio::spawn(async move {
-            let answer = match llm.chat(&candidate, &line).await {
-                Ok(reply) => Ok(reply.text),
-                Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => Err(reason),
-                Err(_) => Err("stopped".into()),
-            };
-            // Nobody listens any more when the work was left.
-            let _ = sender.send((arm, answer));
-            drop(place);
-        });
-    }
-}
-
 /// A question's line with one more field, in place of an earlier one of that name.
 fn with_answer(json: &str, field: &str, text: &str) -> String {
     let mut value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
@@ -179,7 +157,5 @@ fn with_answer(json: &str, field: &str, text: &str) -> String {
     value.to_string()
 }
 
-const TICK: Duration = Duration::from_millis(100);
-/// Somebody sits and waits.
+/// Someone sits and waits.
 const PATIENCE: Duration = Duration::from_secs(30);
-const WAITING_MAX: usize = 256;

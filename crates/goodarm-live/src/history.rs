@@ -1,53 +1,50 @@
-//! A run's journal, call by call: what every output, report and audit is made from.
+//! A run's journal, event by event: what every output, report and audit is made from.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, Cost, Event, Failure, Ticket};
 
 use crate::charter::{Charter, CharterError};
-use crate::journal::{self, Header, OpenError, Opened, Reader, Record};
+use crate::journal::{self, Header, Note, OpenError, Opened, Reader, Record, Tail};
 
 /// A call that came back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct Call<'a> {
     /// Its number.
     pub ticket: Ticket,
     /// Which candidate.
     pub arm: ArmId,
     /// Which verifier.
     pub attribute: AttributeId,
-    /// The place of its asking in the order of all events.
-    pub asked: u64,
-    /// The place of its answer.
-    pub answered: u64,
-    /// When the answer was written, in milliseconds since 1970.
-    pub unix_millis: u64,
     /// Its score, or why it has none.
     pub outcome: Result<f64, Failure>,
     /// What it cost.
     pub cost: Cost,
-    /// How long it took.
-    pub latency: Duration,
-    /// What was answered.
-    pub reply: String,
-    /// What went wrong.
-    pub reason: String,
+    /// How long it took, and what was said.
+    pub note: Note<'a>,
 }
 
-/// One thing that happened.
+impl Call<'_> {
+    /// What the books are told of it.
+    pub const fn event(&self) -> Event {
+        Event::of_outcome(self.ticket, self.outcome, self.cost)
+    }
+}
+
+/// One entry of a journal.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening {
-    /// A call came back.
-    Called(Call),
-    /// The budget was raised.
-    BudgetRaised {
-        /// Its place in the order of all events.
-        event: u64,
-        /// The new budget.
-        budget: Cost,
-    },
+pub struct Entry<'a> {
+    /// Its place in the order of all events.
+    pub index: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub unix_millis: u64,
+    /// What happened.
+    pub event: Event,
+    /// The call that came back, if one did.
+    pub call: Option<Call<'a>>,
+    /// The index of the entry that asked for that call.
+    pub asked: u64,
 }
 
 /// Why a history cannot be told.
@@ -73,25 +70,35 @@ pub struct History {
     /// The terms of the run.
     pub charter: Charter,
     reader: Reader,
-    out: BTreeMap<Ticket, (ArmId, AttributeId, u64)>,
-    event_next: u64,
+    in_flight: BTreeMap<Ticket, Asked>,
+    index_next: u64,
     started_millis: Option<u64>,
     ended_millis: u64,
+}
+
+/// A call that has not come back.
+struct Asked {
+    arm: ArmId,
+    attribute: AttributeId,
+    index: u64,
 }
 
 impl History {
     /// Opens a journal; a torn tail is passed over.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
-        let reader = match journal::open(path)? {
-            Opened::Begun(reader) => reader,
-            Opened::NeverBegun { .. } => return Err(HistoryError::NeverBegun),
-        };
-        let charter = Charter::read(&reader.header().job)?;
+        match journal::open(path)? {
+            Opened::Begun(reader) => Self::new(reader),
+            Opened::NeverBegun { .. } => Err(HistoryError::NeverBegun),
+        }
+    }
+
+    /// From the first record on.
+    pub fn new(reader: Reader) -> Result<Self, HistoryError> {
         Ok(Self {
-            charter,
+            charter: Charter::read(&reader.header().charter)?,
             reader,
-            out: BTreeMap::new(),
-            event_next: 0,
+            in_flight: BTreeMap::new(),
+            index_next: 0,
             started_millis: None,
             ended_millis: 0,
         })
@@ -102,64 +109,44 @@ impl History {
         self.reader.header()
     }
 
-    /// The next call that came back, or raise of the budget.
-    pub fn next_happening(&mut self) -> Result<Option<Happening>, HistoryError> {
-        self.next_happening_after(|_| {})
-    }
-
-    /// The same; what is asked before it is shown to `asked`.
-    pub fn next_happening_after(
-        &mut self,
-        mut asked: impl FnMut(Event),
-    ) -> Result<Option<Happening>, HistoryError> {
-        while let Some((position, record)) = self.reader.next_record()? {
-            let event = self.event_next;
-            self.event_next += 1;
-            self.started_millis.get_or_insert(position.unix_millis);
-            self.ended_millis = position.unix_millis;
-            let (ticket, outcome, cost, latency, reply, reason) = match record {
-                Record::Asked { ticket, arm, attribute } => {
-                    self.out.insert(ticket, (arm, attribute, event));
-                    asked(Event::Asked { ticket, arm, attribute });
-                    continue;
-                }
-                Record::BudgetRaised { budget } => {
-                    return Ok(Some(Happening::BudgetRaised { event, budget }));
-                }
-                Record::Told { ticket, score, cost, latency, reply } => {
-                    (ticket, Ok(score), cost, latency, reply.into_owned(), String::new())
-                }
-                Record::Failed { ticket, failure, cost, latency, reply, reason } => {
-                    let (reply, reason) = (reply.into_owned(), reason.into_owned());
-                    (ticket, Err(failure), cost, latency, reply, reason)
-                }
-            };
-            let (arm, attribute, asked) =
-                self.out.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
-            return Ok(Some(Happening::Called(Call {
-                ticket,
-                arm,
-                attribute,
-                asked,
-                answered: event,
-                unix_millis: position.unix_millis,
-                outcome,
-                cost,
-                latency,
-                reply,
-                reason,
-            })));
-        }
-        Ok(None)
+    /// The next entry.
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, HistoryError> {
+        let Some((position, Record { event, note })) = self.reader.next_record()? else {
+            return Ok(None);
+        };
+        let (index, unix_millis) = (self.index_next, position.unix_millis);
+        self.index_next += 1;
+        self.started_millis.get_or_insert(unix_millis);
+        self.ended_millis = unix_millis;
+        let (ticket, outcome, cost) = match event {
+            Event::Told { ticket, score, cost } => (ticket, Ok(score), cost),
+            Event::Failed { ticket, failure, cost } => (ticket, Err(failure), cost),
+            Event::Asked { ticket, arm, attribute } => {
+                self.in_flight.insert(ticket, Asked { arm, attribute, index });
+                return Ok(Some(Entry { index, unix_millis, event, call: None, asked: index }));
+            }
+            Event::BudgetRaised { .. } => {
+                return Ok(Some(Entry { index, unix_millis, event, call: None, asked: index }));
+            }
+        };
+        let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
+        let Asked { arm, attribute, index: asked } = asked;
+        let call = Some(Call { ticket, arm, attribute, outcome, cost, note });
+        Ok(Some(Entry { index, unix_millis, event, call, asked }))
     }
 
     /// Calls that have not come back, by the end of what was read.
-    pub fn outstanding(&self) -> impl Iterator<Item = (Ticket, ArmId, AttributeId)> + '_ {
-        self.out.iter().map(|(&ticket, &(arm, attribute, _))| (ticket, arm, attribute))
+    pub fn in_flight(&self) -> impl Iterator<Item = (Ticket, ArmId, AttributeId)> + '_ {
+        self.in_flight.iter().map(|(&ticket, asked)| (ticket, asked.arm, asked.attribute))
     }
 
     /// When the first and the last event were written, in milliseconds since 1970.
-    pub fn span_millis(&self) -> (u64, u64) {
-        (self.started_millis.unwrap_or(self.ended_millis), self.ended_millis)
+    pub fn span_millis(&self) -> [u64; 2] {
+        [self.started_millis.unwrap_or(self.ended_millis), self.ended_millis]
+    }
+
+    /// The end of the journal, to write on behind it.
+    pub fn finish(self) -> Result<Tail, HistoryError> {
+        Ok(self.reader.finish()?)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Records are gathered in memory and written as one **frame** by [`Journal::commit`], which returns
 //! once the frame is on the disk, or by [`Journal::write`], after which a [`Syncer`] makes it durable
-//! from another thread. The caller starts a call only after its [`Record::Asked`] is durable, and
-//! shows an outcome only after its [`Record::Told`] or [`Record::Failed`] is.
+//! from another thread. The caller starts a call only after the record of its asking is durable, and
+//! shows an outcome only after its record is.
 //!
 //! After a crash the file may end inside a frame: a **torn tail**, which is cut. Everything else
 //! that is wrong is **damage**, and is refused with its place. The bytes, and how the two are told
@@ -38,7 +38,7 @@ mod wire;
 pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX};
 pub use lock::{FolderLock, LockError};
 pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
-pub use record::{Header, Malformed, Record};
+pub use record::{Header, Malformed, Note, Record};
 pub use storage::{FileStorage, Storage, Syncer};
 
 use format::{FrameHeader, HEADER_LEN};

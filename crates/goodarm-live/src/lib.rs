@@ -1,10 +1,13 @@
 //! Certify real answers with real verifiers, and lose nothing.
 
+pub mod account;
 pub mod answer;
 pub mod audit;
 pub mod candidates;
 mod changes;
 pub mod charter;
+pub mod control;
+mod engine;
 pub mod folder;
 pub mod generate;
 pub mod history;
@@ -17,8 +20,8 @@ pub mod pools;
 pub mod pricing;
 pub mod record;
 pub mod recording;
-pub mod retrace;
 pub mod run;
 pub mod template;
 pub mod toml_text;
 pub mod verifier;
+pub mod view;

@@ -2,24 +2,22 @@
 //! books, so it can be made again at any time.
 
 pub mod calls;
-pub mod summary;
-pub mod totals;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, ArmStatus, Books};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::candidates::Candidates;
-use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{Happening, History, HistoryError};
+use crate::history::{History, HistoryError};
 use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
-use crate::outputs::summary::{Summary, Totals};
+use crate::run::Run;
+use crate::view::{Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -44,66 +42,55 @@ pub enum OutputError {
 }
 
 /// What is known about one candidate: the value of the key `goodarm` of each line.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Finding {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding<'a> {
     /// certified, rejected or undecided.
-    pub status: String,
+    pub status: &'static str,
     /// Its number, counted from 0.
     pub arm: u32,
-    /// The how-manyth certificate it is, counted from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Which certificate it is, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<usize>,
     /// What each verifier has said.
-    pub evidence: Vec<PairFinding>,
+    pub evidence: Vec<PairFinding<'a>>,
 }
 
 /// What one verifier has said about one candidate.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct PairFinding {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairFinding<'a> {
     /// The verifier's name.
-    pub verifier: String,
+    pub verifier: &'a str,
     /// The mean score that is asked for.
     pub threshold: f64,
-    /// Scores that came back, failed calls that count among them.
-    pub calls: u64,
-    /// Their mean.
-    pub mean: Option<f64>,
-    /// The evidence that the mean is above the threshold: ln E. No number if a check has passed.
-    pub evidence: Option<f64>,
-    /// What it must reach.
-    pub needed: Option<f64>,
-    /// Whether it has.
-    pub met: bool,
-    /// What that cost.
-    pub spent: String,
+    /// What it has said.
+    #[serde(flatten)]
+    pub pair: PairView,
 }
 
-/// Writes all files of the folder but the journal.
-pub fn write(
-    folder: &Folder,
-    books: &Books,
-    candidates: &Candidates,
-    ending: &str,
-    calls: CallsName,
-) -> Result<Summary, OutputError> {
-    let totals = write_calls(folder, candidates, calls)?;
-    write_findings(folder, books, candidates)?;
-    let summary = Summary::new(&totals, books, ending);
-    let text = serde_json::to_string_pretty(&summary).map_err(io::Error::from);
+/// Writes all files of the folder but the journal and the candidates.
+pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
+    let (job, books) = (run.job(), run.session().books());
+    let folder = Folder::new(&job.output);
+    let span_millis = write_calls(&folder, &job.candidates, job.file.calls)?;
+    write_findings(&folder, books, &job.candidates)?;
+    let mut overview = Overview::in_full(&job.charter, books, run.account());
+    overview.set_span(span_millis);
+    overview.ending = Some(ending.to_owned());
+    let text = serde_json::to_string_pretty(&overview).map_err(io::Error::from);
     let path = folder.summary();
     replace(&path, |file| file.write_all(text?.as_bytes()).and_then(|()| file.write_all(b"\n")))?;
-    Ok(summary)
+    Ok(overview)
 }
 
+/// Writes every call; says when the first and the last event were written.
 fn write_calls(
     folder: &Folder,
     candidates: &Candidates,
     calls: CallsName,
-) -> Result<Totals, OutputError> {
+) -> Result<[u64; 2], OutputError> {
     let journal = folder.journal();
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
-    let mut totals = Totals::new(&history.charter);
     let names: Vec<String> =
         history.charter.verifiers.iter().map(|clause| clause.name.clone()).collect();
     let mut failure = None;
@@ -114,14 +101,13 @@ fn write_calls(
     replace(&path, |file| {
         let mut sink = Sink::new(file, calls)?;
         loop {
-            match history.next_happening() {
-                Ok(Some(Happening::Called(call))) => {
-                    totals.take(&call);
-                    let name = &names[call.attribute.index()];
-                    let line = CallLine::new(&call, candidates.id(call.arm), name);
-                    sink.push(&line)?;
+            match history.next_entry() {
+                Ok(Some(entry)) => {
+                    let name = |arm| candidates.id(arm);
+                    if let Some(line) = CallLine::new(&entry, name, &names) {
+                        sink.push(&line)?;
+                    }
                 }
-                Ok(Some(Happening::BudgetRaised { event, budget })) => totals.raised(event, budget),
                 Ok(None) => return sink.finish(),
                 Err(error) => {
                     failure = Some(error);
@@ -135,8 +121,7 @@ fn write_calls(
     }
     // Of an earlier process, with another format: it would be out of date.
     let _ = fs::remove_file(other);
-    totals.close(&history);
-    Ok(totals)
+    Ok(history.span_millis())
 }
 
 /// Where calls go.
@@ -176,16 +161,8 @@ fn write_findings(
     books: &Books,
     candidates: &Candidates,
 ) -> Result<(), OutputError> {
-    let mut ranks = vec![None; candidates.len()];
-    for (index, arm) in books.certified().iter().enumerate() {
-        ranks[arm.index()] = Some(index + 1);
-    }
-    let files = [
-        (folder.certified(), ArmStatus::Certified),
-        (folder.rejected(), ArmStatus::Rejected),
-        (folder.undecided(), ArmStatus::Undecided),
-    ];
-    for (path, status) in files {
+    let ranks = ranks(books);
+    for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
                 let finding = serde_json::to_string(&finding(books, arm, ranks[arm.index()]))?;
@@ -197,7 +174,7 @@ fn write_findings(
                 _ => books
                     .problem()
                     .arms()
-                    .filter(|&arm| status_of(books, arm) == status)
+                    .filter(|&arm| books.status(arm) == status)
                     .try_for_each(write),
             }
         })?;
@@ -205,47 +182,34 @@ fn write_findings(
     Ok(())
 }
 
-/// An answer that failed an exact verifier is rejected, whatever else is known.
-pub fn status_of(books: &Books, arm: ArmId) -> ArmStatus {
-    match books.status(arm) {
-        ArmStatus::Undecided if !books.is_active(arm) => ArmStatus::Rejected,
-        status => status,
+/// What is known about one candidate.
+pub fn finding(books: &Books, arm: ArmId, rank: Option<usize>) -> Finding<'_> {
+    let problem = books.problem();
+    let pair = |attribute| PairFinding {
+        verifier: problem.attribute(attribute).name(),
+        threshold: problem.attribute(attribute).threshold(),
+        pair: PairView::new(books, arm, attribute),
+    };
+    Finding {
+        status: books.status(arm).name(),
+        arm: arm.0,
+        rank,
+        evidence: problem.attributes().map(pair).collect(),
     }
 }
 
-/// What is known about one candidate.
-pub fn finding(books: &Books, arm: ArmId, rank: Option<usize>) -> Finding {
-    let problem = books.problem();
-    let evidence = problem
-        .attributes()
-        .map(|attribute| {
-            let declared = problem.attribute(attribute);
-            let tally = books.tally(arm, attribute);
-            let finite = |number: f64| number.is_finite().then_some(number);
-            PairFinding {
-                verifier: declared.name().to_owned(),
-                threshold: declared.threshold(),
-                calls: tally.returned_count,
-                mean: (tally.returned_count > 0).then(|| tally.mean()),
-                evidence: finite(books.evidence(arm, attribute)),
-                needed: (!declared.is_exact())
-                    .then(|| books.level(arm, attribute))
-                    .and_then(finite),
-                met: books.is_resolved(arm, attribute),
-                spent: tally.spent.to_string(),
-            }
-        })
-        .collect();
-    let status = match status_of(books, arm) {
-        ArmStatus::Certified => "certified",
-        ArmStatus::Rejected => "rejected",
-        ArmStatus::Undecided => "undecided",
-    };
-    Finding { status: status.to_owned(), arm: arm.0, rank, evidence }
+/// Writes the candidates of a run into its folder, as they were when it began.
+pub(crate) fn write_candidates(
+    folder: &Folder,
+    candidates: &Candidates,
+) -> Result<(), OutputError> {
+    replace(&folder.candidates(), |file| {
+        candidates.arms().try_for_each(|arm| writeln!(file, "{}", candidates.json(arm)))
+    })
 }
 
 /// A candidate's line with one more key, its own fields untouched.
-fn with_finding(json: &str, finding: &str) -> String {
+pub(crate) fn with_finding(json: &str, finding: &str) -> String {
     let open = json.trim_end().strip_suffix('}').unwrap_or(json).trim_end();
     let comma = if open.ends_with('{') { "" } else { "," };
     format!("{open}{comma}\"{KEY}\":{finding}}}")
@@ -264,20 +228,6 @@ pub fn replace(
         fs::rename(&beside, path)
     };
     attempt().map_err(|error| OutputError::File { path: path.to_owned(), error })
-}
-
-/// The terms of a run in words: what δ covers, and what it does not.
-pub fn promise(charter: &Charter) -> String {
-    let delta = charter.delta;
-    let bound = match charter.guarantee {
-        crate::job_file::GuaranteeName::Fdr => {
-            format!("On the average at most {} % of the certificates are wrong", 100.0 * delta)
-        }
-        _ => format!("With probability at least {} no certificate is wrong", 1.0 - delta),
-    };
-    format!(
-        "{bound}. A certificate says that the answer's mean score, over fresh calls, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it."
-    )
 }
 
 /// The key that is added to each candidate.

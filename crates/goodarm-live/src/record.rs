@@ -1,24 +1,21 @@
 //! Calling each verifier of a job several times on each candidate, for a recording: the price of one
 //! recording buys any number of comparisons of policies on real data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
 
 use goodarm_core::{ArmId, Cost};
-use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
 
 use crate::answer::Extractor;
+use crate::control::Control;
+use crate::engine::{self, Engine, Finish, Returned};
 use crate::job::{Job, Work};
 use crate::job_file::{Role, VerifierFile};
 use crate::line::Line;
 use crate::recording::{self, Outcomes};
-use crate::run::Control;
 use crate::verifier::Verdict;
 
 /// Why nothing was recorded, or not all.
@@ -52,6 +49,14 @@ pub enum RecordError {
         cost: Cost,
         /// What there is.
         budget: Cost,
+    },
+    /// A verifier was down for longer than its patience.
+    #[error("{verifier} is down ({reason}); the same command goes on where it stopped")]
+    Down {
+        /// Which.
+        verifier: String,
+        /// What went wrong last.
+        reason: String,
     },
     /// Only replay verifiers, which are recorded already.
     #[error("the job has no verifier to record: replay verifiers are recorded already")]
@@ -106,31 +111,39 @@ pub fn record(
         writeln!(file, "{heading}").map_err(file_error)?;
     }
     progress(recorded);
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(file_error)?;
-    let (sender, receiver) = channel();
-    let lines: Arc<Vec<Line>> =
-        Arc::new(job.verifiers.iter().map(|verifier| Line::new(verifier.limits)).collect());
-    runtime.spawn(send_all(Arc::clone(job), Arc::clone(&lines), pairs.list, sender));
-    loop {
-        if control.is_stopping() {
-            lines.iter().for_each(Line::stop);
-        }
-        match receiver.recv_timeout(TICK) {
-            Ok(batch) => {
-                let text = serde_json::to_string(&batch.outcomes).map_err(io::Error::from);
-                writeln!(file, "{}", text.map_err(file_error)?).map_err(file_error)?;
-                recorded.pair_count += usize::from(batch.is_whole);
-                recorded.call_count += batch.outcomes.scores.len() as u64;
-                recorded.spent = recorded.spent.saturating_add(batch.spent);
-                progress(recorded);
-            }
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
-        }
-    }
+    let runtime = engine::runtime().map_err(file_error)?;
+    let mut engine: Engine<(), Batch> =
+        Engine::new(job.verifiers.iter().map(|verifier| verifier.limits));
+    let work = engine.make_all(
+        pairs.list,
+        (job.file.concurrency, control),
+        |engine, pair| {
+            let job = Arc::clone(job);
+            engine.start((), pair.attribute, async move |throttle| {
+                call_pair(&job, &throttle, &pair).await
+            });
+        },
+        |Returned { reply, .. }| {
+            // A task that died is a bug of ours: its pair is made again the next time.
+            let Some(batch) = reply else { return Ok(()) };
+            let text = serde_json::to_string(&batch.outcomes)?;
+            writeln!(file, "{text}")?;
+            recorded.pair_count += usize::from(batch.is_whole);
+            recorded.call_count += batch.outcomes.scores.len() as u64;
+            recorded.spent = recorded.spent.saturating_add(batch.spent);
+            progress(recorded);
+            Ok(())
+        },
+    );
+    let finish = engine::block_on(runtime, work).map_err(file_error)?;
     file.sync_data().map_err(file_error)?;
-    runtime.shutdown_background();
-    Ok(recorded)
+    match finish {
+        Finish::Down { verifier, reason } => {
+            let verifier = job.verifiers[verifier].name.clone();
+            Err(RecordError::Down { verifier, reason })
+        }
+        Finish::Done | Finish::Stopped | Finish::Left => Ok(recorded),
+    }
 }
 
 /// How many outcomes a file has of each pair already.
@@ -152,7 +165,7 @@ fn begun(path: &Path) -> Result<BTreeMap<(String, String), usize>, RecordError> 
 }
 
 struct Pairs {
-    list: Vec<Pair>,
+    list: VecDeque<Pair>,
     total: usize,
 }
 
@@ -161,7 +174,7 @@ fn pairs(
     times: usize,
     done: &BTreeMap<(String, String), usize>,
 ) -> Result<Pairs, RecordError> {
-    let mut pairs = Pairs { list: Vec::new(), total: 0 };
+    let mut pairs = Pairs { list: VecDeque::new(), total: 0 };
     let mut cost = Cost::ZERO;
     for arm in job.candidates.arms() {
         for (attribute, verifier) in job.verifiers.iter().enumerate() {
@@ -177,7 +190,7 @@ fn pairs(
             if missing > 0 {
                 let ceiling = verifier.tariff.ceiling.picos().saturating_mul(missing as u128);
                 cost = cost.saturating_add(Cost::from_picos(ceiling));
-                pairs.list.push(Pair { arm, attribute, missing });
+                pairs.list.push_back(Pair { arm, attribute, missing });
             }
         }
     }
@@ -189,20 +202,6 @@ fn pairs(
         return Err(RecordError::TooExpensive { cost, budget });
     }
     Ok(pairs)
-}
-
-async fn send_all(job: Arc<Job>, lines: Arc<Vec<Line>>, pairs: Vec<Pair>, sender: Sender<Batch>) {
-    let places = Arc::new(Semaphore::new(job.file.concurrency));
-    for pair in pairs {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let (job, lines, sender) = (Arc::clone(&job), Arc::clone(&lines), sender.clone());
-        tokio::spawn(async move {
-            let batch = call_pair(&job, &lines[pair.attribute], &pair).await;
-            // Nobody listens any more when the recording was left.
-            let _ = sender.send(batch);
-            drop(place);
-        });
-    }
 }
 
 async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
@@ -229,6 +228,7 @@ async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
         let score = match reply.verdict {
             Verdict::Score(score) => Some(score),
             Verdict::Failed(..) => None,
+            // The recording is stopping.
             Verdict::Void(_) => {
                 batch.is_whole = false;
                 break;
@@ -257,5 +257,3 @@ fn solver(file: &VerifierFile) -> Option<Extractor> {
     };
     is_solver.then(extractor).flatten()
 }
-
-const TICK: Duration = Duration::from_millis(100);

@@ -8,30 +8,28 @@ mod details;
 mod gather;
 mod html;
 pub(crate) mod lines;
-mod noise;
 mod plots;
 mod sha256;
-mod source;
 mod text;
 mod trail;
-mod uniform;
 
 use std::path::{Path, PathBuf};
 
+use goodarm_core::{ArmId, EventError};
 use goodarm_live::candidates::Candidates;
 use goodarm_live::charter::CharterError;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::{self, OutputError};
-use goodarm_live::retrace::Mismatch;
 use goodarm_plot::Figure;
 use thiserror::Error;
 
 pub(crate) use cut::beginning;
 pub(crate) use data::Data;
-pub(crate) use gather::pair;
 pub(crate) use html::{STYLE, policy, script};
 pub(crate) use trail::Trail;
+
+use gather::Gathered;
 
 /// The name of the page in a run's folder.
 pub const PAGE_NAME: &str = "report.html";
@@ -61,7 +59,7 @@ pub enum ReportError {
         /// Where it is.
         path: PathBuf,
         /// What is wrong.
-        error: Mismatch,
+        error: EventError,
     },
     /// The page cannot be written.
     #[error(transparent)]
@@ -81,29 +79,36 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads a run's folder; `candidates` is the file of answers, for a run that has not written its
-    /// outputs and whose job file has moved.
+    /// Reads a run's folder; `candidates` is the file of answers, for a run of an earlier version that
+    /// keeps none.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
-        let mut gathered = gather::gather(&folder)?;
-        let found =
-            source::candidates(&folder, &gathered.charter, &gathered.fingerprint, candidates);
-        let candidates = match found {
-            Ok(candidates) => Some(candidates),
-            Err(note) => {
-                gathered.data.overview.notes.push(note);
+        let Gathered { charter, fingerprint, mut data, reply_lengths } = gather::gather(&folder)?;
+        let id_field = charter.id_field().unwrap_or_else(|_| "id".into());
+        let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
+        let candidates = match Candidates::read(&path, &id_field) {
+            Ok(candidates) if candidates.fingerprint() == fingerprint => Some(candidates),
+            Ok(_) => {
+                let path = path.display();
+                let note = format!("{path} does not hold the answers that the run began with.");
+                data.overview.notes.push(note);
+                None
+            }
+            Err(error) => {
+                let note = format!(
+                    "The answers' texts are not shown: {error}. Say where they are with --candidates."
+                );
+                data.overview.notes.push(note);
                 None
             }
         };
-        let mut data = gathered.data;
         for (answer, arm) in data.answers.iter_mut().zip(0..) {
             answer.id = candidates.as_ref().map_or_else(
                 || format!("answer {arm}"),
-                |candidates| candidates.id(goodarm_core::ArmId(arm)).to_owned(),
+                |candidates| candidates.id(ArmId(arm)).to_owned(),
             );
         }
-        let id_field = source::id_field(&gathered.charter);
-        Ok(Self { folder, data, candidates, id_field, reply_lengths: gathered.reply_lengths })
+        Ok(Self { folder, data, candidates, id_field, reply_lengths })
     }
 
     /// Writes the page, into the run's folder if no other place is named, and says where it is.

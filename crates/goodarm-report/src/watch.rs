@@ -17,14 +17,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_core::Books;
 use goodarm_live::run::{Control, Notice, Observer, Run};
 use thiserror::Error;
 
 use guard::{Guard, Token};
 use server::Server;
 use state::{Phase, Shared};
-use teller::Teller;
+use teller::SnapshotBuilder;
 
 /// Why a run cannot be watched.
 #[derive(Debug, Error)]
@@ -69,18 +68,18 @@ impl WatchPort {
 
     /// Begins to serve the page of a run.
     pub fn open(self, run: &Run, control: &Arc<Control>) -> Result<Watch, WatchError> {
-        let teller = Teller::new(run);
-        let shared = Arc::new(Shared::new(run.job(), control, teller.snapshot()));
+        let builder = SnapshotBuilder::new(run);
+        let shared = Arc::new(Shared::new(run.job(), control, builder.snapshot()));
         let guard = Guard::new(self.port, self.token);
         let server = server::start(self.listener, guard, Arc::clone(&shared))?;
-        Ok(Watch { shared, teller, _server: server })
+        Ok(Watch { shared, builder, _server: server })
     }
 }
 
 /// Tells a page what happens in a run.
 pub struct Watch {
     shared: Arc<Shared>,
-    teller: Teller,
+    builder: SnapshotBuilder,
     /// Serves until it is dropped.
     _server: Server,
 }
@@ -88,14 +87,14 @@ pub struct Watch {
 impl Watch {
     /// No more calls are made; the outputs are being written.
     pub fn writing(&mut self, ending: &str) {
-        self.teller.phase = Phase::Writing { ending: ending.to_owned() };
-        self.shared.publish(self.teller.snapshot());
+        self.builder.phase = Phase::Writing { ending: ending.to_owned() };
+        self.shared.publish(self.builder.snapshot());
     }
 
     /// Everything is written. Stays for a moment if a page is open, so that it can show the end.
     pub fn end(mut self, ending: &str, told: &str) {
-        self.teller.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
-        self.shared.publish(self.teller.snapshot());
+        self.builder.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
+        self.shared.publish(self.builder.snapshot());
         let ended = Instant::now();
         let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);
         while is_page_open && ended.elapsed() < LINGER_MAX {
@@ -111,13 +110,9 @@ impl Watch {
 
 impl Observer for Watch {
     fn notice(&mut self, notice: Notice<'_>) {
-        if self.teller.hear(notice) {
-            self.shared.publish(self.teller.snapshot());
+        if self.builder.take(notice) {
+            self.shared.publish(self.builder.snapshot());
         }
-    }
-
-    fn look(&mut self, books: &Books) {
-        self.teller.look(books);
     }
 }
 

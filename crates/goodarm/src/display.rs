@@ -4,6 +4,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use goodarm_core::Failure;
+use goodarm_live::history::Call;
 use goodarm_live::job::Job;
 use goodarm_live::line::Condition;
 use goodarm_live::run::{Notice, Observer, Progress};
@@ -55,7 +57,8 @@ impl<'a> Display<'a> {
     fn progress(&mut self, progress: &Progress) {
         match &self.style {
             Style::Bar(bar) => {
-                let share = progress.spent.units() / progress.budget.units();
+                let money = &progress.overview.money;
+                let share = money.spent.units() / money.budget.units();
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -79,17 +82,18 @@ impl<'a> Display<'a> {
 
     fn sentence(&self, progress: &Progress) -> String {
         let unit = unit_name(self.job.unit());
+        let overview = &progress.overview;
         let mut text = if progress.is_paused { "paused (from the page): " } else { "" }.to_owned();
         text += &format!(
-            "{} of {} {unit} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} out",
-            amount(progress.spent),
-            amount(progress.budget),
-            amount(progress.reserved),
-            progress.certified_count,
-            progress.candidate_count,
+            "{} of {} {unit} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} in flight",
+            amount(overview.money.spent),
+            amount(overview.money.budget),
+            amount(overview.money.reserved),
+            overview.certified,
+            overview.candidates,
             progress.forecast,
-            rate(progress.calls_per_second),
-            progress.in_flight_count,
+            rate(overview.calls_per_second.unwrap_or_default()),
+            overview.in_flight,
         );
         if progress.retry_count > 0 {
             text += &format!(", {} retries", progress.retry_count);
@@ -127,19 +131,20 @@ impl<'a> Display<'a> {
                 json!({"verifier": verifier.name, "condition": condition_name(condition)})
             })
             .collect();
+        let overview = &progress.overview;
         json!({
             "event": "progress",
-            "certified": progress.certified_count,
-            "rejected": progress.rejected_count,
-            "candidates": progress.candidate_count,
-            "spent": progress.spent.to_string(),
-            "reserved": progress.reserved.to_string(),
-            "left": progress.left.to_string(),
-            "budget": progress.budget.to_string(),
-            "calls": progress.call_count,
+            "certified": overview.certified,
+            "rejected": overview.rejected,
+            "candidates": overview.candidates,
+            "spent": overview.money.spent.to_string(),
+            "reserved": overview.money.reserved.to_string(),
+            "left": overview.money.left.to_string(),
+            "budget": overview.money.budget.to_string(),
+            "calls": overview.calls,
             "failures": progress.failure_count,
-            "calls_per_second": progress.calls_per_second,
-            "in_flight": progress.in_flight_count,
+            "calls_per_second": overview.calls_per_second,
+            "in_flight": overview.in_flight,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
             "paused": progress.is_paused,
@@ -153,19 +158,20 @@ impl Observer for Display<'_> {
         let is_json = matches!(self.style, Style::Json);
         match notice {
             Notice::Progress(progress) => self.progress(progress),
-            Notice::Called { id, verifier, outcome, cost, latency } => print_json(&json!({
-                "event": "call", "id": id, "verifier": verifier, "score": outcome.ok(),
-                "failure": outcome.err(), "cost": cost.to_string(), "latency": latency.as_secs_f64(),
+            Notice::Called { id, verifier, call } => print_json(&json!({
+                "event": "call", "id": id, "verifier": verifier, "score": call.outcome.ok(),
+                "failure": call.outcome.err().map(|failure| failure_words(failure, call)),
+                "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
             })),
             Notice::Certified { id, count, .. } if is_json => {
                 print_json(&json!({"event": "certified", "id": id, "count": count}));
             }
             Notice::Certified { .. } => {}
-            Notice::Line { verifier, condition } if is_json => print_json(&json!({
+            Notice::Verifier { verifier, condition } if is_json => print_json(&json!({
                 "event": "verifier", "verifier": verifier,
                 "condition": condition_name(condition), "text": condition_text(condition),
             })),
-            Notice::Line { verifier, condition } => {
+            Notice::Verifier { verifier, condition } => {
                 self.say(&format!("{verifier}: {}", condition_text(condition)));
             }
             Notice::Warning(text) if is_json => {
@@ -188,8 +194,16 @@ impl Drop for Display<'_> {
     }
 }
 
+/// Why a call has no score, in words.
+fn failure_words<'a>(failure: Failure, call: &'a Call<'_>) -> &'a str {
+    match failure {
+        Failure::Void(_) => "not reached: to be tried again",
+        Failure::Counted(_) => &call.note.reason,
+    }
+}
+
 fn line(text: &str) {
-    // Unlike `eprintln!` this does not panic when nobody listens.
+    // Unlike `eprintln!` this does not panic when no one listens.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 

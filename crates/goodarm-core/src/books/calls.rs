@@ -1,4 +1,4 @@
-//! Calls out, scores and bills back: the money, the order of each pair's stream, and retries.
+//! Calls dispatched, scores and bills back: the money, the order of each pair's stream, and retries.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreError};
 use crate::pull::{Failure, Pull, Ticket, VoidFailure};
 use crate::units::{ArmId, AttributeId};
 
-/// A ticket that is not out, or a score that its model does not allow. Nothing has changed.
+/// A ticket that is not in flight, or a score that its model does not allow. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TellError {
@@ -47,7 +47,7 @@ pub enum TellError {
     },
 }
 
-/// Why a call may not be let out. Nothing has changed.
+/// Why a call may not be made. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DispatchError {
@@ -75,7 +75,7 @@ pub(super) struct Calls {
     ticket_next: u64,
 }
 
-/// A call that is out: its place in its pair's stream, and what is reserved for it.
+/// A call in flight: its place in its pair's stream, and what is reserved for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     place: Place,
@@ -107,7 +107,7 @@ pub(super) enum Told {
 }
 
 impl Books {
-    /// Lets a call out: reserves its ceiling and gives it the next place in its pair's stream.
+    /// Dispatches a call: reserves its ceiling and gives it the next place in its pair's stream.
     pub fn dispatch(&mut self, arm: ArmId, attribute: AttributeId) -> Result<Pull, DispatchError> {
         self.check_dispatch(arm, attribute)?;
         self.changes.clear();
@@ -152,10 +152,20 @@ impl Books {
         }
     }
 
-    /// Lets out the oldest retry that is owed, in the place of the void call, if there is one.
+    /// Dispatches the oldest retry that is owed, in the place of the void call, if there is one.
     pub fn dispatch_owed(&mut self) -> Option<Pull> {
         let owed = self.calls.owed.pop_front()?;
         Some(self.issue(owed.place, owed.ceiling, owed.attempt))
+    }
+
+    /// The pair of the oldest retry that is owed.
+    pub(crate) fn owed(&self) -> Option<(ArmId, AttributeId)> {
+        self.calls.owed.front().map(|owed| (owed.place.arm, owed.place.attribute))
+    }
+
+    /// The number of the next call.
+    pub(crate) const fn ticket_next(&self) -> Ticket {
+        Ticket(self.calls.ticket_next)
     }
 
     /// Takes a score and its bill.

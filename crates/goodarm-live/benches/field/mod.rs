@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
+use goodarm_live::run::{Control, Ending, Run};
 use tempfile::TempDir;
 
 /// Answers, recordings and a job; gone when dropped.
@@ -67,14 +67,8 @@ impl Field {
 
 /// Makes calls until the money is spent.
 pub(crate) fn drive(run: &mut Run) {
-    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn notice(&mut self, _: Notice<'_>) {}
 }
 
 pub(crate) fn say(text: &str) {

@@ -2,137 +2,133 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 
 use goodarm_core::{ArmId, ArmStatus};
 use serde::Deserialize;
 
-use super::{Report, Retraced, shortened};
+use super::{Area, Auditor, Problem, Report, problem, shortened};
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::History;
-use crate::job_file::JobFile;
-use crate::outputs::{Finding, KEY, finding, status_of};
-use crate::toml_text;
+use crate::outputs::{finding, with_finding};
 
-/// One line of a file of candidates.
-#[derive(Deserialize)]
-struct Line {
-    goodarm: Finding,
-}
-
-fn files(folder: &Folder) -> [(PathBuf, ArmStatus); 3] {
-    [
-        (folder.certified(), ArmStatus::Certified),
-        (folder.rejected(), ArmStatus::Rejected),
-        (folder.undecided(), ArmStatus::Undecided),
-    ]
-}
-
-/// The ids of all candidates, after making sure that the three files hold the candidates that the
-/// run began with, each of them once.
-pub(super) fn ids(
+/// The candidates that the run keeps, after making sure that it began with them.
+pub(super) fn candidates(
     folder: &Folder,
     history: &History,
     report: &mut Report,
-) -> Result<Vec<String>, String> {
-    let before = report.wrong_count;
+) -> Result<Candidates, Problem> {
+    let path = folder.candidates();
+    let unreadable = |text: String| problem(Area::Candidates, text);
+    if !path.exists() {
+        return Err(unreadable(format!(
+            "{} is missing: runs of goodarm 0.1.0 have none; --resume writes it",
+            path.display()
+        )));
+    }
+    let id_field = history.charter.id_field().map_err(unreadable)?;
+    let candidates =
+        Candidates::read(&path, &id_field).map_err(|error| unreadable(error.to_string()))?;
     let count = history.charter.candidate_count;
-    let mut originals: Vec<Option<String>> = vec![None; count];
-    for (path, _) in files(folder) {
-        let name = path.display();
-        let file = File::open(&path).map_err(|error| format!("{name}: {error}"))?;
-        for (index, text) in BufReader::new(file).lines().enumerate() {
-            let at = format!("{name} line {}", index + 1);
-            let text = text.map_err(|error| format!("{at}: {error}"))?;
-            let line: Line = match serde_json::from_str(&text) {
-                Ok(line) => line,
-                Err(error) => {
-                    report.wrong(format!("{at}: {error}"));
-                    continue;
-                }
-            };
-            match originals.get_mut(line.goodarm.arm as usize) {
-                Some(place @ None) => *place = Some(original(&text).to_owned()),
-                Some(Some(_)) => {
-                    report.wrong(format!("{at}: candidate {} is there twice", line.goodarm.arm));
-                }
-                None => report.wrong(format!("{at}: there is no candidate {}", line.goodarm.arm)),
-            }
-        }
+    if candidates.fingerprint() != history.header().candidates || candidates.len() != count {
+        return Err(unreadable(format!(
+            "{}: not the candidates that the run began with",
+            path.display()
+        )));
     }
-    let missing = originals.iter().filter(|original| original.is_none()).count();
-    if missing > 0 {
-        report.wrong(format!("{missing} of {count} candidates are in none of the files"));
-    }
-    let job: JobFile = toml_text::parse(&history.charter.job)?;
-    let lines = originals.iter().map(|line| line.as_deref().unwrap_or("{}"));
-    let candidates = match Candidates::from_lines(lines, &job.id_field) {
-        Ok(candidates) => candidates,
-        Err(error) => {
-            report.wrong(format!("the candidates in the files: {error}"));
-            return Ok(vec![String::new(); count]);
-        }
-    };
-    if candidates.fingerprint() != history.header().candidates {
-        report.wrong("the candidates in the files are not those that the run began with".into());
-    }
-    let text = format!("the {count} candidates are those that the run began with, each once");
-    report.checked(before, text);
-    Ok(candidates.arms().map(|arm| candidates.id(arm).to_owned()).collect())
+    report.checked.push(format!("the {count} candidates are those that the run began with"));
+    Ok(candidates)
 }
 
-/// A line without what was added to it.
-fn original(line: &str) -> String {
-    let mark = format!("\"{KEY}\":");
-    let Some(at) = line.rfind(&mark) else { return line.to_owned() };
-    let head = line[..at].trim_end();
-    format!("{}}}", head.strip_suffix(',').unwrap_or(head))
+/// One line of a file of findings, as far as it says which candidate it is about.
+#[derive(Deserialize)]
+struct Line {
+    goodarm: Number,
 }
 
-/// Every claim about a candidate must be what its calls prove.
-pub(super) fn compare(folder: &Folder, retraced: &Retraced, report: &mut Report) {
-    let before = report.wrong_count;
-    let books = &retraced.books;
-    let mut certified_next = 0;
-    for (path, status) in files(folder) {
+#[derive(Deserialize)]
+struct Number {
+    arm: u32,
+}
+
+/// Every candidate must be in one of the files, once, unchanged, with what its calls prove.
+pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+    let before = report.problem_count;
+    let mut is_seen = vec![false; auditor.candidates.len()];
+    for (path, status) in folder.findings() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Ok(file) = File::open(&path) else { continue };
-        for text in BufReader::new(file).lines().map_while(Result::ok) {
-            let Ok(Line { goodarm: claimed }) = serde_json::from_str::<Line>(&text) else {
-                continue;
-            };
-            let arm = ArmId(claimed.arm);
-            if arm.index() >= books.problem().arm_count() {
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                report.problem(Area::Findings, format!("{}: {error}", path.display()));
                 continue;
             }
-            let id = retraced.ids.get(arm.index()).map_or("", String::as_str);
-            let id = shortened(id);
-            if status_of(books, arm) != status {
-                let is = match status_of(books, arm) {
-                    ArmStatus::Certified => "certified",
-                    ArmStatus::Rejected => "rejected",
-                    ArmStatus::Undecided => "undecided",
-                };
-                report.wrong(format!("{name}: {id:?} is in this file, but its calls make it {is}"));
-                continue;
-            }
-            let mut rank = None;
-            if status == ArmStatus::Certified {
-                let expected = books.certified().get(certified_next);
-                certified_next += 1;
-                rank = Some(certified_next);
-                if expected != Some(&arm) {
-                    report.wrong(format!("{name}: {id:?} is not certificate {certified_next}"));
-                    continue;
+        };
+        let lines = BufReader::with_capacity(1 << 18, file).lines();
+        for (index, text) in lines.enumerate() {
+            let at = || format!("{name} line {}", index + 1);
+            let text = match text {
+                Ok(text) => text,
+                Err(error) => {
+                    report.problem(Area::Findings, format!("{}: {error}", at()));
+                    break;
                 }
-            }
-            if finding(books, arm, rank) != claimed {
-                report.wrong(format!("{name}: the evidence of {id:?} is not what its calls give"));
+            };
+            let claim = Claim { text: &text, status, place: index + 1 };
+            if let Err(problem) = claim.check(auditor, &mut is_seen) {
+                report.problem(Area::Findings, format!("{}: {problem}", at()));
             }
         }
     }
-    let count = books.certified().len();
+    let missing = is_seen.iter().filter(|is_seen| !**is_seen).count();
+    if missing > 0 {
+        let count = is_seen.len();
+        let text = format!("{missing} of {count} candidates are in none of the files");
+        report.problem(Area::Findings, text);
+    }
+    let count = auditor.books.certified().len();
     report
         .checked(before, format!("all {count} certificates follow from the calls, in their order"));
+}
+
+/// What a line claims by being what and where it is.
+struct Claim<'a> {
+    text: &'a str,
+    status: ArmStatus,
+    /// The place in its file, counted from 1.
+    place: usize,
+}
+
+impl Claim<'_> {
+    fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
+        let Auditor { books, candidates, .. } = auditor;
+        let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
+        let arm = ArmId(line.goodarm.arm);
+        match is_seen.get_mut(arm.index()) {
+            None => return Err(format!("there is no candidate {arm}")),
+            Some(true) => return Err(format!("candidate {arm} is there twice")),
+            Some(is_seen) => *is_seen = true,
+        }
+        let id = shortened(candidates.id(arm));
+        let found = books.status(arm);
+        if found != self.status {
+            let found = found.name();
+            return Err(format!("{id:?} is in this file, but its calls make it {found}"));
+        }
+        let is_certificate = self.status == ArmStatus::Certified;
+        if is_certificate && books.certified().get(self.place - 1) != Some(&arm) {
+            return Err(format!("{id:?} is not certificate {}", self.place));
+        }
+        let finding = finding(books, arm, is_certificate.then_some(self.place));
+        let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
+        if self.text == with_finding(candidates.json(arm), &finding) {
+            return Ok(());
+        }
+        let is_own = self.text.ends_with(&format!("{finding}}}"));
+        Err(if is_own {
+            format!("the fields of {id:?} are not what they were when the run began")
+        } else {
+            format!("the evidence of {id:?} is not what its calls give")
+        })
+    }
 }

@@ -1,7 +1,7 @@
 //! The bytes around a frame's payload.
 
 /// The number in a journal's header that says how records are written.
-pub const FORMAT_VERSION: u64 = 1;
+pub const FORMAT_VERSION: u64 = 2;
 
 /// A payload is at most this long; a longer one was not written by us.
 pub const FRAME_BYTES_MAX: u32 = 1 << 30;

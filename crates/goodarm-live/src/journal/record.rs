@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure as Counted, Failure, Ticket, VoidFailure as Void,
+    ArmId, AttributeId, Cost, CountedFailure as Counted, Event, Failure, Ticket,
+    VoidFailure as Void,
 };
 use thiserror::Error;
 
@@ -14,10 +15,12 @@ use super::wire::{Input, put_large, put_number, put_score, put_text};
 /// What a journal is about; its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The version of goodarm that began the run.
+    /// The version of goodarm that began the run, for people.
     pub version: String,
-    /// The text of the job file.
-    pub job: String,
+    /// The number of the rules that decide; see [`goodarm_core::DECISIONS`].
+    pub decisions: u32,
+    /// The terms of the run, as the charter's JSON.
+    pub charter: String,
     /// The fingerprint of the candidates.
     pub candidates: [u8; 32],
     /// How many arms there are.
@@ -26,52 +29,47 @@ pub struct Header {
     pub attribute_count: u64,
 }
 
-/// Something that happened in a run.
+/// Something that happened in a run, with a note for people. Only the event decides anything.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Record<'a> {
-    /// A call is about to be made.
-    Asked {
-        /// Its number.
-        ticket: Ticket,
-        /// Which answer.
-        arm: ArmId,
-        /// Which verifier.
-        attribute: AttributeId,
-    },
-    /// A call gave a score.
-    Told {
-        /// Which call.
-        ticket: Ticket,
-        /// Its score.
-        score: f64,
-        /// Its bill.
-        cost: Cost,
-        /// How long it took.
-        latency: Duration,
-        /// What the verifier said, as far as it is kept.
-        reply: Cow<'a, str>,
-    },
-    /// A call gave no score.
-    Failed {
-        /// Which call.
-        ticket: Ticket,
-        /// In which way.
-        failure: Failure,
-        /// Its bill.
-        cost: Cost,
-        /// How long it took.
-        latency: Duration,
-        /// What the verifier said, as far as it is kept.
-        reply: Cow<'a, str>,
-        /// Why, in words.
-        reason: Cow<'a, str>,
-    },
-    /// There is more money.
-    BudgetRaised {
-        /// The new budget.
-        budget: Cost,
-    },
+pub struct Record<'a> {
+    /// What happened.
+    pub event: Event,
+    /// What people may want to know about a call that came back; empty for other events.
+    pub note: Note<'a>,
+}
+
+/// What people may want to know about a call that came back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note<'a> {
+    /// How long it took.
+    pub latency: Duration,
+    /// What the verifier said, as far as it is kept.
+    pub reply: Cow<'a, str>,
+    /// Why there is no score, in words.
+    pub reason: Cow<'a, str>,
+}
+
+impl Note<'_> {
+    /// The same note, with the texts of this one.
+    pub fn borrowed(&self) -> Note<'_> {
+        let Self { latency, ref reply, ref reason } = *self;
+        Note { latency, reply: Cow::Borrowed(reply), reason: Cow::Borrowed(reason) }
+    }
+
+    /// The same note, with texts of its own.
+    pub fn into_owned(self) -> Note<'static> {
+        Note {
+            latency: self.latency,
+            reply: Cow::Owned(self.reply.into_owned()),
+            reason: Cow::Owned(self.reason.into_owned()),
+        }
+    }
+}
+
+impl From<Event> for Record<'_> {
+    fn from(event: Event) -> Self {
+        Self { event, note: Note::default() }
+    }
 }
 
 /// Why bytes are not a record.
@@ -82,7 +80,7 @@ pub enum Malformed {
     #[error("it ends inside a record")]
     Short,
     /// No record begins with this byte.
-    #[error("no record has tag {0}")]
+    #[error("no record has tag {0}: damage, or a later goodarm wrote it")]
     Tag(u8),
     /// A number exceeds what its field can hold.
     #[error("a number is too large")]
@@ -140,7 +138,8 @@ impl Header {
         bytes.push(TAG_HEADER);
         put_number(bytes, FORMAT_VERSION);
         put_text(bytes, &self.version);
-        put_text(bytes, &self.job);
+        put_number(bytes, self.decisions.into());
+        put_text(bytes, &self.charter);
         bytes.extend_from_slice(&self.candidates);
         put_number(bytes, self.arm_count);
         put_number(bytes, self.attribute_count);
@@ -150,14 +149,16 @@ impl Header {
         if input.byte()? != TAG_HEADER {
             return Err(Malformed::NoHeader.into());
         }
-        // First of all, because what follows may be written otherwise in another format.
+        // First of all, because what follows is written otherwise in another format.
         let format = input.number()?;
-        if format != FORMAT_VERSION {
+        if !(1..=FORMAT_VERSION).contains(&format) {
             return Err(HeaderError::Format(format));
         }
         Ok(Self {
             version: input.text()?.to_owned(),
-            job: input.text()?.to_owned(),
+            // Format 1 was only ever written under the first rules.
+            decisions: if format == 1 { 1 } else { input.small_number()? },
+            charter: input.text()?.to_owned(),
             candidates: input.array()?,
             arm_count: input.number()?,
             attribute_count: input.number()?,
@@ -167,31 +168,32 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        match self {
-            Self::Asked { ticket, arm, attribute } => {
+        let Note { latency, reply, reason } = &self.note;
+        match self.event {
+            Event::Asked { ticket, arm, attribute } => {
                 bytes.push(TAG_ASKED);
                 put_number(bytes, ticket.0);
                 put_number(bytes, arm.0.into());
                 put_number(bytes, attribute.0.into());
             }
-            Self::Told { ticket, score, cost, latency, reply } => {
+            Event::Told { ticket, score, cost } => {
                 bytes.push(TAG_TOLD);
                 put_number(bytes, ticket.0);
-                put_score(bytes, *score);
+                put_score(bytes, score);
                 put_large(bytes, cost.picos());
                 put_large(bytes, latency.as_nanos());
                 put_text(bytes, reply);
             }
-            Self::Failed { ticket, failure, cost, latency, reply, reason } => {
+            Event::Failed { ticket, failure, cost } => {
                 bytes.push(TAG_FAILED);
                 put_number(bytes, ticket.0);
-                bytes.push(failure_code(*failure));
+                bytes.push(failure_code(failure));
                 put_large(bytes, cost.picos());
                 put_large(bytes, latency.as_nanos());
                 put_text(bytes, reply);
                 put_text(bytes, reason);
             }
-            Self::BudgetRaised { budget } => {
+            Event::BudgetRaised { budget } => {
                 bytes.push(TAG_BUDGET_RAISED);
                 put_large(bytes, budget.picos());
             }
@@ -202,37 +204,41 @@ impl Record<'_> {
 impl<'a> Record<'a> {
     #[inline]
     pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, Malformed> {
-        Ok(match input.byte()? {
-            TAG_ASKED => Self::Asked {
+        let mut note = Note::default();
+        let event = match input.byte()? {
+            TAG_ASKED => Event::Asked {
                 ticket: Ticket(input.number()?),
                 arm: ArmId(input.small_number()?),
                 attribute: AttributeId(input.small_number()?),
             },
-            TAG_TOLD => Self::Told {
-                ticket: Ticket(input.number()?),
-                score: input.score()?,
-                cost: Cost::from_picos(input.large()?),
-                latency: input.duration()?,
-                reply: Cow::Borrowed(input.text()?),
-            },
-            TAG_FAILED => Self::Failed {
-                ticket: Ticket(input.number()?),
-                failure: failure_of(input.byte()?)?,
-                cost: Cost::from_picos(input.large()?),
-                latency: input.duration()?,
-                reply: Cow::Borrowed(input.text()?),
-                reason: Cow::Borrowed(input.text()?),
-            },
-            TAG_BUDGET_RAISED => Self::BudgetRaised { budget: Cost::from_picos(input.large()?) },
+            TAG_TOLD => {
+                let ticket = Ticket(input.number()?);
+                let score = input.score()?;
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                Event::Told { ticket, score, cost }
+            }
+            TAG_FAILED => {
+                let ticket = Ticket(input.number()?);
+                let failure = failure_of(input.byte()?)?;
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                note.reason = Cow::Borrowed(input.text()?);
+                Event::Failed { ticket, failure, cost }
+            }
+            TAG_BUDGET_RAISED => Event::BudgetRaised { budget: Cost::from_picos(input.large()?) },
             TAG_HEADER => return Err(Malformed::SecondHeader),
             tag => return Err(Malformed::Tag(tag)),
-        })
+        };
+        Ok(Self { event, note })
     }
 
     /// Refuses pairs that the journal's header does not know: readers use them as indices.
     #[inline]
     pub(super) fn check(&self, header: &Header) -> Result<(), Malformed> {
-        let Self::Asked { arm, attribute, .. } = self else {
+        let Event::Asked { arm, attribute, .. } = self.event else {
             return Ok(());
         };
         if u64::from(arm.0) >= header.arm_count {

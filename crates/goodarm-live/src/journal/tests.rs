@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Failure, Ticket, VoidFailure};
+use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Ticket, VoidFailure};
 
 use super::*;
 
@@ -101,7 +101,8 @@ impl Storage for Disk {
 fn header() -> Header {
     Header {
         version: "0.1.0".to_owned(),
-        job: "budget = 5\n".to_owned(),
+        decisions: 7,
+        charter: "{\"budget\":5}\n".to_owned(),
         candidates: std::array::from_fn(|index| u8::try_from(index).unwrap()),
         arm_count: 1000,
         attribute_count: 3,
@@ -109,28 +110,33 @@ fn header() -> Header {
 }
 
 fn asked(ticket: u64, arm: u32, attribute: u32) -> Record<'static> {
-    Record::Asked { ticket: Ticket(ticket), arm: ArmId(arm), attribute: AttributeId(attribute) }
+    let (arm, attribute) = (ArmId(arm), AttributeId(attribute));
+    Event::Asked { ticket: Ticket(ticket), arm, attribute }.into()
 }
 
 fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
-    Record::Told {
-        ticket: Ticket(ticket),
-        score,
-        cost: Cost::of_price(0.02).unwrap(),
-        latency: Duration::from_millis(730),
-        reply: Cow::Owned(reply.to_owned()),
+    let cost = Cost::of_price(0.02).unwrap();
+    let latency = Duration::from_millis(730);
+    let reply = Cow::Owned(reply.to_owned());
+    Record {
+        event: Event::Told { ticket: Ticket(ticket), score, cost },
+        note: Note { latency, reply, ..Note::default() },
     }
 }
 
 fn failed(ticket: u64, failure: Failure) -> Record<'static> {
-    Record::Failed {
-        ticket: Ticket(ticket),
-        failure,
-        cost: Cost::from_picos(u128::MAX),
-        latency: Duration::MAX,
-        reply: Cow::Borrowed("<html>"),
-        reason: Cow::Borrowed("status 502"),
+    Record {
+        event: Event::Failed { ticket: Ticket(ticket), failure, cost: Cost::from_picos(u128::MAX) },
+        note: Note {
+            latency: Duration::MAX,
+            reply: Cow::Borrowed("<html>"),
+            reason: Cow::Borrowed("status 502"),
+        },
     }
+}
+
+fn raised(budget: Cost) -> Record<'static> {
+    Event::BudgetRaised { budget }.into()
 }
 
 /// The records of some frames: short ones, one of several sectors, and all kinds of records.
@@ -141,7 +147,7 @@ fn groups() -> Vec<Vec<Record<'static>>> {
         vec![told(1, 0.25, &"a long reply, äöü\n".repeat(60)), asked(2, 7, 1)],
         vec![
             failed(2, Failure::Counted(CountedFailure::Unreadable)),
-            Record::BudgetRaised { budget: Cost::from_units(12) },
+            raised(Cost::from_units(12)),
             asked(3, 8, 0),
         ],
         vec![failed(3, Failure::Void(VoidFailure::RateLimited)), told(4, 0.0, "no")],
@@ -204,17 +210,6 @@ fn read_records(bytes: &[u8]) -> (Vec<Record<'static>>, u64) {
     }
 }
 
-fn owned(record: Record<'_>) -> Record<'static> {
-    let text = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-    match record {
-        Record::Asked { ticket, arm, attribute } => Record::Asked { ticket, arm, attribute },
-        Record::Told { ticket, score, cost, latency, reply } => {
-            Record::Told { ticket, score, cost, latency, reply: text(reply) }
-        }
-        Record::Failed { ticket, failure, cost, latency, reply, reason } => {
-            let (reply, reason) = (text(reply), text(reason));
-            Record::Failed { ticket, failure, cost, latency, reply, reason }
-        }
-        Record::BudgetRaised { budget } => Record::BudgetRaised { budget },
-    }
+fn owned(Record { event, note }: Record<'_>) -> Record<'static> {
+    Record { event, note: note.into_owned() }
 }

@@ -2,16 +2,16 @@
 
 pub mod table;
 
-use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
+use goodarm_core::{ArmId, Cost, CountedFailure, Failure, VoidFailure};
 use serde::{Deserialize, Serialize};
 
-use crate::history::Call;
+use crate::history::Entry;
 
 /// One call, as a line.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallLine<'a> {
-    /// Its number, counted from 0 in the order in which calls were let out.
+    /// Its number, counted from 0 in the order of dispatch.
     pub call: u64,
     /// The candidate.
     #[serde(borrow)]
@@ -44,22 +44,27 @@ pub struct CallLine<'a> {
 }
 
 impl<'a> CallLine<'a> {
-    /// The line of a call.
-    pub fn new(call: &'a Call, id: &'a str, verifier: &'a str) -> Self {
-        Self {
+    /// The line of an entry's call, if one came back; given the names of candidates and verifiers.
+    pub fn new(
+        entry: &'a Entry<'_>,
+        id: impl FnOnce(ArmId) -> &'a str,
+        verifiers: &'a [String],
+    ) -> Option<Self> {
+        let call = entry.call.as_ref()?;
+        Some(Self {
             call: call.ticket.0,
-            id: id.into(),
-            verifier: verifier.into(),
+            id: id(call.arm).into(),
+            verifier: verifiers[call.attribute.index()].as_str().into(),
             score: call.outcome.ok(),
             failure: call.outcome.err().map(|failure| failure_name(failure).into()),
-            reason: call.reason.as_str().into(),
+            reason: call.note.reason.as_ref().into(),
             cost: call.cost,
-            latency: call.latency.as_secs_f64(),
-            unix_millis: call.unix_millis,
-            asked: call.asked,
-            answered: call.answered,
-            reply: call.reply.as_str().into(),
-        }
+            latency: call.note.latency.as_secs_f64(),
+            unix_millis: entry.unix_millis,
+            asked: entry.asked,
+            answered: entry.index,
+            reply: call.note.reply.as_ref().into(),
+        })
     }
 
     /// The score, or how it failed; none if the line says neither or both.

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_core::Pull;
+use goodarm_core::{Event, Pull};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -84,7 +84,7 @@ impl Disk {
         self.journal.append(record);
         self.gathered.is_awaited = true;
         // What was lost, or never made, says nothing about a verifier's speed.
-        self.pace.count += u32::from(matches!(record, Record::Told { .. }));
+        self.pace.count += u32::from(matches!(record.event, Event::Told { .. }));
     }
 
     /// Takes the intent of a call down that others will make, and keeps the call until it is durable.

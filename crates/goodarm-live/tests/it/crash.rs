@@ -4,13 +4,14 @@
 use std::fs;
 use std::sync::Arc;
 
+use goodarm_core::Cost;
 use goodarm_live::folder::Folder;
-use goodarm_live::history::{Happening, History};
+use goodarm_live::history::History;
 use goodarm_live::outputs::calls::CallLine;
 use goodarm_live::outputs::calls::table::{TableReader, TableWriter};
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 
-use crate::place::{Nobody, Place};
+use crate::place::Place;
 
 const REPLAY_JOB: &str = r#"
 candidates = "answers.jsonl"
@@ -41,10 +42,9 @@ pub(crate) fn replay_place() -> Place {
 fn calls(folder: &Folder) -> Vec<String> {
     let mut history = History::open(&folder.journal()).expect("a journal");
     let mut calls = Vec::new();
-    while let Some(happening) = history.next_happening().expect("a whole journal") {
-        if let Happening::Called(mut call) = happening {
-            call.unix_millis = 0;
-            calls.push(format!("{call:?}"));
+    while let Some(entry) = history.next_entry().expect("a whole journal") {
+        if let Some(call) = &entry.call {
+            calls.push(format!("{} {} {call:?}", entry.asked, entry.index));
         }
     }
     calls
@@ -159,7 +159,7 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         run = Run::resume(place.good_job()).expect("a run to resume");
         lost_total += run.lost_count();
     }
-    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let ledger = run.session().books().ledger().clone();
     assert!(ledger.settled() <= ledger.budget());
@@ -170,7 +170,11 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
     let made = place.read("made").lines().count() as u64;
     assert!(made <= summary.calls, "{made} calls were made, {} are in the books", summary.calls);
     assert_eq!(summary.verifiers[0].failures.get("lost"), Some(&lost_total));
-    assert_eq!(summary.money.spent, summary.calls.to_string(), "each call is paid once");
+    assert_eq!(
+        summary.money.spent.to_string(),
+        summary.calls.to_string(),
+        "each call is paid once"
+    );
 }
 
 /// Stops after so many calls; at once means with others out.
@@ -236,7 +240,7 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
     place.write("answers.jsonl", &answers);
     place.write("job.toml", &REPLAY_JOB.replace("budget = 4000", "budget = 9000"));
     let (_, after) = place.resume().expect("a larger budget");
-    assert_eq!(after.money.budgets, ["4000", "9000"]);
+    assert_eq!(after.money.budgets, [4000, 9000].map(Cost::from_units));
     assert!(after.certified >= before.certified);
     place.assert_clean();
 }
@@ -254,14 +258,18 @@ fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
         leaver.stop();
         leaver.stop();
     });
-    assert_eq!(run.drive(&control, &mut Nobody).expect("it can be left"), Ending::Left);
+    assert_eq!(run.drive(&control, &mut ()).expect("it can be left"), Ending::Left);
     timer.join().expect("the timer ends");
     drop(run);
     let (_, summary) = place.resume().expect("a run to resume");
     assert_eq!((summary.certified, summary.rejected), (6, 0), "nothing is held against an answer");
     let lost_count = place.read("run/calls.jsonl").matches("lost-to-be-repeated").count();
     assert!(lost_count > 0, "calls were out");
-    assert_eq!(summary.money.spent, (6 + lost_count).to_string(), "what was lost is paid, too");
+    assert_eq!(
+        summary.money.spent.to_string(),
+        (6 + lost_count).to_string(),
+        "what was lost is paid, too"
+    );
     place.assert_clean();
 }
 
@@ -289,7 +297,7 @@ fn the_pace_may_change_and_the_budget_only_rise() {
     place.resume().expect("more money");
     place.write("job.toml", &format!("concurrency = 3\n{raised}"));
     let (_, summary) = place.resume().expect("another pace");
-    assert_eq!(summary.money.budget, "5000");
+    assert_eq!(summary.money.budget, Cost::from_units(5000));
     let copy = place.read("run/job.toml");
     for smaller in ["4000", "4500"] {
         place.write("job.toml", &REPLAY_JOB.replace("4000", smaller));
@@ -316,7 +324,11 @@ fn an_audit_finds_another_job_beside_the_journal() {
     let job = place.read("run/job.toml");
     place.write("run/job.toml", &job.replace("threshold = 0.5", "threshold = 0.9"));
     let report = place.audit();
-    assert!(report.wrongs.iter().any(|wrong| wrong.contains("threshold")), "{:?}", report.wrongs);
+    assert!(
+        report.problems.iter().any(|problem| problem.text.contains("threshold")),
+        "{:?}",
+        report.problems
+    );
 }
 
 #[test]
@@ -348,7 +360,11 @@ fn calls_as_a_table_are_audited_as_lines_are() {
     let mut flipped = calls.clone();
     flipped[5].score = flipped[5].score.map(|score| 1.0 - score);
     let report = write(&flipped);
-    assert!(report.wrongs[0].contains("calls.parquet row 6: score"), "{:?}", report.wrongs);
+    assert!(
+        report.problems[0].text.contains("calls.parquet row 6: score"),
+        "{:?}",
+        report.problems
+    );
     assert!(!write(&calls[..calls.len() - 1]).is_clean(), "a call gone");
     assert!(!write(&[&calls[..], &calls[..1]].concat()).is_clean(), "a call twice");
     fs::write(&path, "no table").expect("a file");
@@ -364,10 +380,14 @@ fn an_audit_of_files_that_are_behind_the_journal_says_so_once() {
     let half: Vec<&str> = calls.lines().take(20).collect();
     place.write("run/calls.jsonl", &half.join("\n"));
     let report = place.audit();
-    assert_eq!(report.wrong_count, 1, "{:?}", report.wrongs);
+    assert_eq!(report.problem_count, 1, "{:?}", report.problems);
     let missing_count = calls.lines().count() - 20;
-    assert!(report.wrongs[0].contains(&format!("{missing_count} calls")), "{:?}", report.wrongs);
-    assert!(report.wrongs[0].contains("--resume"), "{:?}", report.wrongs);
+    assert!(
+        report.problems[0].text.contains(&format!("{missing_count} calls")),
+        "{:?}",
+        report.problems
+    );
+    assert!(report.problems[0].text.contains("--resume"), "{:?}", report.problems);
 }
 
 #[test]

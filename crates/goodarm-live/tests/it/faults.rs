@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use goodarm_core::AttributeId;
 use goodarm_live::folder::Folder;
-use goodarm_live::history::{Call, Happening, History};
+use goodarm_live::history::History;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn runtime() -> tokio::runtime::Runtime {
 fn run_against(
     script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static,
     rest: &str,
-) -> (Place, Ending, goodarm_live::outputs::summary::Summary, usize) {
+) -> (Place, Ending, goodarm_live::view::Overview, usize) {
     let runtime = runtime();
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
@@ -57,7 +57,7 @@ fn run_against(
     place.write("job.toml", &job(&server.url("/"), rest));
     let (ending, summary) = place.run();
     place.assert_clean();
-    let spent: f64 = summary.money.spent.parse().expect("an amount");
+    let spent = summary.money.spent.units();
     assert!(spent <= 400.0, "{spent}");
     for line in place.certified() {
         assert!(line.contains("right"), "a wrong answer was certified: {line}");
@@ -116,10 +116,9 @@ impl Observer for Witness {
         let written = || {
             let mut history = History::open(&self.folder.journal()).expect("a journal");
             let mut count = 0;
-            while let Some(happening) = history.next_happening().expect("a whole journal") {
-                let is_call = |call: &Call| call.attribute == AttributeId(1);
-                count +=
-                    usize::from(matches!(happening, Happening::Called(call) if is_call(&call)));
+            while let Some(entry) = history.next_entry().expect("a whole journal") {
+                let is_call = entry.call.is_some_and(|call| call.attribute == AttributeId(1));
+                count += usize::from(is_call);
             }
             count
         };
@@ -129,8 +128,8 @@ impl Observer for Witness {
                 assert!(written() >= self.heard_count, "a call was told before it was written");
             }
             Notice::Progress(progress) => {
-                let count =
-                    usize::try_from(progress.verifiers[1].call_count).expect("a small number");
+                let count = progress.overview.verifiers[1].calls;
+                let count = usize::try_from(count).expect("a small number");
                 assert_eq!(written(), count, "progress was shown before it was written");
             }
             _ => {}
@@ -164,7 +163,7 @@ fn a_429_is_sent_again_in_its_place_and_costs_nothing() {
     let (_, _, summary, requests) = run_against(refuse, "");
     assert_eq!(summary.certified, 6);
     assert!(requests as u64 > summary.calls, "some were sent again");
-    assert_eq!(summary.money.spent, summary.calls.to_string());
+    assert_eq!(summary.money.spent.to_string(), summary.calls.to_string());
     assert!(summary.verifiers[0].failures.is_empty(), "{:?}", summary.verifiers[0].failures);
 }
 
@@ -186,7 +185,7 @@ fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
     let (_, _, summary, requests) = run_against(misbehave, "");
     assert_eq!(summary.calls, requests as u64, "nothing is sent twice");
     assert!(summary.verifiers[0].failures.values().sum::<u64>() > 0);
-    assert_eq!(summary.money.spent, summary.calls.to_string(), "a failed call is paid");
+    assert_eq!(summary.money.spent.to_string(), summary.calls.to_string(), "a failed call is paid");
 }
 
 #[test]
@@ -228,7 +227,7 @@ fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded
             _ => 0.25,
         })
         .sum();
-    let spent: f64 = summary.money.spent.parse().expect("an amount");
+    let spent = summary.money.spent.units();
     assert!((spent - expected).abs() < 1e-9, "{spent} for {expected}");
 }
 
@@ -239,7 +238,7 @@ fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
     place.write("job.toml", &job("http://127.0.0.1:9/", "patience = 0.6"));
     let (ending, summary) = place.run();
     assert!(matches!(ending, Ending::VerifierDown { .. }), "{ending:?}");
-    assert_eq!(summary.money.spent, "0");
+    assert_eq!(summary.money.spent.to_string(), "0");
     let counted = summary.verifiers[0].failures.keys().find(|name| *name != "not-connected");
     assert_eq!(counted, None, "a call that never began does not count");
     place.assert_clean();

@@ -9,8 +9,8 @@ use goodarm_live::audit::{self, Report};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobError, Overrides};
 use goodarm_live::outputs;
-use goodarm_live::outputs::summary::Summary;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::{Control, Ending, Run, RunError};
+use goodarm_live::view::Overview;
 use tempfile::TempDir;
 
 /// A folder of a job's own; gone when dropped.
@@ -81,21 +81,17 @@ impl Place {
     }
 
     /// A whole run, with its outputs.
-    pub(crate) fn run(&self) -> (Ending, Summary) {
-        self.finish(Run::begin(self.good_job()).expect("a new run"))
+    pub(crate) fn run(&self) -> (Ending, Overview) {
+        Self::finish(Run::begin(self.good_job()).expect("a new run"))
     }
 
-    pub(crate) fn resume(&self) -> Result<(Ending, Summary), RunError> {
-        Ok(self.finish(Run::resume(self.good_job())?))
+    pub(crate) fn resume(&self) -> Result<(Ending, Overview), RunError> {
+        Ok(Self::finish(Run::resume(self.good_job())?))
     }
 
-    fn finish(&self, mut run: Run) -> (Ending, Summary) {
-        let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
-        let folder = self.output();
-        let books = run.session().books();
-        let calls = run.job().file.calls;
-        let summary = outputs::write(&folder, books, &run.job().candidates, "done", calls);
-        (ending, summary.expect("the outputs are written"))
+    fn finish(mut run: Run) -> (Ending, Overview) {
+        let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+        (ending, outputs::write(&run, "done").expect("the outputs are written"))
     }
 
     pub(crate) fn output(&self) -> Folder {
@@ -112,7 +108,7 @@ impl Place {
 
     pub(crate) fn assert_clean(&self) {
         let report = self.audit();
-        assert!(report.is_clean(), "{:#?}", report.wrongs);
+        assert!(report.is_clean(), "{:#?}", report.problems);
     }
 
     pub(crate) fn certified(&self) -> Vec<String> {
@@ -122,11 +118,4 @@ impl Place {
 
 pub(crate) const fn is_good(index: usize) -> bool {
     index % 3 != 2
-}
-
-/// Watches nothing.
-pub(crate) struct Nobody;
-
-impl Observer for Nobody {
-    fn notice(&mut self, _: Notice<'_>) {}
 }

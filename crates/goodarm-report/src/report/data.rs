@@ -1,14 +1,10 @@
 //! A run in numbers: what the text, the JSON and the page say.
 
-use std::collections::BTreeMap;
-
-use goodarm_core::Cost;
-use goodarm_live::job_file::{GuaranteeName, Kind, Unit};
+use goodarm_core::{ArmStatus, Cost};
+use goodarm_live::view::{Overview, PairView};
 use serde::{Serialize, Serializer};
 
-use super::noise::Noise;
 use super::trail::Trail;
-use super::uniform::Uniform;
 
 /// Everything that is known about a run but the texts of its answers and calls.
 #[derive(Clone, Debug, Serialize)]
@@ -19,138 +15,13 @@ pub(crate) struct Data {
     pub(crate) answers: Vec<Answer>,
 }
 
-/// The run as a whole.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Overview {
-    /// Who began the run.
-    pub(crate) goodarm: String,
-    /// The run's folder.
-    pub(crate) folder: String,
-    /// How the run ended; none if it goes on, or was stopped without saving.
-    pub(crate) ending: Option<String>,
-    /// What delta covers, and what it does not.
-    pub(crate) promise: String,
-    pub(crate) delta: f64,
-    pub(crate) guarantee: GuaranteeName,
-    pub(crate) policy: String,
-    pub(crate) candidates: usize,
-    pub(crate) certified: usize,
-    pub(crate) rejected: usize,
-    pub(crate) undecided: usize,
-    /// Calls that came back.
-    pub(crate) calls: u64,
-    /// Calls that are out, or were when the process died.
-    pub(crate) out: u64,
-    /// Milliseconds since 1970 of the first and the last event.
-    pub(crate) span_millis: [u64; 2],
-    /// Seconds between them.
-    pub(crate) seconds: f64,
-    pub(crate) calls_per_second: Option<f64>,
-    pub(crate) money: Money,
-    /// What checking every answer alike would have cost: an estimate.
-    pub(crate) uniform: Option<Uniform>,
-    /// How many answers were certified at which spend, one entry a certificate.
-    pub(crate) coverage: Vec<Step>,
-    pub(crate) verifiers: Vec<VerifierData>,
-    /// What a reader of this report should know about it.
-    pub(crate) notes: Vec<String>,
-}
-
-/// Where the money is: exact decimals.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Money {
-    pub(crate) unit: Unit,
-    /// The hard limit.
-    #[serde(serialize_with = "exact")]
-    pub(crate) budget: Cost,
-    /// Paid.
-    #[serde(serialize_with = "exact")]
-    pub(crate) spent: Cost,
-    /// Set aside for calls that are out.
-    #[serde(serialize_with = "exact")]
-    pub(crate) reserved: Cost,
-    /// Neither.
-    #[serde(serialize_with = "exact")]
-    pub(crate) left: Cost,
-    /// Paid for calls that brought no score.
-    #[serde(serialize_with = "exact")]
-    pub(crate) stranded: Cost,
-    /// The part of it that was paid at the ceiling because the bill is not known.
-    #[serde(serialize_with = "exact")]
-    pub(crate) stranded_at_ceiling: Cost,
-    /// Bills above their ceiling.
-    pub(crate) overruns: u64,
-    /// By how much, in all.
-    #[serde(serialize_with = "exact")]
-    pub(crate) overrun: Cost,
-    /// The budget at the start, and what it was raised to.
-    #[serde(serialize_with = "exact_list")]
-    pub(crate) budgets: Vec<Cost>,
-}
-
-/// One certificate: so many answers were certified when so much was spent.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Step {
-    pub(crate) spent: f64,
-    pub(crate) certified: usize,
-}
-
-/// One verifier over all answers.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct VerifierData {
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
-    /// It always says the same, so one call tells all.
-    pub(crate) exact: bool,
-    pub(crate) threshold: f64,
-    /// The most that a call may cost.
-    pub(crate) ceiling: f64,
-    pub(crate) calls: u64,
-    pub(crate) failures: BTreeMap<&'static str, u64>,
-    #[serde(serialize_with = "exact")]
-    pub(crate) spent: Cost,
-    /// Paid for certified, undecided and rejected answers.
-    #[serde(serialize_with = "exact_list")]
-    pub(crate) spent_by_status: [Cost; 3],
-    #[serde(serialize_with = "exact")]
-    pub(crate) spent_on_failures: Cost,
-    pub(crate) mean_score: Option<f64>,
-    /// What a call cost on the average.
-    pub(crate) mean_price: Option<f64>,
-    /// Seconds that half of all calls, and 95 of a hundred, stayed below.
-    pub(crate) latency_median: Option<f64>,
-    pub(crate) latency_p95: Option<f64>,
-    /// How often it contradicts itself.
-    pub(crate) noise: Option<Noise>,
-}
-
-/// What became of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Status {
-    Certified,
-    Undecided,
-    Rejected,
-}
-
-impl Status {
-    pub(crate) const ALL: [Self; 3] = [Self::Certified, Self::Undecided, Self::Rejected];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Certified => "certified",
-            Self::Undecided => "undecided",
-            Self::Rejected => "rejected",
-        }
-    }
-}
-
 /// One answer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Answer {
     pub(crate) id: String,
-    pub(crate) status: Status,
-    /// The how-manyth certificate it is, counted from 1.
+    #[serde(serialize_with = "status_name")]
+    pub(crate) status: ArmStatus,
+    /// Which certificate it is, counted from 1.
     pub(crate) rank: Option<usize>,
     /// Calls that came back, void ones among them.
     pub(crate) calls: u64,
@@ -163,17 +34,9 @@ pub(crate) struct Answer {
 /// One verifier on one answer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Pair {
-    /// Scores that came back, failed calls that count among them.
-    pub(crate) calls: u64,
-    pub(crate) mean: Option<f64>,
-    /// ln E; none if an exact verifier has spoken.
-    pub(crate) evidence: Option<f64>,
-    /// What it must reach.
-    pub(crate) needed: Option<f64>,
-    pub(crate) met: bool,
-    #[serde(serialize_with = "exact")]
-    pub(crate) spent: Cost,
-    /// How both went from call to call: for the pictures.
+    #[serde(flatten)]
+    pub(crate) view: PairView,
+    /// How mean and evidence went from call to call: for the pictures.
     #[serde(skip)]
     pub(crate) trail: Trail,
 }
@@ -183,6 +46,6 @@ fn exact<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(cost)
 }
 
-fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(costs.iter().map(ToString::to_string))
+fn status_name<S: Serializer>(status: &ArmStatus, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(status.name())
 }

@@ -1,12 +1,12 @@
 //! The part of the page that grows with the run: every answer with its fields, its evidence and its
 //! calls, in blocks that the page reads when they are looked at.
 
-use goodarm_core::ArmId;
-use goodarm_live::history::{Call, Happening, History};
+use goodarm_core::{ArmId, ArmStatus};
+use goodarm_live::history::{Entry, History};
 use serde::Serialize;
 
 use super::cut::Lengths;
-use super::data::{Answer, Status};
+use super::data::Answer;
 use super::lines::{
     CallLine, Detail, FieldLine, Fields, Kept, call_line, field_lines, pair_line, text_of,
 };
@@ -51,27 +51,25 @@ impl<'a> Details<'a> {
         // The run may go on while this is written: nothing after what was counted.
         let mut left = report.data.overview.calls;
         while left > 0 {
-            match history.next_happening_after(|_| {}).map_err(told)? {
-                None => break,
-                Some(Happening::BudgetRaised { .. }) => {}
-                Some(Happening::Called(call)) => {
-                    left -= 1;
-                    if let Some(place) = places[call.arm.index()] {
-                        details.keep(place, &call);
-                    }
-                }
+            let Some(entry) = history.next_entry().map_err(told)? else { break };
+            let Some(call) = &entry.call else { continue };
+            left -= 1;
+            if let Some(place) = places[call.arm.index()] {
+                details.keep(place, &entry);
             }
         }
         Ok(details)
     }
 
-    fn keep(&mut self, place: usize, call: &Call) {
+    fn keep(&mut self, place: usize, entry: &Entry<'_>) {
         let calls = &mut self.calls[place];
         if calls.len() >= self.limits.calls {
             return;
         }
         let started = self.report.data.overview.span_millis[0];
-        calls.push(Kept::new(call, started, self.limits.reply_bytes));
+        let times = (entry.unix_millis, started);
+        let kept = entry.call.as_ref().map(|call| Kept::new(call, times, self.limits.reply_bytes));
+        calls.extend(kept);
     }
 
     /// One shown answer as JSON: its fields and its evidence.
@@ -103,7 +101,7 @@ impl<'a> Details<'a> {
 /// All answers if they fit, otherwise the certified ones first.
 fn shown(answers: &[Answer]) -> Vec<u32> {
     let mut shown: Vec<u32> = Vec::with_capacity(answers.len().min(ANSWERS_MAX));
-    for status in Status::ALL {
+    for status in ArmStatus::ALL {
         let of_status = (0..).zip(answers).filter(|(_, answer)| answer.status == status);
         let left = ANSWERS_MAX - shown.len();
         shown.extend(of_status.take(left).map(|(arm, _)| arm));

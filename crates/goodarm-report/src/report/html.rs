@@ -3,10 +3,10 @@
 
 use std::io::{self, Write};
 
+use goodarm_live::view::{Overview, Step};
 use serde::Serialize;
 
 use super::cut::{beginning, script_safe};
-use super::data::{Overview, Step};
 use super::details::{Details, Limits};
 use super::lines::rounded;
 use super::{Report, sha256, text};
@@ -114,7 +114,7 @@ fn answers(report: &Report, details: &Details<'_>, out: &mut impl Write) -> io::
         columns.calls.push(answer.calls);
         columns.spent.push(answer.spent.units());
         for (means, pair) in columns.means.iter_mut().zip(&answer.evidence) {
-            means.push(pair.mean.map(|mean| rounded(mean, 1e4)));
+            means.push(pair.view.mean.map(|mean| rounded(mean, 1e4)));
         }
         if blocks[0].1.is_empty() {
             columns.starts.push(place);

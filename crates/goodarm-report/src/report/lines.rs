@@ -102,12 +102,12 @@ impl PairLine {
 pub(crate) fn pair_line(pair: &Pair) -> PairLine {
     let [means, shares] = pair.trail.letters();
     PairLine(
-        pair.calls,
-        pair.mean.map(|mean| rounded(mean, 1e4)),
-        pair.evidence.map(|evidence| rounded(evidence, 1e3)),
-        pair.needed.map(|needed| rounded(needed, 1e3)),
-        u8::from(pair.met),
-        pair.spent.units(),
+        pair.view.calls,
+        pair.view.mean.map(|mean| rounded(mean, 1e4)),
+        pair.view.evidence.map(|evidence| rounded(evidence, 1e3)),
+        pair.view.needed.map(|needed| rounded(needed, 1e3)),
+        u8::from(pair.view.met),
+        pair.view.spent.units(),
         means,
         shares,
     )
@@ -156,18 +156,22 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// What is kept of a call in a run that began then.
-    pub(crate) fn new(call: &Call, started_millis: u64, reply_bytes_max: usize) -> Self {
+    pub(crate) fn new(
+        call: &Call<'_>,
+        (unix_millis, started_millis): (u64, u64),
+        reply_bytes_max: usize,
+    ) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-        let seconds = call.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
+        let seconds = unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
         Self {
             verifier: call.attribute.0,
             outcome: call.outcome.map_err(failure_name),
             cost: call.cost.units(),
-            latency_millis: call.latency.as_millis(),
+            latency_millis: call.note.latency.as_millis(),
             seconds,
-            reply: beginning(&call.reply, reply_bytes_max).into(),
-            reply_bytes: call.reply.len(),
-            reason: beginning(&call.reason, REASON_BYTES_MAX).into(),
+            reply: beginning(&call.note.reply, reply_bytes_max).into(),
+            reply_bytes: call.note.reply.len(),
+            reason: beginning(&call.note.reason, REASON_BYTES_MAX).into(),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The report's plots as figures.
 
+use goodarm_core::ArmStatus;
+use goodarm_live::view::Overview;
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
     Series,
 };
 
-use super::data::{Data, Overview, Status};
+use super::data::Data;
 use super::text::{confidence, unit_label, units};
 use crate::words::printable;
 
@@ -58,7 +60,7 @@ fn coverage(overview: &Overview) -> Figure {
 }
 
 fn spending(overview: &Overview) -> Figure {
-    let series = Status::ALL.iter().enumerate().map(|(index, status)| BarSeries {
+    let series = ArmStatus::ALL.iter().enumerate().map(|(index, status)| BarSeries {
         name: format!("on {} answers", status.name()),
         role: [Role(0), Role(5), Role(1)][index],
         bars: overview.verifiers.iter().map(|v| bar(v.spent_by_status[index].units())).collect(),
@@ -76,7 +78,7 @@ fn spending(overview: &Overview) -> Figure {
 }
 
 fn noise(overview: &Overview) -> Figure {
-    let share = |part: fn(&super::noise::Noise) -> f64| {
+    let share = |part: fn(&goodarm_live::view::noise::Noise) -> f64| {
         overview.verifiers.iter().map(|v| bar(v.noise.as_ref().map_or(f64::NAN, part))).collect()
     };
     let series = vec![

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use goodarm_core::Cost;
+use goodarm_core::{ArmStatus, Cost};
 use goodarm_live::job_file::{GuaranteeName, Unit};
+use goodarm_live::view::{Overview, VerifierView};
 
-use super::data::{Data, Overview, Status, VerifierData};
+use super::data::Data;
 use crate::words::{amount, printable, thousands, unit_name};
 
 /// The whole report as text.
@@ -99,7 +100,7 @@ fn coverage(overview: &Overview) -> String {
 
 fn spending(overview: &Overview) -> String {
     let mut rows = vec![vec!["Where the money went".to_owned()]];
-    rows[0].extend(Status::ALL.map(|status| status.name().to_owned()));
+    rows[0].extend(ArmStatus::ALL.map(|status| status.name().to_owned()));
     rows[0].push("all".into());
     for verifier in &overview.verifiers {
         let mut row = vec![printable(&verifier.name)];
@@ -108,7 +109,7 @@ fn spending(overview: &Overview) -> String {
         rows.push(row);
     }
     let mut row = vec!["all".to_owned()];
-    row.extend((0..Status::ALL.len()).map(|index| {
+    row.extend((0..ArmStatus::ALL.len()).map(|index| {
         sum_of_money(sum(overview.verifiers.iter().map(|verifier| verifier.spent_by_status[index])))
     }));
     row.push(sum_of_money(overview.money.spent));
@@ -151,7 +152,7 @@ fn verifiers(overview: &Overview) -> String {
     text
 }
 
-fn noise_line(verifier: &VerifierData) -> String {
+fn noise_line(verifier: &VerifierView) -> String {
     verifier.noise.map_or_else(String::new, |noise| {
         format!(
             "  {} gave mixed verdicts on {} of the {} answers that it saw more than once\n",
@@ -171,9 +172,9 @@ fn money(overview: &Overview) -> String {
     };
     line("budget", money.budget, "");
     line("spent", money.spent, "");
-    line("reserved", money.reserved, &format!(", for {} calls that are out", overview.out));
+    line("reserved", money.reserved, &format!(", for {} calls in flight", overview.in_flight));
     line("left", money.left, "");
-    line("stranded", money.stranded, ", paid for calls that brought no score");
+    line("stranded", money.spent_on_failures, ", paid for calls that brought no score");
     if money.overruns > 0 {
         line(
             "overrun",

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_core::{ArmId, Failure};
-use goodarm_live::history::{Call, Happening, History, HistoryError};
+use goodarm_live::history::{Call, Entry, History, HistoryError};
 use goodarm_live::job::Job;
 use serde::Serialize;
 
@@ -23,9 +23,9 @@ pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> Stri
     for (pair, way) in pairs.iter_mut().zip(calls.ways) {
         // Calls that were out when the answer was certified may have come back since. If it is the
         // journal that is a second behind, half a picture would lie.
-        if way.count >= pair.calls {
-            pair.calls = way.count;
-            pair.mean = way.mean();
+        if way.count >= pair.view.calls {
+            pair.view.calls = way.count;
+            pair.view.mean = way.mean();
             pair.trail = way.trail;
         }
     }
@@ -81,19 +81,20 @@ impl Calls {
         }
         let mut history = History::open(journal)?;
         let mut calls = Self { ways: vec![Way::default(); job.verifiers.len()], ..Self::default() };
-        while let Some(happening) = history.next_happening()? {
-            let Happening::Called(call) = happening else { continue };
-            if call.arm == arm {
-                calls.take(job, &call, history.span_millis().0);
+        let mut started_millis = None;
+        while let Some(entry) = history.next_entry()? {
+            let started_millis = *started_millis.get_or_insert(entry.unix_millis);
+            if let Some(call) = entry.call.as_ref().filter(|call| call.arm == arm) {
+                calls.take(job, call, (&entry, started_millis));
             }
         }
         Ok(calls)
     }
 
-    fn take(&mut self, job: &Job, call: &Call, started_millis: u64) {
+    fn take(&mut self, job: &Job, call: &Call<'_>, (entry, started_millis): (&Entry<'_>, u64)) {
         self.count += 1;
         if self.kept.len() < CALLS_MAX {
-            self.kept.push(Kept::new(call, started_millis, REPLY_BYTES_MAX));
+            self.kept.push(Kept::new(call, (entry.unix_millis, started_millis), REPLY_BYTES_MAX));
         }
         let lowest = job.problem.attribute(call.attribute).lowest_score();
         let score = match call.outcome {

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::ArmId;
 use goodarm_live::job::Job;
-use goodarm_live::job_file::ScoresFile;
 use goodarm_live::line::Condition;
-use goodarm_live::outputs::promise;
-use goodarm_live::run::{Control, Progress, VERSION};
+use goodarm_live::run::{Control, Progress};
+use goodarm_live::view::{Overview, Step};
 use serde::Serialize;
 
 use crate::report::beginning;
-use crate::report::data::{Money, Overview, Pair, Step, VerifierData};
+use crate::report::data::Pair;
 use crate::report::lines::{Detail, field_lines, pair_line};
 use crate::words::{condition_name, condition_text};
 
@@ -74,7 +73,7 @@ impl Shared {
             let verifier = &self.job.verifiers[attribute.index()].name;
             [verifier.as_str(), beginning(self.job.candidates.id(arm), ID_BYTES_MAX)]
         });
-        let health = snapshot.progress.conditions.iter().zip(&snapshot.progress.verifiers);
+        let health = snapshot.progress.conditions.iter().zip(&snapshot.progress.overview.verifiers);
         Live {
             overview: self.overview(snapshot),
             phase: self.phase_name(&snapshot.phase),
@@ -87,13 +86,13 @@ impl Shared {
             retries: retry_count,
             working_on,
             health: health
-                .map(|(condition, totals)| Health {
+                .map(|(condition, verifier)| Health {
                     condition: condition_name(condition),
                     words: match condition {
                         Condition::Open => String::new(),
                         condition => condition_text(condition),
                     },
-                    latency: totals.mean_latency(),
+                    latency: verifier.mean_latency,
                 })
                 .collect(),
             certificates: new.map(|certificate| self.line(certificate)).collect(),
@@ -113,77 +112,22 @@ impl Shared {
 
     /// The same figures as in the report, as far as they are known while the run goes on.
     fn overview(&self, snapshot: &Snapshot) -> Overview {
-        let (progress, charter) = (&*snapshot.progress, &self.job.charter);
-        let decided = progress.certified_count + progress.rejected_count;
-        let [first, last] = [self.started, self.started + progress.elapsed].map(|time| {
+        let progress = &*snapshot.progress;
+        let span_millis = [self.started, self.started + progress.elapsed].map(|time| {
             let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         });
         Overview {
-            goodarm: VERSION.to_owned(),
             folder: self.folder.clone(),
             ending: match &snapshot.phase {
                 Phase::Running => None,
                 Phase::Writing { ending } | Phase::Ended { ending, .. } => Some(ending.clone()),
             },
-            promise: promise(charter),
-            delta: charter.delta,
-            guarantee: charter.guarantee,
-            policy: charter.policy.clone(),
-            candidates: progress.candidate_count,
-            certified: progress.certified_count,
-            rejected: progress.rejected_count,
-            undecided: progress.candidate_count.saturating_sub(decided),
-            calls: progress.call_count,
-            out: progress.in_flight_count as u64,
-            span_millis: [first, last],
-            seconds: progress.elapsed.as_secs_f64(),
-            calls_per_second: Some(progress.calls_per_second),
-            money: self.money(progress),
-            uniform: None,
-            coverage: snapshot.way.clone(),
-            verifiers: self.verifiers(progress),
+            span_millis,
+            coverage: snapshot.steps.clone(),
             notes: snapshot.warnings.iter().map(ToString::to_string).collect(),
+            ..progress.overview.clone()
         }
-    }
-
-    fn money(&self, progress: &Progress) -> Money {
-        let failed = progress.verifiers.iter().map(|totals| totals.spent_on_failures);
-        Money {
-            unit: self.job.unit(),
-            budget: progress.budget,
-            spent: progress.spent,
-            reserved: progress.reserved,
-            left: progress.left,
-            stranded: failed.fold(Cost::ZERO, Cost::saturating_add),
-            stranded_at_ceiling: Cost::ZERO,
-            overruns: progress.overrun_count,
-            overrun: progress.overrun,
-            budgets: vec![progress.budget],
-        }
-    }
-
-    fn verifiers(&self, progress: &Progress) -> Vec<VerifierData> {
-        let clauses = self.job.charter.verifiers.iter().zip(&progress.verifiers);
-        clauses
-            .map(|(clause, totals)| VerifierData {
-                name: clause.name.clone(),
-                kind: clause.kind,
-                exact: clause.scores == ScoresFile::Exact,
-                threshold: clause.threshold,
-                ceiling: clause.ceiling,
-                calls: totals.call_count,
-                failures: totals.failures.clone(),
-                spent: totals.spent,
-                spent_by_status: [Cost::ZERO; 3],
-                spent_on_failures: totals.spent_on_failures,
-                mean_score: totals.mean_score(),
-                mean_price: None,
-                latency_median: None,
-                latency_p95: None,
-                noise: None,
-            })
-            .collect()
     }
 
     fn line(&self, certificate: &Certificate) -> Line<'_> {
@@ -196,8 +140,8 @@ impl Shared {
             id: beginning(candidates.id(arm), ID_BYTES_MAX),
             rank,
             by_then: certificate.spent_by_then,
-            calls: pairs.iter().map(|pair| pair.calls).sum(),
-            spent: pairs.iter().map(|pair| pair.spent.units()).sum(),
+            calls: pairs.iter().map(|pair| pair.view.calls).sum(),
+            spent: pairs.iter().map(|pair| pair.view.spent.units()).sum(),
             detail: Detail { f: fields, n: field_count, p: pairs.iter().map(pair_line).collect() },
         }
     }
@@ -212,7 +156,7 @@ impl Shared {
 pub(super) struct Snapshot {
     pub(super) phase: Phase,
     pub(super) progress: Arc<Progress>,
-    pub(super) way: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     /// The newest, in the order of their ranks.
     pub(super) certificates: Vec<Arc<Certificate>>,
     pub(super) warnings: Vec<Arc<str>>,

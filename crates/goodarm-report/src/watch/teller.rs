@@ -1,70 +1,65 @@
 //! What the run's own thread does for the page: it remembers the newest certificates and a few
-//! hundred steps of the way, however long the run is, and hands over copies of that.
+//! hundred steps of the coverage, however long the run is, and hands over copies of that.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, Books, Cost};
-use goodarm_live::line::Condition;
-use goodarm_live::outputs::totals::VerifierTotals;
+use goodarm_core::ArmId;
 use goodarm_live::run::{Notice, Progress, Run};
+use goodarm_live::view::{PairView, Step};
 
 use super::state::{Certificate, Phase, Snapshot};
-use crate::report::data::Step;
-use crate::report::{Trail, pair};
+use crate::report::Trail;
+use crate::report::data::Pair;
 
 /// Gathers what the page shows.
-pub(super) struct Teller {
+pub(super) struct SnapshotBuilder {
     pub(super) phase: Phase,
     progress: Arc<Progress>,
-    way: Way,
+    steps: Steps,
     certificates: VecDeque<Arc<Certificate>>,
-    /// Heard of, but not yet looked up in the books: arm, rank, and what was spent by then.
-    heard: VecDeque<(ArmId, usize, Cost)>,
     warnings: VecDeque<Arc<str>>,
 }
 
-impl Teller {
+impl SnapshotBuilder {
     /// A run that begins, or is taken up again.
     pub(super) fn new(run: &Run) -> Self {
-        let mut teller = Self {
+        let mut builder = Self {
             phase: Phase::Running,
-            progress: Arc::new(before_the_first_call(run)),
-            way: Way::default(),
+            progress: Arc::new(Progress::before_the_first_call(run)),
+            steps: Steps::default(),
             certificates: VecDeque::new(),
-            heard: VecDeque::new(),
             warnings: VecDeque::new(),
         };
-        for ((arm, spent), rank) in run.certificates().zip(1..) {
-            teller.certified(arm, rank, spent);
+        let books = run.session().books();
+        let certificates = books.certified().iter().zip(&run.account().spent_at);
+        for ((&arm, spent), rank) in certificates.zip(1..) {
+            builder.steps.push(Step { spent: spent.units(), certified: rank });
+            // The older ones are not shown, so they need not be looked up.
+            if rank + CERTIFICATES_MAX > books.certified().len() {
+                let attributes = books.problem().attributes();
+                let evidence = attributes.map(|attribute| PairView::new(books, arm, attribute));
+                builder.certified(arm, rank, spent.units(), evidence);
+            }
         }
-        teller.look(run.session().books());
-        teller
+        builder
     }
 
     /// Takes notice; true if it is time to hand over a snapshot.
-    pub(super) fn hear(&mut self, notice: Notice<'_>) -> bool {
+    pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
-            Notice::Certified { arm, count, spent, .. } => self.certified(arm, count, spent),
+            Notice::Certified { arm, count, spent, evidence, .. } => {
+                self.steps.push(Step { spent: spent.units(), certified: count });
+                self.certified(arm, count, spent.units(), evidence.iter().cloned());
+            }
             Notice::Warning(text) => push(&mut self.warnings, text.into(), WARNINGS_MAX),
             Notice::Progress(progress) => {
                 self.progress = Arc::new(progress.clone());
                 return true;
             }
-            Notice::Called { .. } | Notice::Line { .. } => {}
+            Notice::Called { .. } | Notice::Verifier { .. } => {}
         }
         false
-    }
-
-    /// Looks up the evidence of new certificates. It is final: a certified answer gets no new calls.
-    pub(super) fn look(&mut self, books: &Books) {
-        for (arm, rank, spent) in std::mem::take(&mut self.heard) {
-            let attributes = books.problem().attributes();
-            let pairs = attributes.map(|attribute| pair(books, (arm, attribute), Trail::default()));
-            let certificate =
-                Certificate { arm, rank, spent_by_then: spent.units(), pairs: pairs.collect() };
-            push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
-        }
     }
 
     /// A copy of what there is to show: small, whatever the size of the run.
@@ -72,45 +67,35 @@ impl Teller {
         Snapshot {
             phase: self.phase.clone(),
             progress: Arc::clone(&self.progress),
-            way: self.way.steps.clone(),
+            steps: self.steps.steps.clone(),
             certificates: self.certificates.iter().cloned().collect(),
             warnings: self.warnings.iter().cloned().collect(),
         }
     }
 
-    fn certified(&mut self, arm: ArmId, rank: usize, spent: Cost) {
-        self.way.push(Step { spent: spent.units(), certified: rank });
-        push(&mut self.heard, (arm, rank, spent), CERTIFICATES_MAX);
-    }
-}
-
-/// What is known before the first progress is told, a moment later.
-fn before_the_first_call(run: &Run) -> Progress {
-    let books = run.session().books();
-    let ledger = books.ledger();
-    let verifier_count = run.job().verifiers.len();
-    Progress {
-        candidate_count: books.problem().arm_count(),
-        certified_count: books.certified().len(),
-        budget: ledger.budget(),
-        spent: ledger.settled(),
-        reserved: ledger.reserved(),
-        left: ledger.left(),
-        conditions: vec![Condition::Open; verifier_count],
-        verifiers: vec![VerifierTotals::default(); verifier_count],
-        ..Progress::default()
+    /// The evidence is final: a certified answer gets no new calls.
+    fn certified(
+        &mut self,
+        arm: ArmId,
+        rank: usize,
+        spent_by_then: f64,
+        evidence: impl Iterator<Item = PairView>,
+    ) {
+        let pairs = evidence.map(|view| Pair { view, trail: Trail::default() }).collect();
+        let certificate = Certificate { arm, rank, spent_by_then, pairs };
+        push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
     }
 }
 
 /// How many answers were certified at which spend, thinned out when it gets long.
 #[derive(Default)]
-struct Way {
+struct Steps {
     steps: Vec<Step>,
     /// How many certificates one step stands for, less one.
     skipped: usize,
 }
 
-impl Way {
+impl Steps {
     fn push(&mut self, step: Step) {
         // The last step is always the newest certificate.
         if self.steps.last().is_some_and(|last| last.certified % (self.skipped + 1) != 0) {
@@ -144,14 +129,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_stays_short_and_ends_with_the_newest_certificate() {
-        let mut way = Way::default();
+    fn the_steps_stay_few_and_ends_with_the_newest_certificate() {
+        let mut steps = Steps::default();
         for certified in 1..=1_000_000 {
-            way.push(Step { spent: 0.0, certified });
-            assert!(way.steps.len() <= STEPS_MAX);
-            assert_eq!(way.steps.last().unwrap().certified, certified);
+            steps.push(Step { spent: 0.0, certified });
+            assert!(steps.steps.len() <= STEPS_MAX);
+            assert_eq!(steps.steps.last().unwrap().certified, certified);
         }
-        let counts: Vec<usize> = way.steps.iter().map(|step| step.certified).collect();
+        let counts: Vec<usize> = steps.steps.iter().map(|step| step.certified).collect();
         assert!(counts.is_sorted() && counts.len() > STEPS_MAX / 2, "{}", counts.len());
         assert!(counts[0] <= 1_000_000 / STEPS_MAX * 4, "{}", counts[0]);
     }

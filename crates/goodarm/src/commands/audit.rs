@@ -23,18 +23,18 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
         let value = serde_json::json!({
             "clean": report.is_clean(),
             "checked": report.checked,
-            "wrong": report.wrongs,
-            "wrong_count": report.wrong_count,
+            "wrong": report.problems.iter().map(|problem| &problem.text).collect::<Vec<_>>(),
+            "wrong_count": report.problem_count,
         });
         text += &format!("{value}\n");
     } else {
         for checked in &report.checked {
             text += &format!("ok     {checked}\n");
         }
-        for wrong in &report.wrongs {
-            text += &format!("WRONG  {wrong}\n");
+        for problem in &report.problems {
+            text += &format!("WRONG  {problem}\n");
         }
-        let more = report.wrong_count - report.wrongs.len();
+        let more = report.problem_count - report.problems.len();
         if more > 0 {
             text += &format!("WRONG  and {more} more\n");
         }
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     if report.is_clean() {
         return Ok(());
     }
-    let count = match report.wrong_count {
+    let count = match report.problem_count {
         1 => "1 thing is".to_owned(),
         count => format!("{count} things are"),
     };

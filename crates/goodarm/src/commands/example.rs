@@ -9,13 +9,13 @@ use std::sync::Arc;
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
-use goodarm_live::outputs::summary::Summary;
-use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_live::run::{Control, Run};
+use goodarm_live::view::Overview;
 use goodarm_report::words::{amount, unit_name};
 
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
-use crate::commands::run::{ending_text, failure, summary_text, write_report};
+use crate::commands::run::{failure, summary_text, write_report};
 
 pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     let folder = &arguments.folder;
@@ -41,15 +41,14 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
 }
 
 /// The same answers, the same money, the same luck, other ways to spend it.
-fn comparison(job: &Path, ours: &Summary) -> Result<String, Failure> {
+fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
     let unit = unit_name(ours.money.unit);
-    let money = |text: &str| text.parse().map_or_else(|_| text.to_owned(), amount);
     let mut text = format!(
         "\nThe same recording, the same budget, other ways to spend it:\n  {:<34} {:>9} {:>12}\n",
         "", "certified", unit
     );
-    let mut row = |name: &str, summary: &Summary| {
-        let spent = money(&summary.money.spent);
+    let mut row = |name: &str, summary: &Overview| {
+        let spent = amount(summary.money.spent);
         let _ = writeln!(text, "  {name:<34} {:>9} {spent:>12}", summary.certified);
     };
     row("goodarm", ours);
@@ -64,7 +63,7 @@ fn comparison(job: &Path, ours: &Summary) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn certify(path: &Path, source: &str, output: &str) -> Result<(Summary, Folder), Failure> {
+fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder), Failure> {
     let output = path.parent().unwrap_or(Path::new(".")).join(output);
     if output.join("journal").exists() {
         // An earlier example: the same recording gives the same run.
@@ -74,19 +73,9 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Summary, Folder),
     let job = Job::parse(path, source.to_owned(), &overrides).map_err(Failure::wrong_input)?;
     let job = Arc::new(job);
     let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;
-    let ending = run.drive(&Control::default(), &mut Nobody).map_err(failure)?;
-    let folder = Folder::new(&job.output);
-    let books = run.session().books();
-    let summary =
-        outputs::write(&folder, books, &job.candidates, &ending_text(&ending), job.file.calls)
-            .map_err(Failure::wrong_input)?;
-    Ok((summary, folder))
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn notice(&mut self, _: Notice<'_>) {}
+    let ending = run.drive(&Control::default(), &mut ()).map_err(failure)?;
+    let summary = outputs::write(&run, &ending.to_string()).map_err(Failure::wrong_input)?;
+    Ok((summary, Folder::new(&job.output)))
 }
 
 const JOB: &str = include_str!("../../../../examples/capitals/job.toml");

@@ -5,12 +5,14 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::{pools, record};
+use goodarm_live::pools;
+use goodarm_live::record::{self, RecordError};
 use goodarm_report::words::{amount, thousands, unit_name};
 
 use crate::cli::RecordArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
+use crate::exit::Exit;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
@@ -26,7 +28,10 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         });
         bar.set(recorded.pair_count);
     })
-    .map_err(Failure::wrong_input)?;
+    .map_err(|error| match error {
+        RecordError::Down { .. } => Failure::with_exit(Exit::VerifierDown, error),
+        error => Failure::wrong_input(error),
+    })?;
     if let Some(bar) = bar {
         bar.finish();
     }

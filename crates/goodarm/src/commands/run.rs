@@ -4,12 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_core::Books;
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
-use goodarm_live::outputs::summary::Summary;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::view::Overview;
 use goodarm_report::Report;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
 use goodarm_report::words::{amount, printable, thousands, unit_name};
@@ -44,7 +43,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Ok(ending) => ending,
         Err(error) => {
             // No outputs: the books may hold what is not durable. The journal has all that counts, and
-            // whoever resumes gets them.
+            // --resume writes them.
             if let Some(watch) = watch {
                 watch.end("broken off", &error.to_string());
             }
@@ -52,12 +51,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
     };
     drop(display);
-    let ending_text = ending_text(&ending);
+    let ending_text = ending.to_string();
     if let Some(watch) = &mut watch {
         watch.writing(&ending_text);
     }
     let (told, outcome) = finish(&run, &ending, arguments);
-    // Whoever leaves does not want to wait for a page.
+    // On leaving, do not wait for a page.
     if let Some(watch) = watch.filter(|_| ending != Ending::Left) {
         watch.end(&ending_text, &told);
     }
@@ -75,12 +74,6 @@ impl Observer for Audience<'_> {
         self.display.notice(notice);
         if let Some(watch) = &mut self.watch {
             watch.notice(notice);
-        }
-    }
-
-    fn look(&mut self, books: &Books) {
-        if let Some(watch) = &mut self.watch {
-            watch.look(books);
         }
     }
 
@@ -121,12 +114,8 @@ fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Resu
 
 /// Writes the outputs and the report; says where the report is.
 fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<String, Failure> {
-    let job = run.job();
-    let folder = Folder::new(&job.output);
-    let books = run.session().books();
-    let summary =
-        outputs::write(&folder, books, &job.candidates, &ending_text(ending), job.file.calls)
-            .map_err(Failure::wrong_input)?;
+    let folder = Folder::new(&run.job().output);
+    let summary = outputs::write(run, &ending.to_string()).map_err(Failure::wrong_input)?;
     let report = write_report(&folder, &summary);
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
@@ -145,7 +134,7 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
             Err(Failure::interrupted(format!("stopped, and everything is saved; {resume}")))
         }
         Ending::Left => Err(Failure::interrupted(format!(
-            "left; calls that were out count as spent and as the lowest score; {resume}"
+            "left; calls in flight count as spent and as the lowest score; {resume}"
         ))),
         Ending::VerifierDown { verifier, reason } => Err(Failure::with_exit(
             Exit::VerifierDown,
@@ -181,38 +170,21 @@ fn shell_word(path: &Path) -> String {
     }
 }
 
-/// How a run ended, in words.
-pub(crate) fn ending_text(ending: &Ending) -> String {
-    use goodarm_core::StopReason;
-    match ending {
-        Ending::Done(reason) => match reason {
-            StopReason::AllCertified => "every answer is certified".into(),
-            StopReason::AllDecided => "every answer is certified or has failed a check".into(),
-            StopReason::BudgetSpent => "no verifier is affordable any more".into(),
-            StopReason::NothingWorthwhile => "nothing is worth a call any more".into(),
-            StopReason::Hopeless => {
-                "no further answer has a realistic chance with the money that is left".into()
-            }
-            _ => "done".into(),
-        },
-        Ending::Interrupted => "interrupted: can be resumed".into(),
-        Ending::Left => "left: can be resumed".into(),
-        Ending::VerifierDown { verifier, .. } => format!("{verifier} was down: can be resumed"),
-    }
-}
-
 /// The end of a run, in a few lines.
-pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
+pub(crate) fn summary_text(summary: &Overview, folder: &Folder) -> String {
     let unit = unit_name(summary.money.unit);
-    let money = |text: &str| text.parse().map_or_else(|_| text.to_owned(), amount);
     let mut text = format!(
         "{} of {} answers certified, {} rejected, {} undecided: {}\n",
-        summary.certified, summary.candidates, summary.rejected, summary.undecided, summary.ending,
+        summary.certified,
+        summary.candidates,
+        summary.rejected,
+        summary.undecided,
+        summary.ending.as_deref().unwrap_or_default(),
     );
     text += &format!(
         "spent {} of {} {unit} in {} calls\n",
-        money(&summary.money.spent),
-        money(&summary.money.budget),
+        amount(summary.money.spent),
+        amount(summary.money.budget),
         thousands(&summary.calls.to_string()),
     );
     let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
@@ -223,7 +195,7 @@ pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
             "  {:width$}  {:>9} calls  {:>10} {unit}  mean score {mean} (threshold {}), {failures} failures\n",
             printable(&verifier.name),
             thousands(&verifier.calls.to_string()),
-            money(&verifier.spent),
+            amount(verifier.spent),
             verifier.threshold,
             width = width.unwrap_or(0),
         );
@@ -232,7 +204,7 @@ pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
         text += &format!(
             "warning: {} bills were above their ceiling, by {} {unit} in all\n",
             summary.money.overruns,
-            money(&summary.money.overrun)
+            amount(summary.money.overrun)
         );
     }
     text += &format!("{}\n", summary.promise);
@@ -241,7 +213,7 @@ pub(crate) fn summary_text(summary: &Summary, folder: &Folder) -> String {
 }
 
 /// Writes the page at the end of a run; says where it is.
-pub(crate) fn write_report(folder: &Folder, summary: &Summary) -> String {
+pub(crate) fn write_report(folder: &Folder, summary: &Overview) -> String {
     if summary.calls > REPORT_CALLS_MAX || summary.candidates > REPORT_CANDIDATES_MAX {
         let path = folder.path().display();
         return format!("for the page of so large a run: goodarm report {path}\n");
@@ -260,7 +232,7 @@ fn tell_of_the_past(run: &Run, display: &Display<'_>) {
     }
     if run.lost_count() > 0 {
         display.say(&format!(
-            "{} calls were out when the last process died: they count as spent and as the lowest score",
+            "{} calls were in flight when the last process died: they count as spent and as the lowest score",
             run.lost_count()
         ));
     }
@@ -271,9 +243,9 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
     ctrlc::set_handler(move || {
         if !quiet {
             let text = if control.is_stopping() {
-                "leaving; calls that are out count as lost"
+                "leaving; calls in flight count as lost"
             } else {
-                "stopping: no new calls; waiting for those that are out (again to leave now)"
+                "stopping: no new calls; waiting for those in flight (again to leave now)"
             };
             let _ = writeln!(io::stderr().lock(), "{text}");
         }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn fixture() -> Vec<u8> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/journal-v1.bin");
-    std::fs::read(path).unwrap()
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    std::fs::read(format!("{folder}/{name}.bin")).unwrap()
 }
 
 /// All kinds of records and failures.
@@ -27,15 +27,17 @@ fn records() -> Vec<Vec<Record<'static>>> {
 }
 
 #[test]
-fn format_1_is_still_read() {
-    let (found, bytes_cut) = read_records(&fixture());
-    assert_eq!(found, records().concat());
-    assert_eq!(bytes_cut, 0);
+fn all_formats_are_still_read() {
+    for name in ["journal-v1", "journal-v2"] {
+        let (found, bytes_cut) = read_records(&fixture(name));
+        assert_eq!(found, records().concat(), "{name}");
+        assert_eq!(bytes_cut, 0, "{name}");
+    }
 }
 
 /// If this fails, the format has changed: give it a new number, and keep the old fixture.
 #[test]
-fn format_1_is_still_written() {
+fn format_2_is_still_written() {
     let (bytes, _) = written(&records());
-    assert_eq!(bytes, fixture());
+    assert_eq!(bytes, fixture("journal-v2"));
 }

@@ -43,29 +43,20 @@ fn any_text() -> impl Strategy<Value = Cow<'static, str>> {
 
 pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
     let ticket = || any_number().prop_map(Ticket);
+    let told = (ticket(), any_score(), any_cost(), any_latency(), any_text());
+    let failed = (ticket(), any_failure(), any_cost(), any_latency(), any_text(), any_text());
     prop_oneof![
         (any_number(), 0..1000u32, 0..3u32)
             .prop_map(|(ticket, arm, attribute)| asked(ticket, arm, attribute)),
-        (ticket(), any_score(), any_cost(), any_latency(), any_text()).prop_map(
-            |(ticket, score, cost, latency, reply)| Record::Told {
-                ticket,
-                score,
-                cost,
-                latency,
-                reply
-            }
-        ),
-        (ticket(), any_failure(), any_cost(), any_latency(), any_text(), any_text()).prop_map(
-            |(ticket, failure, cost, latency, reply, reason)| Record::Failed {
-                ticket,
-                failure,
-                cost,
-                latency,
-                reply,
-                reason
-            }
-        ),
-        any_cost().prop_map(|budget| Record::BudgetRaised { budget }),
+        told.prop_map(|(ticket, score, cost, latency, reply)| Record {
+            event: Event::Told { ticket, score, cost },
+            note: Note { latency, reply, ..Note::default() },
+        }),
+        failed.prop_map(|(ticket, failure, cost, latency, reply, reason)| Record {
+            event: Event::Failed { ticket, failure, cost },
+            note: Note { latency, reply, reason },
+        }),
+        any_cost().prop_map(raised),
     ]
 }
 
@@ -89,7 +80,7 @@ fn a_score_keeps_its_bits() {
     for score in [0.0, -0.0, 1.0, 0.1, f64::MIN_POSITIVE, f64::NAN] {
         let (bytes, _) = written(&[vec![told(0, score, "")]]);
         let (records, _) = read_records(&bytes);
-        let Record::Told { score: found, .. } = records[0] else { panic!("{records:?}") };
+        let Event::Told { score: found, .. } = records[0].event else { panic!("{records:?}") };
         assert_eq!(found.to_bits(), score.to_bits());
     }
 }
@@ -118,13 +109,7 @@ fn the_header_comes_back_and_positions_tell_the_frames() {
 
 #[test]
 fn small_records_are_small() {
-    let cheap = Record::Told {
-        ticket: Ticket(100),
-        score: 1.0,
-        cost: Cost::ZERO,
-        latency: Duration::ZERO,
-        reply: Cow::Borrowed(""),
-    };
+    let cheap = Event::Told { ticket: Ticket(100), score: 1.0, cost: Cost::ZERO }.into();
     for (record, length) in [(asked(100, 100, 2), 4), (cheap, 6)] {
         let mut bytes = Vec::new();
         record.encode(&mut bytes);

@@ -24,7 +24,8 @@ impl Slow {
         let storage = FileStorage::create(&place.path().join("journal")).expect("a file");
         let header = Header {
             version: "0".into(),
-            job: String::new(),
+            decisions: 1,
+            charter: String::new(),
             candidates: [0; 32],
             arm_count: 100,
             attribute_count: 1,
@@ -42,8 +43,7 @@ impl Slow {
 
     fn ask(&mut self, ticket: u64) {
         let pull = pull(ticket);
-        let Pull { ticket, arm, attribute, .. } = pull;
-        self.disk.append_intent(&Record::Asked { ticket, arm, attribute }, pull);
+        self.disk.append_intent(&Event::from(pull).into(), pull);
     }
 
     /// Lets the sync that is under way end, and the disk hear of it.
@@ -173,7 +173,7 @@ async fn everything_is_durable_after_a_commit() {
 async fn what_can_be_made_again_waits_for_nobody() {
     let mut slow = Slow::new();
     let Pull { ticket, arm, attribute, .. } = pull(0);
-    slow.disk.append(&Record::Asked { ticket, arm, attribute });
+    slow.disk.append(&Event::Asked { ticket, arm, attribute }.into());
     assert!(slow.disk.is_safe());
     slow.disk.push(0).expect("nothing is due");
     assert!(slow.began.try_recv().is_err());
@@ -204,17 +204,14 @@ fn only_verifiers_faster_than_the_disk_are_asked_ahead() {
 #[test]
 fn lost_and_void_calls_do_not_make_a_verifier_fast() {
     let mut slow = Slow::new();
-    let cost = Cost::ZERO;
-    let (latency, ticket) = (Duration::ZERO, Ticket(0));
+    let (cost, ticket) = (Cost::ZERO, Ticket(0));
     for failure in
         [Failure::Counted(CountedFailure::Lost), Failure::Void(VoidFailure::NotConnected)]
     {
-        let (reply, reason) = ("".into(), "".into());
-        let record = Record::Failed { ticket, failure, cost, latency, reply, reason };
-        slow.disk.append_outcome(&record);
+        slow.disk.append_outcome(&Event::Failed { ticket, failure, cost }.into());
     }
     assert_eq!(slow.disk.pace.count, 0);
-    slow.disk.append_outcome(&Record::Told { ticket, score: 1.0, cost, latency, reply: "".into() });
+    slow.disk.append_outcome(&Event::Told { ticket, score: 1.0, cost }.into());
     assert_eq!(slow.disk.pace.count, 1);
 }
 

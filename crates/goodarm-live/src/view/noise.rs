@@ -8,21 +8,21 @@ use serde::Serialize;
 
 /// A verifier's noise over all answers with at least two scores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Noise {
+pub struct Noise {
     /// Answers with at least two scores.
-    pub(crate) answers: u64,
+    pub answers: u64,
     /// Those of them with verdicts of both kinds.
-    pub(crate) mixed: u64,
+    pub mixed: u64,
     /// The probability that two different calls on the same answer have different verdicts, averaged
     /// over answers.
-    pub(crate) disagreement: f64,
+    pub disagreement: f64,
     /// The variance of the scores of one answer, averaged over answers.
-    pub(crate) variance: f64,
+    pub variance: f64,
 }
 
 /// The scores of one verifier on one answer, summed up.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Scores {
+pub struct Scores {
     count: u32,
     /// Scores that reach the threshold.
     passed: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Scores {
 
 impl Scores {
     /// One more score, by Welford's method: no difference of large sums.
-    pub(crate) fn take(&mut self, score: f64, threshold: f64) {
+    pub fn take(&mut self, score: f64, threshold: f64) {
         self.count += 1;
         self.passed += u32::from(score >= threshold);
         let before = score - self.mean;
@@ -43,7 +43,7 @@ impl Scores {
 }
 
 /// The noise in these scores; none if no answer has two.
-pub(crate) fn noise<'a>(all: impl Iterator<Item = &'a Scores>) -> Option<Noise> {
+pub fn noise<'a>(all: impl Iterator<Item = &'a Scores>) -> Option<Noise> {
     let mut noise = Noise { answers: 0, mixed: 0, disagreement: 0.0, variance: 0.0 };
     for scores in all.filter(|scores| scores.count >= 2) {
         let (count, passed) = (f64::from(scores.count), f64::from(scores.passed));

@@ -1,0 +1,135 @@
+//! What happened to a session, in a form that can be kept: events rebuild its books.
+
+use thiserror::Error;
+
+use crate::books::{Books, DispatchError, TellError};
+use crate::cost::Cost;
+use crate::pull::{Failure, Pull, Ticket};
+use crate::units::{ArmId, AttributeId};
+
+/// One thing that happened. It is exhaustive on purpose: a new kind of event must be thought of
+/// wherever events are written, read or counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// A call was dispatched.
+    Asked {
+        /// Its number.
+        ticket: Ticket,
+        /// Which answer.
+        arm: ArmId,
+        /// Which verifier.
+        attribute: AttributeId,
+    },
+    /// A call came back with a score.
+    Told {
+        /// Which call.
+        ticket: Ticket,
+        /// Its score.
+        score: f64,
+        /// Its bill.
+        cost: Cost,
+    },
+    /// A call came back without a score.
+    Failed {
+        /// Which call.
+        ticket: Ticket,
+        /// What happened to it.
+        failure: Failure,
+        /// Its bill.
+        cost: Cost,
+    },
+    /// There is more money.
+    BudgetRaised {
+        /// The new budget.
+        budget: Cost,
+    },
+}
+
+impl From<Pull> for Event {
+    fn from(Pull { ticket, arm, attribute, .. }: Pull) -> Self {
+        Self::Asked { ticket, arm, attribute }
+    }
+}
+
+impl Event {
+    /// The outcome of a call: its score, or why it has none.
+    pub const fn of_outcome(ticket: Ticket, outcome: Result<f64, Failure>, cost: Cost) -> Self {
+        match outcome {
+            Ok(score) => Self::Told { ticket, score, cost },
+            Err(failure) => Self::Failed { ticket, failure, cost },
+        }
+    }
+}
+
+/// Why an event cannot have happened. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum EventError {
+    /// The books would give the call another number.
+    #[error("call {} of the record would be call {} of the books", recorded.0, found.0)]
+    Ticket {
+        /// In the record.
+        recorded: Ticket,
+        /// In the books.
+        found: Ticket,
+    },
+    /// A void call must be tried again before anything else is asked.
+    #[error("call {} is not the retry that is owed", .0.0)]
+    RetryOwed(Ticket),
+    /// The call may not be made: no money left, a certified answer, a check that was made before.
+    #[error("call {}: {reason}", ticket.0)]
+    Refused {
+        /// Which call.
+        ticket: Ticket,
+        /// Why not.
+        reason: DispatchError,
+    },
+    /// The outcome cannot be taken.
+    #[error("{0}")]
+    Told(#[from] TellError),
+    /// A budget can only be raised.
+    #[error("the budget is lowered")]
+    BudgetLowered,
+}
+
+impl Books {
+    /// Does what a record says was done. No policy is consulted: whether the call was a good choice
+    /// does not matter here, only whether it could be made.
+    pub fn apply(&mut self, event: Event) -> Result<(), EventError> {
+        match event {
+            Event::Asked { ticket, arm, attribute } => self.apply_asked(ticket, arm, attribute),
+            Event::Told { ticket, score, cost } => Ok(self.tell(ticket, score, cost)?),
+            Event::Failed { ticket, failure, cost } => Ok(self.fail(ticket, failure, cost)?),
+            Event::BudgetRaised { budget } => {
+                if self.raise_budget(budget) {
+                    Ok(())
+                } else {
+                    Err(EventError::BudgetLowered)
+                }
+            }
+        }
+    }
+
+    fn apply_asked(
+        &mut self,
+        ticket: Ticket,
+        arm: ArmId,
+        attribute: AttributeId,
+    ) -> Result<(), EventError> {
+        let found = self.ticket_next();
+        if found != ticket {
+            return Err(EventError::Ticket { recorded: ticket, found });
+        }
+        match self.owed() {
+            Some(pair) if pair == (arm, attribute) => {
+                self.dispatch_owed();
+            }
+            Some(_) => return Err(EventError::RetryOwed(ticket)),
+            None => {
+                let refused = |reason| EventError::Refused { ticket, reason };
+                self.dispatch(arm, attribute).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! What is counted beside the books, for people: calls, failures, money and time, the same for a run
+//! that goes on, its summary, its report and its audit. No decision depends on it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use goodarm_core::{Books, Cost, Event, Failure};
+
+use crate::history::{Call, Entry};
+use crate::outputs::calls::failure_name;
+
+/// The totals of a run, call by call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Verifier by verifier.
+    pub verifiers: Vec<VerifierTotals>,
+    /// The budget at the start, and what it was raised to.
+    pub budgets: Vec<Cost>,
+    /// What was spent when each certificate was reached, in their order.
+    pub spent_at: Vec<Cost>,
+}
+
+/// One verifier's calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VerifierTotals {
+    /// Calls that came back.
+    pub call_count: u64,
+    /// Paid.
+    pub spent: Cost,
+    /// Paid for calls that brought no score.
+    pub spent_on_failures: Cost,
+    /// The part of it that was paid at the ceiling because the bill is not known.
+    pub failures_at_ceiling: Cost,
+    /// Failures by name.
+    pub failures: BTreeMap<&'static str, u64>,
+    score_count: u64,
+    score_sum: f64,
+    latency_sum: f64,
+    latencies: Latencies,
+}
+
+impl Account {
+    /// Nothing yet.
+    pub fn new(books: &Books) -> Self {
+        Self {
+            verifiers: vec![VerifierTotals::default(); books.problem().attribute_count()],
+            budgets: vec![books.problem().budget()],
+            spent_at: Vec::new(),
+        }
+    }
+
+    /// One more entry, which the books know of already.
+    pub fn take(&mut self, books: &Books, entry: &Entry<'_>) {
+        if let Some(call) = &entry.call {
+            self.take_call(books, call);
+        } else if let Event::BudgetRaised { budget } = entry.event {
+            self.budgets.push(budget);
+        }
+    }
+
+    /// One more call, which the books know of already.
+    pub fn take_call(&mut self, books: &Books, call: &Call<'_>) {
+        let ceiling = books.problem().attribute(call.attribute).price();
+        self.verifiers[call.attribute.index()].take(call, ceiling);
+        let certified_count = books.certified().len();
+        if certified_count > self.spent_at.len() {
+            self.spent_at.resize(certified_count, books.ledger().settled());
+        }
+    }
+
+    /// Calls that came back.
+    pub fn call_count(&self) -> u64 {
+        self.verifiers.iter().map(|totals| totals.call_count).sum()
+    }
+
+    /// Of these, without a score.
+    pub fn failure_count(&self) -> u64 {
+        self.verifiers.iter().map(VerifierTotals::failure_count).sum()
+    }
+
+    /// An amount, summed over all verifiers.
+    pub fn sum(&self, part: impl Fn(&VerifierTotals) -> Cost) -> Cost {
+        self.verifiers.iter().map(part).fold(Cost::ZERO, Cost::saturating_add)
+    }
+}
+
+impl VerifierTotals {
+    fn take(&mut self, call: &Call<'_>, ceiling: Cost) {
+        self.call_count += 1;
+        self.spent = self.spent.saturating_add(call.cost);
+        self.latency_sum += call.note.latency.as_secs_f64();
+        match call.outcome {
+            Ok(score) => {
+                self.score_count += 1;
+                self.score_sum += score;
+            }
+            Err(failure) => {
+                *self.failures.entry(failure_name(failure)).or_default() += 1;
+                self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
+                if call.cost == ceiling {
+                    self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
+                }
+            }
+        }
+        // A void call never reached the verifier, so it says nothing about its time or its price.
+        if !matches!(call.outcome, Err(Failure::Void(_))) {
+            self.latencies.take(call.note.latency);
+        }
+    }
+
+    /// Calls without a score.
+    pub fn failure_count(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// The mean of all scores.
+    pub fn mean_score(&self) -> Option<f64> {
+        mean(self.score_sum, self.score_count)
+    }
+
+    /// What a call that reached the verifier cost on average.
+    pub fn mean_price(&self) -> Option<f64> {
+        mean(self.spent.units(), self.latencies.count)
+    }
+
+    /// Seconds a call took on average.
+    pub fn mean_latency(&self) -> Option<f64> {
+        mean(self.latency_sum, self.call_count)
+    }
+
+    /// Seconds that this share of all calls that reached the verifier stayed below.
+    pub fn latency_quantile(&self, share: f64) -> Option<f64> {
+        self.latencies.quantile(share)
+    }
+}
+
+/// How long calls took, in steps of less than a hundredth: however many calls there are, this stays
+/// small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Latencies {
+    counts: BTreeMap<Step, u64>,
+    count: u64,
+}
+
+impl Latencies {
+    fn take(&mut self, latency: Duration) {
+        let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+        *self.counts.entry(Step::of(nanos)).or_default() += 1;
+        self.count += 1;
+    }
+
+    fn quantile(&self, share: f64) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a rank for people")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most count"
+        )]
+        let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        let mut below = 0;
+        let step = self.counts.iter().find_map(|(&step, &count)| {
+            below += count;
+            (below >= rank).then_some(step)
+        });
+        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+        step.map(|step| step.middle() as f64 / 1e9)
+    }
+}
+
+/// Numbers of nanoseconds with the same leading bits, ordered by size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    /// How many bits follow the leading ones.
+    shift: u32,
+    leading: u64,
+}
+
+impl Step {
+    const fn of(nanos: u64) -> Self {
+        let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(LEADING_BITS);
+        Self { shift, leading: nanos >> shift }
+    }
+
+    const fn middle(self) -> u64 {
+        (self.leading << self.shift) + ((1 << self.shift) >> 1)
+    }
+}
+
+fn mean(sum: f64, count: u64) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "means for people")]
+    (count > 0).then(|| sum / count as f64)
+}
+
+const LEADING_BITS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latencies(millis: &[u64]) -> Latencies {
+        let mut latencies = Latencies::default();
+        millis.iter().for_each(|&millis| latencies.take(Duration::from_millis(millis)));
+        latencies
+    }
+
+    #[test]
+    fn quantiles_are_within_a_hundredth_of_values_that_occurred() {
+        let latencies = latencies(&[4000, 1000, 3000, 2000]);
+        for (share, expected) in [(0.0, 1.0), (0.5, 2.0), (0.95, 4.0), (1.0, 4.0)] {
+            let found = latencies.quantile(share).unwrap();
+            assert!((found / expected - 1.0_f64).abs() < 0.005, "{share}: {found}");
+        }
+    }
+
+    #[test]
+    fn no_calls_have_no_quantile_and_no_latency_is_too_long() {
+        assert_eq!(latencies(&[]).quantile(0.5), None);
+        let mut longest = Latencies::default();
+        longest.take(Duration::MAX);
+        assert!(longest.quantile(0.5).unwrap() > 1e10);
+    }
+
+    #[test]
+    fn steps_are_in_order_and_hold_what_they_are_made_from() {
+        let mut last = Step::of(0);
+        for nanos in (0..100_000).chain((17..63).map(|bit| 1 << bit)) {
+            let step = Step::of(nanos);
+            assert!(step >= last, "{nanos}");
+            assert!(step.middle().abs_diff(nanos) <= nanos / 200 + 1, "{nanos}");
+            last = step;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Calls that others make: started together, back in any order. Runs, recordings and generation all
+//! make their calls here, so that they wait, back off, give up, stop and drain alike.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::control::Control;
+use crate::line::{Condition, Limits, Line};
+
+/// Makes calls. `T` says which call it is, `R` is what comes back.
+pub(crate) struct Engine<T, R> {
+    throttles: Vec<Arc<Line>>,
+    sender: UnboundedSender<Returned<T, R>>,
+    receiver: UnboundedReceiver<Returned<T, R>>,
+    /// What a wait brought.
+    first: Option<Returned<T, R>>,
+    in_flight_count: usize,
+}
+
+/// What came back from a call; no reply if the task that made it died, which is a bug of ours.
+pub(crate) struct Returned<T, R> {
+    pub(crate) tag: T,
+    pub(crate) reply: Option<R>,
+}
+
+/// How a piece of work ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Finish {
+    /// Everything is done.
+    Done,
+    /// Someone asked to stop; no call is in flight.
+    Stopped,
+    /// Someone asked to leave at once; calls in flight are dropped.
+    Left,
+    /// A verifier, by its number, was down for longer than its patience.
+    Down { verifier: usize, reason: String },
+}
+
+impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
+    /// An engine for verifiers with these limits.
+    pub(crate) fn new(limits: impl Iterator<Item = Limits>) -> Self {
+        let (sender, receiver) = unbounded_channel();
+        let throttles = limits.map(|limits| Arc::new(Line::new(limits))).collect();
+        Self { throttles, sender, receiver, first: None, in_flight_count: 0 }
+    }
+
+    /// Starts a call of a verifier. Must be called inside a runtime; calls in flight are dropped with
+    /// it.
+    pub(crate) fn start<F>(&mut self, tag: T, verifier: usize, call: impl FnOnce(Arc<Line>) -> F)
+    where
+        F: Future<Output = R> + Send + 'static,
+    {
+        let call = call(Arc::clone(&self.throttles[verifier]));
+        let mut guard = CallGuard { tag: Some(tag), sender: self.sender.clone() };
+        self.in_flight_count += 1;
+        tokio::spawn(async move {
+            let reply = call.await;
+            guard.hand_in(Some(reply));
+        });
+    }
+
+    /// What has come back, without waiting.
+    pub(crate) fn take(&mut self) -> Option<Returned<T, R>> {
+        let returned = self.first.take().or_else(|| self.receiver.try_recv().ok())?;
+        self.in_flight_count -= 1;
+        Some(returned)
+    }
+
+    /// Waits until something has come back, which is then there to take. Cancelling it loses nothing.
+    pub(crate) async fn wait(&mut self) {
+        if self.first.is_none() {
+            self.first = self.receiver.recv().await;
+        }
+    }
+
+    /// Calls that wait for their turn come back as void.
+    pub(crate) fn stop(&self) {
+        self.throttles.iter().for_each(|throttle| throttle.stop());
+    }
+
+    /// How the verifiers are doing.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
+        self.throttles.iter().map(|throttle| throttle.condition())
+    }
+
+    /// A verifier that was down for longer than its patience, and what went wrong last.
+    pub(crate) fn given_up(&self) -> Option<(usize, String)> {
+        self.conditions().enumerate().find_map(|(index, condition)| match condition {
+            Condition::GivenUp { reason } => Some((index, reason)),
+            _ => None,
+        })
+    }
+
+    /// Requests that had to be sent again.
+    pub(crate) fn retry_count(&self) -> u64 {
+        self.throttles.iter().map(|throttle| throttle.retry_count()).sum()
+    }
+
+    /// Makes calls until there is no more work, someone stops it, or a verifier is given up. `start`
+    /// starts the call of one piece of work, `settle` takes what came back.
+    pub(crate) async fn make_all<W, E>(
+        &mut self,
+        mut work: VecDeque<W>,
+        (concurrency, control): (usize, &Control),
+        mut start: impl FnMut(&mut Self, W),
+        mut settle: impl FnMut(Returned<T, R>) -> Result<(), E>,
+    ) -> Result<Finish, E> {
+        let mut tick = tokio::time::interval(TICK);
+        let mut finish = Finish::Done;
+        loop {
+            while let Some(returned) = self.take() {
+                settle(returned)?;
+            }
+            if control.is_leaving() {
+                return Ok(Finish::Left);
+            }
+            if finish == Finish::Done {
+                if control.is_stopping() {
+                    finish = Finish::Stopped;
+                } else if let Some((verifier, reason)) = self.given_up() {
+                    finish = Finish::Down { verifier, reason };
+                }
+            }
+            if finish != Finish::Done {
+                work.clear();
+                self.stop();
+            }
+            while self.in_flight_count < concurrency && !control.is_paused() {
+                let Some(piece) = work.pop_front() else { break };
+                start(self, piece);
+            }
+            if work.is_empty() && self.in_flight_count == 0 {
+                return Ok(finish);
+            }
+            tokio::select! {
+                biased;
+                () = self.wait() => {}
+                _ = tick.tick() => {}
+            }
+        }
+    }
+}
+
+/// Sees to it that every call is answered, even if the task that makes it dies.
+struct CallGuard<T, R> {
+    tag: Option<T>,
+    sender: UnboundedSender<Returned<T, R>>,
+}
+
+impl<T, R> CallGuard<T, R> {
+    fn hand_in(&mut self, reply: Option<R>) {
+        if let Some(tag) = self.tag.take() {
+            // No one listens any more when the work has been left.
+            let _ = self.sender.send(Returned { tag, reply });
+        }
+    }
+}
+
+impl<T, R> Drop for CallGuard<T, R> {
+    fn drop(&mut self) {
+        self.hand_in(None);
+    }
+}
+
+/// Runs a piece of work to its end on this thread, for callers without a runtime of their own.
+pub(crate) fn block_on<F: Future>(runtime: Runtime, work: F) -> F::Output {
+    let output = runtime.block_on(work);
+    // On exit, do not wait for DNS.
+    runtime.shutdown_background();
+    output
+}
+
+/// A runtime on this thread.
+pub(crate) fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+const TICK: Duration = Duration::from_millis(100);

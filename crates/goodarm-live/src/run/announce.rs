@@ -1,0 +1,290 @@
+//! What comes out of a run while it goes on: one stream of notices. Everything in it is durable, or
+//! can be made again.
+
+use std::time::{Duration, Instant};
+
+use goodarm_core::{ArmId, AttributeId, Cost, Failure, Pull};
+
+use crate::history::Call;
+use crate::line::Condition;
+use crate::run::{Control, Run};
+use crate::view::{Overview, PairView};
+
+/// Takes notice of what happens in a run.
+pub trait Observer: Send {
+    /// Something happened.
+    fn notice(&mut self, notice: Notice<'_>);
+
+    /// Whether it wants to hear of every single call.
+    fn wants_calls(&self) -> bool {
+        false
+    }
+}
+
+/// Takes no notice of anything.
+impl Observer for () {
+    fn notice(&mut self, _: Notice<'_>) {}
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Notice<'a> {
+    /// A call came back; only for observers that want calls.
+    Called {
+        /// The candidate's name.
+        id: &'a str,
+        /// The verifier's name.
+        verifier: &'a str,
+        /// The call.
+        call: &'a Call<'a>,
+    },
+    /// An answer is certified.
+    Certified {
+        /// Which.
+        arm: ArmId,
+        /// Its name.
+        id: &'a str,
+        /// How many are certified now.
+        count: usize,
+        /// What was spent by then.
+        spent: Cost,
+        /// What each verifier has said.
+        evidence: &'a [PairView],
+    },
+    /// A verifier backs off, is down, or is back.
+    Verifier {
+        /// Its name.
+        verifier: &'a str,
+        /// How it is doing.
+        condition: &'a Condition,
+    },
+    /// Something a person should know.
+    Warning(&'a str),
+    /// How far the run has come; several times a second.
+    Progress(&'a Progress),
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// The run as it stands.
+    pub overview: Overview,
+    /// Calls without a score.
+    pub failure_count: u64,
+    /// Requests that had to be sent again.
+    pub retry_count: u64,
+    /// The last call that was asked for.
+    pub working_on: Option<(ArmId, AttributeId)>,
+    /// How many will be certified in the end, as it looks now.
+    pub forecast: f64,
+    /// How the verifiers are doing.
+    pub conditions: Vec<Condition>,
+    /// Whether someone holds new calls back.
+    pub is_paused: bool,
+    /// Since this process took up the run.
+    pub elapsed: Duration,
+}
+
+impl Progress {
+    /// What is known before the first call.
+    pub fn before_the_first_call(run: &Run) -> Self {
+        Self {
+            overview: Overview::new(&run.job.charter, run.session.books(), &run.account),
+            failure_count: run.account.failure_count(),
+            retry_count: 0,
+            working_on: None,
+            forecast: 0.0,
+            conditions: run.engine.conditions().collect(),
+            is_paused: false,
+            elapsed: Duration::ZERO,
+        }
+    }
+}
+
+/// Tells an observer what happens, once it may be told.
+pub(super) struct Announcer<'a> {
+    observer: &'a mut dyn Observer,
+    control: &'a Control,
+    wants_calls: bool,
+    started: Instant,
+    looked: Instant,
+    call_count_then: u64,
+    announced_count: usize,
+    conditions: Vec<Condition>,
+    working_on: Option<(ArmId, AttributeId)>,
+    calls_per_second: f64,
+    forecast: f64,
+    forecast_due: Instant,
+    overrun_count: u64,
+    /// Of each verifier: what was already said about it.
+    is_warned: Vec<bool>,
+    /// What is not told yet.
+    calls: Vec<Call<'static>>,
+    first_failures: Vec<Call<'static>>,
+    /// Of each verifier.
+    has_failed: Vec<bool>,
+}
+
+impl<'a> Announcer<'a> {
+    pub(super) fn new(run: &Run, control: &'a Control, observer: &'a mut dyn Observer) -> Self {
+        let now = Instant::now();
+        let wants_calls = observer.wants_calls();
+        Self {
+            observer,
+            control,
+            wants_calls,
+            started: now,
+            looked: now,
+            call_count_then: run.account.call_count(),
+            announced_count: run.session.certified().len(),
+            conditions: run.engine.conditions().collect(),
+            working_on: None,
+            calls_per_second: 0.0,
+            forecast: 0.0,
+            forecast_due: now,
+            overrun_count: run.session.books().ledger().overrun_count(),
+            is_warned: vec![false; run.job.verifiers.len()],
+            calls: Vec::new(),
+            first_failures: Vec::new(),
+            has_failed: vec![false; run.job.verifiers.len()],
+        }
+    }
+
+    pub(super) const fn asked(&mut self, pull: &Pull) {
+        self.working_on = Some((pull.arm, pull.attribute));
+    }
+
+    /// Takes note of a call; it is told when it is durable.
+    pub(super) fn settled(&mut self, call: Call<'static>) {
+        if matches!(call.outcome, Err(Failure::Counted(_))) {
+            let has_failed = &mut self.has_failed[call.attribute.index()];
+            if !std::mem::replace(has_failed, true) {
+                self.first_failures.push(call.clone());
+            }
+        }
+        if self.wants_calls {
+            self.calls.push(call);
+        }
+    }
+
+    pub(super) fn tell_of_calls(&mut self, run: &Run) {
+        let names = |call: &Call<'_>| {
+            let verifier = &run.job.verifiers[call.attribute.index()].name;
+            (run.job.candidates.id(call.arm), verifier.as_str())
+        };
+        for call in self.calls.drain(..) {
+            let (id, verifier) = names(&call);
+            self.observer.notice(Notice::Called { id, verifier, call: &call });
+        }
+        for call in self.first_failures.drain(..) {
+            let (id, verifier) = names(&call);
+            let text = format!(
+                "{verifier}: its call on {id} failed, which counts as the lowest score: {} (more failures are only counted)",
+                call.note.reason
+            );
+            self.observer.notice(Notice::Warning(&text));
+        }
+    }
+
+    /// Whether people should see again how far the run has come.
+    pub(super) fn is_due(&self) -> bool {
+        self.looked.elapsed() >= LOOK_INTERVAL
+    }
+
+    /// Says what is new; called after it is durable.
+    pub(super) fn look(&mut self, run: &Run) {
+        self.tell_of_calls(run);
+        let books = run.session.books();
+        while let Some(&arm) = books.certified().get(self.announced_count) {
+            let spent_at = run.account.spent_at.get(self.announced_count).copied();
+            let spent = spent_at.unwrap_or(books.ledger().settled());
+            self.announced_count += 1;
+            let pair = |attribute| PairView::new(books, arm, attribute);
+            self.observer.notice(Notice::Certified {
+                arm,
+                id: run.job.candidates.id(arm),
+                count: self.announced_count,
+                spent,
+                evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
+            });
+        }
+        if self.is_due() {
+            self.look_closely(run);
+        }
+    }
+
+    pub(super) fn close(&mut self, run: &Run) {
+        self.look(run);
+        self.look_closely(run);
+    }
+
+    fn look_closely(&mut self, run: &Run) {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.looked).as_secs_f64().max(1e-3);
+        let call_count = run.account.call_count();
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let rate = (call_count - self.call_count_then) as f64 / seconds;
+        let weight = (seconds / RATE_MEMORY_SECONDS).min(1.0);
+        self.calls_per_second += weight * (rate - self.calls_per_second);
+        self.call_count_then = call_count;
+        self.looked = now;
+        if now >= self.forecast_due {
+            self.forecast = run.session.books().certified_count_forecast();
+            // Guessing must not take more than a twentieth of the time.
+            self.forecast_due = now + (now.elapsed() * 20).max(LOOK_INTERVAL);
+        }
+        self.compare_conditions(run);
+        self.warn(run);
+        let progress = self.progress(run);
+        self.observer.notice(Notice::Progress(&progress));
+    }
+
+    fn compare_conditions(&mut self, run: &Run) {
+        for (index, condition) in run.engine.conditions().enumerate() {
+            let before = &mut self.conditions[index];
+            if std::mem::discriminant(before) != std::mem::discriminant(&condition) {
+                let verifier = &run.job.verifiers[index].name;
+                self.observer.notice(Notice::Verifier { verifier, condition: &condition });
+            }
+            *before = condition;
+        }
+    }
+
+    fn warn(&mut self, run: &Run) {
+        let ledger = run.session.books().ledger();
+        if ledger.overrun_count() > self.overrun_count {
+            self.overrun_count = ledger.overrun_count();
+            let text = format!(
+                "{} bills were above their ceiling, by {} in all: raise the ceiling",
+                ledger.overrun_count(),
+                ledger.overrun()
+            );
+            self.observer.notice(Notice::Warning(&text));
+        }
+        for (verifier, is_warned) in run.job.verifiers.iter().zip(&mut self.is_warned) {
+            if let Some(warning) = verifier.warning().filter(|_| !*is_warned) {
+                *is_warned = true;
+                self.observer.notice(Notice::Warning(&format!("{}: {warning}", verifier.name)));
+            }
+        }
+    }
+
+    fn progress(&self, run: &Run) -> Progress {
+        let mut overview = Overview::new(&run.job.charter, run.session.books(), &run.account);
+        overview.seconds = self.started.elapsed().as_secs_f64();
+        overview.calls_per_second = Some(self.calls_per_second);
+        Progress {
+            overview,
+            failure_count: run.account.failure_count(),
+            retry_count: run.engine.retry_count(),
+            working_on: self.working_on,
+            forecast: self.forecast,
+            conditions: self.conditions.clone(),
+            is_paused: self.control.is_paused(),
+            elapsed: self.started.elapsed(),
+        }
+    }
+}
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+const RATE_MEMORY_SECONDS: f64 = 2.0;

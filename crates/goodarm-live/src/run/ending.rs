@@ -1,0 +1,120 @@
+//! How a run ends, or why it cannot begin or go on.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use goodarm_core::{AskError, DECISIONS, StopReason};
+
+use crate::charter::CharterError;
+use crate::history::HistoryError;
+use crate::journal::LockError;
+use crate::outputs::OutputError;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// There is nothing more to do.
+    Done(StopReason),
+    /// Somebody asked to stop; nothing is out.
+    Interrupted,
+    /// Somebody asked to leave at once; calls in flight count as lost.
+    Left,
+    /// A verifier was down for longer than the job's patience.
+    VerifierDown {
+        /// Which.
+        verifier: String,
+        /// What went wrong last.
+        reason: String,
+    },
+}
+
+/// Why a run cannot begin or go on. Nothing is lost: what is in the journal stays.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The folder holds a run.
+    #[error("{} holds a run already: continue it with --resume, or choose another output", .0.display())]
+    AlreadyBegun(PathBuf),
+    /// A file of a run whose journal is gone, or of something else.
+    #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
+    InTheWay(PathBuf),
+    /// The folder holds no run.
+    #[error("{} holds no run to resume: start it without --resume", .0.display())]
+    NothingToResume(PathBuf),
+    /// Another process is at it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// A file or folder.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The journal cannot be read.
+    #[error("{}: {error}", path.display())]
+    Journal {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: HistoryError,
+    },
+    /// The journal cannot be written.
+    #[error(
+        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: make room and --resume"
+    )]
+    NotDurable(io::Error),
+    /// The journal's charter.
+    #[error(transparent)]
+    Charter(#[from] CharterError),
+    /// The run was begun by a version that decides differently.
+    #[error(
+        "the run was begun by goodarm {version}, which decides by rules {theirs}; this one decides by rules {DECISIONS}: finish it with that version"
+    )]
+    Decisions {
+        /// The version that began it.
+        version: String,
+        /// The number of its rules.
+        theirs: u32,
+    },
+    /// The candidates cannot be kept in the run's folder.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The job is not what it was.
+    #[error("the job has changed since the run began (only the budget may be raised, and the pace changed: concurrency, rate, patience):\n{}", .0.join("\n"))]
+    Changed(Vec<String>),
+    /// The record and the session disagree.
+    #[error("the journal cannot be replayed: {0}")]
+    Diverged(String),
+    /// The policy named a call that may not be made.
+    #[error(transparent)]
+    Policy(#[from] AskError),
+}
+
+impl RunError {
+    pub(super) fn file(path: &Path, error: io::Error) -> Self {
+        Self::File { path: path.to_owned(), error }
+    }
+}
+
+/// In words, for people.
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done(StopReason::AllCertified) => "every answer is certified",
+            Self::Done(StopReason::AllDecided) => "every answer is certified or has failed a check",
+            Self::Done(StopReason::BudgetSpent) => "no verifier is affordable any more",
+            Self::Done(StopReason::NothingWorthwhile) => "nothing is worth a call any more",
+            Self::Done(StopReason::Hopeless) => {
+                "no further answer has a realistic chance with the money that is left"
+            }
+            Self::Done(_) => "done",
+            Self::Interrupted => "interrupted: can be resumed",
+            Self::Left => "left: can be resumed",
+            Self::VerifierDown { verifier, .. } => {
+                return write!(f, "{verifier} was down: can be resumed");
+            }
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! A run as it stands, in numbers: what the summary, the report, the live page, texts and JSON say.
+//! All of them are made from this one view.
+
+pub mod noise;
+mod uniform;
+
+use std::collections::BTreeMap;
+
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost};
+use serde::{Serialize, Serializer};
+
+use crate::account::{Account, VerifierTotals};
+use crate::charter::{Charter, Clause};
+use crate::job_file::{GuaranteeName, Kind, ScoresFile, Unit};
+use crate::run::VERSION;
+use crate::view::noise::Noise;
+pub use crate::view::uniform::Uniform;
+
+/// The run as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// The version that made this.
+    pub goodarm: String,
+    /// The run's folder; empty where it does not matter.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+    /// How the run ended; none if it goes on, or was stopped without saving.
+    pub ending: Option<String>,
+    /// What delta covers, and what it does not.
+    pub promise: String,
+    /// The error probability.
+    pub delta: f64,
+    /// What it bounds.
+    pub guarantee: GuaranteeName,
+    /// What chose the calls.
+    pub policy: String,
+    /// How many candidates there are.
+    pub candidates: usize,
+    /// How many are certified.
+    pub certified: usize,
+    /// How many the evidence speaks against.
+    pub rejected: usize,
+    /// How many are neither.
+    pub undecided: usize,
+    /// Calls that came back.
+    pub calls: u64,
+    /// Calls that are in flight, or were when the process died.
+    #[serde(rename = "out")]
+    pub in_flight: usize,
+    /// Milliseconds since 1970 of the first and the last event.
+    pub span_millis: [u64; 2],
+    /// Seconds between them.
+    pub seconds: f64,
+    /// On average; while a run goes on, lately.
+    pub calls_per_second: Option<f64>,
+    /// Where the money is.
+    pub money: Money,
+    /// What checking every answer alike would have cost: an estimate.
+    pub uniform: Option<Uniform>,
+    /// How many answers were certified at which spend, one entry a certificate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<Step>,
+    /// Verifier by verifier.
+    pub verifiers: Vec<VerifierView>,
+    /// What a reader should know about this.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Where the money is: exact decimals.
+#[derive(Clone, Debug, Serialize)]
+pub struct Money {
+    /// What it counts.
+    pub unit: Unit,
+    /// The hard limit.
+    #[serde(serialize_with = "exact")]
+    pub budget: Cost,
+    /// Paid.
+    #[serde(serialize_with = "exact")]
+    pub spent: Cost,
+    /// Set aside for calls in flight.
+    #[serde(serialize_with = "exact")]
+    pub reserved: Cost,
+    /// Neither.
+    #[serde(serialize_with = "exact")]
+    pub left: Cost,
+    /// Paid for calls that brought no score.
+    #[serde(serialize_with = "exact")]
+    pub spent_on_failures: Cost,
+    /// The part of it that was paid at the ceiling because the bill is not known.
+    #[serde(serialize_with = "exact")]
+    pub failures_at_ceiling: Cost,
+    /// Bills above their ceiling.
+    pub overruns: u64,
+    /// By how much, in all.
+    #[serde(serialize_with = "exact")]
+    pub overrun: Cost,
+    /// The budget at the start, and what it was raised to.
+    #[serde(serialize_with = "exact_list")]
+    pub budgets: Vec<Cost>,
+}
+
+/// One certificate: so many answers were certified when so much was spent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// In the run's unit.
+    pub spent: f64,
+    /// Answers certified by then.
+    pub certified: usize,
+}
+
+/// One verifier over all answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifierView {
+    /// What reports call it.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// It always says the same, so one call tells all.
+    pub exact: bool,
+    /// The mean score that is asked for.
+    pub threshold: f64,
+    /// The most that a call may cost.
+    pub ceiling: f64,
+    /// Calls that came back.
+    pub calls: u64,
+    /// Failures by name.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Paid.
+    #[serde(serialize_with = "exact")]
+    pub spent: Cost,
+    /// Paid for certified, undecided and rejected answers.
+    #[serde(serialize_with = "exact_list")]
+    pub spent_by_status: [Cost; 3],
+    /// Paid for calls that brought no score.
+    #[serde(serialize_with = "exact")]
+    pub spent_on_failures: Cost,
+    /// The mean of all scores.
+    pub mean_score: Option<f64>,
+    /// What a call cost on average.
+    pub mean_price: Option<f64>,
+    /// Seconds a call took on average.
+    pub mean_latency: Option<f64>,
+    /// Seconds that half of all calls stayed below.
+    pub latency_median: Option<f64>,
+    /// Seconds that 95 of a hundred calls stayed below.
+    pub latency_p95: Option<f64>,
+    /// How often it contradicts itself; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+}
+
+/// What one verifier has said about one answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairView {
+    /// Scores that came back, failed calls that count among them.
+    pub calls: u64,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
+    pub evidence: Option<f64>,
+    /// What it must reach.
+    pub needed: Option<f64>,
+    /// Whether it has.
+    pub met: bool,
+    /// What that cost.
+    #[serde(serialize_with = "exact")]
+    pub spent: Cost,
+}
+
+impl Overview {
+    /// What is cheap to know while a run goes on.
+    pub fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let certified = books.certified().len();
+        let rejected = books.status_count(ArmStatus::Rejected);
+        let verifiers = charter.verifiers.iter().zip(&account.verifiers);
+        Self {
+            goodarm: VERSION.to_owned(),
+            folder: String::new(),
+            ending: None,
+            promise: promise(charter),
+            delta: charter.delta,
+            guarantee: charter.guarantee,
+            policy: charter.policy.clone(),
+            candidates: charter.candidate_count,
+            certified,
+            rejected,
+            undecided: charter.candidate_count - certified - rejected,
+            calls: account.call_count(),
+            in_flight: books.in_flight_count(),
+            span_millis: [0, 0],
+            seconds: 0.0,
+            calls_per_second: None,
+            money: Money::new(charter, books, account),
+            uniform: None,
+            coverage: Vec::new(),
+            verifiers: verifiers.map(|(clause, totals)| verifier(clause, totals)).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// With what takes a look at every answer, for a run that has ended or stands still.
+    pub fn in_full(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let mut overview = Self::new(charter, books, account);
+        for (view, attribute) in overview.verifiers.iter_mut().zip(books.problem().attributes()) {
+            for arm in books.problem().arms() {
+                let status = books.status(arm);
+                let place = ArmStatus::ALL.iter().position(|&other| other == status);
+                let sum = &mut view.spent_by_status[place.unwrap_or_default()];
+                *sum = sum.saturating_add(books.tally(arm, attribute).spent);
+            }
+        }
+        overview.uniform = uniform::uniform(books, &overview.verifiers);
+        overview
+    }
+
+    /// With the time between the first and the last event.
+    pub fn set_span(&mut self, span_millis: [u64; 2]) {
+        let [first, last] = span_millis;
+        self.span_millis = span_millis;
+        #[expect(clippy::cast_precision_loss, reason = "for people")]
+        let (seconds, calls) = (last.saturating_sub(first) as f64 / 1000.0, self.calls as f64);
+        self.seconds = seconds;
+        self.calls_per_second = (seconds > 0.0).then(|| calls / seconds);
+    }
+}
+
+impl Money {
+    fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let ledger = books.ledger();
+        Self {
+            unit: charter.unit,
+            budget: ledger.budget(),
+            spent: ledger.settled(),
+            reserved: ledger.reserved(),
+            left: ledger.left(),
+            spent_on_failures: account.sum(|totals| totals.spent_on_failures),
+            failures_at_ceiling: account.sum(|totals| totals.failures_at_ceiling),
+            overruns: ledger.overrun_count(),
+            overrun: ledger.overrun(),
+            budgets: account.budgets.clone(),
+        }
+    }
+}
+
+fn verifier(clause: &Clause, totals: &VerifierTotals) -> VerifierView {
+    VerifierView {
+        name: clause.name.clone(),
+        kind: clause.kind,
+        exact: clause.scores == ScoresFile::Exact,
+        threshold: clause.threshold,
+        ceiling: clause.ceiling,
+        calls: totals.call_count,
+        failures: totals.failures.clone(),
+        spent: totals.spent,
+        spent_by_status: [Cost::ZERO; 3],
+        spent_on_failures: totals.spent_on_failures,
+        mean_score: totals.mean_score(),
+        mean_price: totals.mean_price(),
+        mean_latency: totals.mean_latency(),
+        latency_median: totals.latency_quantile(0.5),
+        latency_p95: totals.latency_quantile(0.95),
+        noise: None,
+    }
+}
+
+impl PairView {
+    /// What a verifier has said about an answer.
+    pub fn new(books: &Books, arm: ArmId, attribute: AttributeId) -> Self {
+        let tally = books.tally(arm, attribute);
+        let finite = |number: f64| number.is_finite().then_some(number);
+        let is_exact = books.problem().attribute(attribute).is_exact();
+        Self {
+            calls: tally.returned_count,
+            mean: (tally.returned_count > 0).then(|| tally.mean()),
+            evidence: finite(books.evidence(arm, attribute)),
+            needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
+            met: books.is_resolved(arm, attribute),
+            spent: tally.spent,
+        }
+    }
+}
+
+/// The place of each arm among the certificates, counted from 1.
+pub fn ranks(books: &Books) -> Vec<Option<usize>> {
+    let mut ranks = vec![None; books.problem().arm_count()];
+    for (arm, rank) in books.certified().iter().zip(1..) {
+        ranks[arm.index()] = Some(rank);
+    }
+    ranks
+}
+
+/// The terms of a run in words: what δ covers, and what it does not.
+pub fn promise(charter: &Charter) -> String {
+    let delta = charter.delta;
+    let bound = match charter.guarantee {
+        GuaranteeName::Fdr => {
+            format!("On average at most {} % of the certificates are wrong", 100.0 * delta)
+        }
+        _ => format!("With probability at least {} no certificate is wrong", 1.0 - delta),
+    };
+    format!(
+        "{bound}. A certificate says that the answer's mean score, over fresh calls, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it."
+    )
+}
+
+/// Money as text: a JSON number would lose digits in many readers.
+pub(crate) fn exact<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(cost)
+}
+
+fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(costs.iter().map(ToString::to_string))
+}
