@@ -6,7 +6,7 @@ use crate::num::real;
 /// Counts, scores and money of one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tally {
-    /// Calls let out, retries of void calls not counted again.
+    /// Calls dispatched; retries of void calls do not count again.
     pub dispatched_count: u64,
     /// Scores that have come back, failed calls that count among them; N in the paper.
     pub returned_count: u64,
@@ -25,7 +25,7 @@ impl Tally {
         if self.returned_count == 0 { 0.0 } else { self.sum / real(self.returned_count) }
     }
 
-    /// Calls without a score: out, or lost to a blocked stream or an arm that has left.
+    /// Calls without a score: in flight, or lost to a blocked stream or an arm that has left.
     pub const fn pending_count(&self) -> u64 {
         self.dispatched_count - self.returned_count
     }
