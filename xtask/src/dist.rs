@@ -16,7 +16,7 @@ pub(crate) fn dist() -> ExitCode {
     let arguments = ["build", "--profile", "dist", "-p", "goodarm", "--target", TARGET];
     eprintln!("xtask: cargo {}", arguments.join(" "));
     if !cargo(&arguments).status().is_ok_and(|status| status.success()) {
-        eprintln!("xtask: there is no static binary");
+        eprintln!("xtask: the static binary was not built");
         return ExitCode::FAILURE;
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());

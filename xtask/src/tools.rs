@@ -1,4 +1,4 @@
-//! What tests and static builds need beside Rust: a browser for the pages, a real model server for live
+//! What tests and static builds need besides Rust: a browser for the pages, a real model server for live
 //! runs, a C compiler for static binaries. Each is installed when it is missing; if that cannot be
 //! done, the tests that need it say so.
 

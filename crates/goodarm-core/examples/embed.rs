@@ -1,4 +1,4 @@
-//! The core inside a program of one's own: many calls out, failures, a log, a crash.
+//! The core inside your own program: many calls in flight, failures, a log, a crash.
 //! `cargo run --release -p goodarm-core --example embed`
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut log = Vec::new();
     let mut session = Session::new(problem()?, Rcb::new());
     drive(&mut session, &mut log, 100)?;
-    drop(session); // a crash, with calls out
+    drop(session); // a crash, with calls in flight
 
     let mut session = Session::new(problem()?, Rcb::new());
     session.replay(log.iter().copied())?;

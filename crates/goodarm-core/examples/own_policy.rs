@@ -1,7 +1,7 @@
-//! A policy of one's own, outside the crate: `cargo run --release --example own_policy`.
+//! A policy of your own, outside the crate: `cargo run --release --example own_policy`.
 //!
 //! "Cheap first": give each arm the same number of rounds; in a round, try its unresolved attributes
-//! from the cheapest to the dearest, and drop an arm when it looks bad. It may be a poor policy, but
+//! from the cheapest to the most expensive, and drop an arm when it looks bad. It may be a poor policy, but
 //! it cannot overspend and it cannot make a certificate wrong.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]

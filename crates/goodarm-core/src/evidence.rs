@@ -1,4 +1,4 @@
-//! What a pair's scores prove, whoever chose to ask for them.
+//! What a pair's scores prove, whatever policy asked for them.
 //!
 //! For each (arm, attribute) the evidence is a non-negative process that starts at one and cannot
 //! be expected to grow while the mean is at most ξ. By Ville's inequality it reaches 1/α with

@@ -1,4 +1,4 @@
-//! From the evidence of pairs to certified arms: how the error probability is shared out.
+//! From the evidence of pairs to certified arms: how the error probability is shared.
 //!
 //! An arm needs every attribute, so its evidence is the smallest of theirs: a bad arm has at least
 //! one attribute whose process is honest, and the smallest cannot exceed it. Nothing here knows of

@@ -1,6 +1,6 @@
 //! The budget: reserve before a call, settle after it. Integers only.
 //!
-//! A call is let out only if settled + reserved + its ceiling fits the budget. A bill above the
+//! A call is dispatched only if settled + reserved + its ceiling fits the budget. A bill above the
 //! ceiling is a fact: it is recorded in full, reported as an overrun, and shrinks what is left.
 
 use crate::cost::Cost;
@@ -36,7 +36,7 @@ impl Ledger {
         self.settled
     }
 
-    /// The ceilings of the calls that are out.
+    /// The ceilings of the calls in flight.
     pub const fn reserved(&self) -> Cost {
         self.reserved
     }
@@ -62,7 +62,7 @@ impl Ledger {
     }
 
     pub(crate) fn reserve(&mut self, ceiling: Cost) {
-        assert!(self.fits(ceiling), "a call is let out only if its ceiling fits the budget");
+        assert!(self.fits(ceiling), "a call is dispatched only if its ceiling fits the budget");
         self.reserved = self.reserved + ceiling;
     }
 

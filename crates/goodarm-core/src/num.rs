@@ -1,4 +1,4 @@
-//! Numbers that err on the side that claims less: log space, and no more of it than is needed.
+//! Numbers that err on the side that claims less, in log space.
 
 /// One unit in the last place, relative.
 pub(crate) const EPSILON: f64 = f64::EPSILON;
@@ -60,7 +60,7 @@ pub(crate) fn geometric<const COUNT: usize>(first: f64, last: f64) -> [f64; COUN
     values
 }
 
-/// A sum that forgets nothing: Neumaier's compensated summation.
+/// A sum that loses no digits: Neumaier's compensated summation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     total: f64,

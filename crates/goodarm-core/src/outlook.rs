@@ -16,18 +16,18 @@ use crate::units::{ArmId, AttributeId};
 pub(crate) struct Outlook {
     /// The probability that the mean is above ξ.
     pub(crate) pass_probability: f64,
-    /// Calls still to pay for if it is, by an optimist's count.
+    /// Calls still to pay for if it is, counted optimistically.
     pub(crate) remaining: f64,
     /// Calls after which we may have changed our mind.
     pub(crate) revision: f64,
 }
 
-/// What a pair would need: evidence, and how optimistic the guess is.
+/// How much evidence to ask for, and how optimistic the guess is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ambition {
+pub(crate) struct Assumptions {
     /// How much evidence beyond the level, for the random walk that has to cross it.
     pub(crate) margin: f64,
-    /// How many standard deviations above the believed gap to hope for.
+    /// How many standard deviations above the believed gap to assume.
     pub(crate) optimism: f64,
 }
 
@@ -36,7 +36,7 @@ impl Outlook {
         books: &Books,
         arm: ArmId,
         attribute: AttributeId,
-        ambition: Ambition,
+        assumptions: Assumptions,
     ) -> Self {
         let declared = books.problem().attribute(attribute);
         let prior = books.prior(attribute);
@@ -52,9 +52,12 @@ impl Outlook {
         let gap = (prior.gap_mean * prior_count + excess) / (prior_count + count);
         let sd = libm::sqrt(variance / (prior_count + count));
         let room = 1.0 - threshold;
-        let hope = (gap + ambition.optimism * sd).min(0.98 * room).max(HOPE_MIN.min(0.5 * room));
-        let need = books.level(arm, attribute) + ambition.margin;
-        let remaining = remaining(books, arm, attribute, Hope { gap: hope, variance, need });
+        let optimistic_gap = (gap + assumptions.optimism * sd)
+            .min(0.98 * room)
+            .max(OPTIMISTIC_GAP_MIN.min(0.5 * room));
+        let need = books.level(arm, attribute) + assumptions.margin;
+        let remaining =
+            remaining(books, arm, attribute, AssumedGap { gap: optimistic_gap, variance, need });
         Self {
             pass_probability: normal_cdf(gap / sd).max(PASS_PROBABILITY_MIN),
             remaining,
@@ -63,21 +66,21 @@ impl Outlook {
     }
 }
 
-/// A gap that is hoped for.
+/// A gap that is assumed, and what follows for the evidence.
 #[derive(Clone, Copy)]
-struct Hope {
+struct AssumedGap {
     gap: f64,
     variance: f64,
     need: f64,
 }
 
-/// Calls until the evidence reaches what is needed, if the gap is as hoped.
-fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, hope: Hope) -> f64 {
+/// Calls until the evidence reaches what is needed, if the gap is as assumed.
+fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, assumed: AssumedGap) -> f64 {
     let declared = books.problem().attribute(attribute);
     let threshold = declared.threshold();
     let process = books.process(attribute);
     let evidence = &books.pair(arm, attribute).evidence;
-    let gap = hope.gap;
+    let gap = assumed.gap;
     let (growth, so_far) = match (process, declared.scores()) {
         (Process::Paper(paper), _) => {
             let excess = evidence.excess(process, threshold);
@@ -98,15 +101,15 @@ fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, hope: Hope) -> f
             (growth, successes * gain + failures * loss)
         }
         (Process::Bounded(bounded), _) => {
-            let stake = best_stake(threshold, gap, hope.variance);
+            let stake = best_stake(threshold, gap, assumed.variance);
             let share = stake / (1.0 + stake * gap);
-            let growth = -libm::log1p(-share * gap) - 0.5 * share * share * hope.variance;
+            let growth = -libm::log1p(-share * gap) - 0.5 * share * share * assumed.variance;
             let wealths = books.wealths(arm, attribute).expect("a bounded attribute has gamblers");
             (growth.max(GROWTH_MIN), bounded.wealth_near(wealths, stake))
         }
         _ => return 1.0,
     };
-    ((hope.need - so_far) / growth).max(1.0)
+    ((assumed.need - so_far) / growth).max(1.0)
 }
 
 /// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-
@@ -126,20 +129,22 @@ pub(crate) fn best_stake(threshold: f64, gap: f64, variance: f64) -> f64 {
 /// The least that certifying one more arm would cost, if its means were at the upper end of what is
 /// believable; infinite if no arm can be certified at all.
 pub(crate) fn certification_cost_min(books: &Books) -> f64 {
-    hopefuls(books).map(|arm| venture(books, arm, BEST_CASE).cost).fold(f64::INFINITY, f64::min)
+    certifiable_arms(books)
+        .map(|arm| forecast(books, arm, BEST_CASE).cost)
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// How many arms will have been certified when the money is gone, if every arm goes as believed.
 pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
-    let mut ventures: Vec<Venture> = hopefuls(books)
-        .map(|arm| venture(books, arm, EXPECTED_CASE))
-        .filter(|venture| venture.cost.is_finite())
+    let mut forecasts: Vec<ArmForecast> = certifiable_arms(books)
+        .map(|arm| forecast(books, arm, EXPECTED_CASE))
+        .filter(|forecast| forecast.cost.is_finite())
         .collect();
-    let price = |venture: &Venture| venture.cost / venture.pass_probability;
-    ventures.sort_by(|a, b| price(a).total_cmp(&price(b)));
+    let price = |forecast: &ArmForecast| forecast.cost / forecast.pass_probability;
+    forecasts.sort_by(|a, b| price(a).total_cmp(&price(b)));
     let mut left = (books.ledger().left() + books.ledger().reserved()).units();
     let mut count = real(books.certified().len() as u64);
-    for Venture { cost, pass_probability } in ventures {
+    for ArmForecast { cost, pass_probability } in forecasts {
         // An arm that will not pass is given up before it has cost all of that.
         let spent = cost * (pass_probability + FAILURE_COST_SHARE * (1.0 - pass_probability));
         if spent > left {
@@ -152,34 +157,35 @@ pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
 }
 
 /// What certifying an arm would cost, and how likely it is to work.
-struct Venture {
+struct ArmForecast {
     cost: f64,
     pass_probability: f64,
 }
 
-fn hopefuls(books: &Books) -> impl Iterator<Item = ArmId> + '_ {
-    let hopeful = |arm: &ArmId| books.is_active(*arm) && books.status(*arm) != ArmStatus::Rejected;
-    books.problem().arms().filter(hopeful)
+fn certifiable_arms(books: &Books) -> impl Iterator<Item = ArmId> + '_ {
+    let is_certifiable =
+        |arm: &ArmId| books.is_active(*arm) && books.status(*arm) != ArmStatus::Rejected;
+    books.problem().arms().filter(is_certifiable)
 }
 
-fn venture(books: &Books, arm: ArmId, ambition: Ambition) -> Venture {
+fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast {
     let problem = books.problem();
-    let mut venture = Venture { cost: 0.0, pass_probability: 1.0 };
+    let mut forecast = ArmForecast { cost: 0.0, pass_probability: 1.0 };
     let is_unresolved = |attribute: &AttributeId| !books.is_resolved(arm, *attribute);
     for attribute in problem.attributes().filter(is_unresolved) {
         let exact = problem.attribute(attribute).is_exact();
         let awaited = exact && books.evidence_count(arm, attribute) == 0;
         if !books.is_open(arm, attribute) && !awaited {
-            return Venture { cost: f64::INFINITY, pass_probability: 0.0 };
+            return ArmForecast { cost: f64::INFINITY, pass_probability: 0.0 };
         }
-        let outlook = Outlook::of(books, arm, attribute, ambition);
-        venture.cost += outlook.remaining * mean_cost(books, attribute);
-        venture.pass_probability *= outlook.pass_probability;
+        let outlook = Outlook::of(books, arm, attribute, assumptions);
+        forecast.cost += outlook.remaining * mean_cost(books, attribute);
+        forecast.pass_probability *= outlook.pass_probability;
     }
-    venture
+    forecast
 }
 
-/// What a call costs on the average: its ceiling, until bills say otherwise.
+/// What a call costs on average: its ceiling, until bills say otherwise.
 pub(crate) fn mean_cost(books: &Books, attribute: AttributeId) -> f64 {
     let totals = books.totals(attribute);
     let ceiling = books.problem().attribute(attribute).price();
@@ -187,11 +193,11 @@ pub(crate) fn mean_cost(books: &Books, attribute: AttributeId) -> f64 {
 }
 
 /// Three standard deviations of luck.
-const BEST_CASE: Ambition = Ambition { margin: 0.0, optimism: 3.0 };
+const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
 /// No luck, and one unit of evidence for the random walk that has to cross its level.
-const EXPECTED_CASE: Ambition = Ambition { margin: 1.0, optimism: 0.0 };
+const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
-const HOPE_MIN: f64 = 0.02;
+const OPTIMISTIC_GAP_MIN: f64 = 0.02;
 const PASS_PROBABILITY_MIN: f64 = 1e-6;
 const REVISION_FACTOR: f64 = 4.0;
 const GROWTH_MIN: f64 = 1e-5;

@@ -35,8 +35,8 @@ pub struct Choice {
 
 /// An allocation rule.
 ///
-/// `choose` may be called any number of times without a call being let out (the session may have to
-/// wait), so whatever a policy counts it counts in `on_change`.
+/// `choose` may be called any number of times without a call being dispatched (the session may have
+/// to wait), so whatever a policy counts it counts in `on_change`.
 pub trait Policy {
     /// What it is called in files and reports.
     fn name(&self) -> &'static str;
@@ -46,8 +46,8 @@ pub trait Policy {
         let _ = books;
     }
 
-    /// Names an open, affordable pair; or none, to wait for calls that are out, or to stop if there
-    /// are none.
+    /// Names an open, affordable pair; or none, to wait for calls in flight, or to stop if there are
+    /// none.
     fn choose(&mut self, books: &Books) -> Option<Choice>;
 
     /// Told of everything that happens, in order, after it has happened.
@@ -90,7 +90,7 @@ pub struct Parameters {
     pub means: Option<Vec<Vec<f64>>>,
 }
 
-/// Why there is no such policy.
+/// Why a policy cannot be made.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PolicyError {

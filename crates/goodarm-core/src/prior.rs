@@ -39,7 +39,7 @@ impl Prior {
             || libm::fabs(self.noise_variance / other.noise_variance - 1.0) > SPREAD_CHANGE_MIN
     }
 
-    /// Learns anew from every arm's tally of the attribute.
+    /// Learns again from every arm's tally of the attribute.
     pub(crate) fn refreshed<'a>(
         &self,
         attribute: &Attribute,

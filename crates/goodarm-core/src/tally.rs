@@ -6,7 +6,7 @@ use crate::num::real;
 /// Counts, scores and money of one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tally {
-    /// Calls dispatched, retries of void calls not counted again.
+    /// Calls dispatched; retries of void calls do not count again.
     pub dispatched_count: u64,
     /// Scores that have come back, failed calls that count among them; N in the paper.
     pub returned_count: u64,

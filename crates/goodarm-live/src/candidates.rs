@@ -33,7 +33,7 @@ pub struct Candidates {
     path: PathBuf,
     unit: Unit,
     ids: Ids,
-    /// All objects, one behind the other.
+    /// All objects, one after the other.
     json: String,
     /// Where each object ends.
     json_ends: Vec<u64>,
@@ -50,7 +50,7 @@ pub struct Candidate {
     pub id: String,
     /// The object on one line, its fields in the source's order.
     pub json: String,
-    /// Parsed when somebody asks: most verifiers that get the whole object never do.
+    /// Parsed when first needed: most verifiers take the whole object and never need it.
     fields: OnceLock<Map<String, Value>>,
 }
 
@@ -76,7 +76,7 @@ const READ_BUFFER_LEN: usize = 1 << 20;
 
 impl Candidates {
     /// Reads `.jsonl` or `.ndjson` (an object on each line), `.csv` (a header row, then texts), the
-    /// same with `.gz`, or `.parquet`. All that is wrong with the file is said at once.
+    /// same with `.gz`, or `.parquet`. Everything that is wrong with the file is reported at once.
     ///
     /// The field `id_field` names a candidate: a text or a whole number, unique and not blank.
     pub fn read(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
@@ -151,7 +151,7 @@ impl Candidates {
         self.ids.find(id).map(ArmId)
     }
 
-    /// A hash of all ids and objects in their order; what is in a file beside them, such as blank
+    /// A hash of all ids and objects in their order; what else is in a file, such as blank
     /// lines, does not matter.
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("goodarm candidates 1");
@@ -189,7 +189,7 @@ impl Candidates {
         wanted.into_iter().map(|field| (field.clone(), nearest(field))).collect()
     }
 
-    /// Checks that every object has all of these fields, be it with the value null.
+    /// Checks that every object has all of these fields, even if its value is null.
     pub fn require_fields(&self, fields: &BTreeSet<String>) -> Result<(), CandidatesError> {
         let wanted = self.uncommon(fields);
         if wanted.is_empty() {
@@ -233,7 +233,7 @@ fn format_of(path: &Path) -> Option<(Format, bool)> {
     }
 }
 
-/// Some programs begin every UTF-8 file with a mark that is no part of its text.
+/// Some programs begin every UTF-8 file with a mark that is not part of its text.
 fn without_byte_order_mark(mut input: Box<dyn BufRead>) -> std::io::Result<Box<dyn BufRead>> {
     let mut first = Vec::new();
     input.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;

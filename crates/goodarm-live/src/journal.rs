@@ -33,7 +33,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 mod torn;
-mod wire;
+mod varint;
 
 pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX};
 pub use lock::{FolderLock, LockError};
@@ -170,16 +170,16 @@ impl<S: Storage> Journal<S> {
 }
 
 impl Journal<FileStorage> {
-    /// Another hold on the file, for a thread that waits for the disk while records are appended
-    /// here. A system tells of a failed sync only once, so whoever has it is told by nobody else:
-    /// sync there alone, and [`Journal::poison`] this one if that fails.
+    /// Another handle on the file, for a thread that waits for the disk while records are appended
+    /// here. The system reports a failed sync only once, to whichever handle asks: sync only there,
+    /// and [`Journal::poison`] this one if that fails.
     pub fn syncer(&self) -> io::Result<Syncer> {
         self.storage.syncer()
     }
 }
 
 fn unix_millis() -> u64 {
-    // A clock before 1970 is wrong, but no reason to lose a run: times are only shown.
+    // A clock before 1970 is wrong, but not worth losing a run for: times are only shown.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -13,12 +13,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// 0 at the start, 1 at the end, beyond them outside; `None` if there is no such place.
+    /// 0 at the start, 1 at the end, less or more outside; `None` if the axis cannot show the value.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         transformed(self.scale, value).map(|number| self.fraction(number))
     }
 
-    /// Likewise, for a value or a logarithm that is already one.
+    /// The same for a number that is already in the axis's scale.
     pub(crate) fn fraction(&self, number: f64) -> f64 {
         (number - self.start) / (self.end - self.start)
     }
@@ -83,7 +83,7 @@ fn around_logarithms(low: f64, high: f64, margin: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// Whether nothing can be told apart between the two.
+/// Whether the two are too close to tell values between them apart.
 fn is_point(a: f64, b: f64) -> bool {
     (a - b).abs() <= f64::max(SPREAD_MIN, SPREAD_PART_MIN * f64::max(a.abs(), b.abs()))
 }

@@ -26,7 +26,7 @@ impl<'a> Bars<'a> {
     pub(crate) fn plan(chart: &'a BarChart, sheet: Sheet) -> Option<Self> {
         let bars = || chart.series.iter().flat_map(|series| &series.bars);
         let shown = || bars().filter(|bar| axis::transformed(chart.y.scale, bar.value).is_some());
-        // An error does not make a negative value likely where there is none.
+        // Errors must not stretch the axis below zero if no value is negative.
         let floor = if shown().all(|bar| bar.value >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
         let ends: Vec<f64> = shown()
             .flat_map(|bar| {
@@ -202,7 +202,7 @@ impl Column {
     }
 }
 
-/// What a key says of these series.
+/// The entries of these series in a key.
 pub(crate) fn entries(chart: &BarChart) -> Vec<Entry> {
     let series = chart.series.iter();
     series
@@ -228,8 +228,7 @@ fn value_labels(chart: &BarChart) -> Vec<Vec<String>> {
     series.map(|series| labels.by_ref().take(series.bars.len()).collect()).collect()
 }
 
-/// The span with zero, and with so large a part of the new span free at each end that bars grow
-/// towards.
+/// The span with zero, and with this part of the new span free at each end that bars grow towards.
 fn with_room(span: Span, part: f64) -> Span {
     let part = part.min(HEADROOM_PART_MAX);
     let Span { scale, start, end } = span;

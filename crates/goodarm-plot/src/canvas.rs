@@ -1,4 +1,4 @@
-//! SVG text, piece by piece. All that is written here is finite and escaped.
+//! SVG text, piece by piece. Every number written here is finite, every text escaped.
 //!
 //! No element has an id and none is referred to, so that many figures can stand in one page.
 
@@ -96,7 +96,7 @@ impl Canvas {
         }
     }
 
-    /// A polygon that lets through what is below.
+    /// A translucent polygon.
     pub(crate) fn area(&mut self, spots: &[Spot], fill: Colour, opacity: f64) {
         if spots.len() > 2 {
             self.path(&(trail(spots) + "Z"), Some((fill, opacity)), None);
@@ -229,8 +229,8 @@ fn trail(spots: &[Spot]) -> String {
     data
 }
 
-/// Two digits after the point, which is finer than any printer; never NaN, never out of sight by so
-/// much that a renderer's arithmetic suffers.
+/// Two digits after the point, which is finer than any printer; never NaN, never so large that a
+/// renderer's arithmetic suffers.
 pub(crate) fn number(value: f64) -> String {
     let value = if value.is_finite() { value.clamp(-NUMBER_MAX, NUMBER_MAX) } else { 0.0 };
     let digits = format!("{value:.2}");
@@ -238,7 +238,7 @@ pub(crate) fn number(value: f64) -> String {
     if digits == "-0" { "0".to_owned() } else { digits.to_owned() }
 }
 
-/// Text that means only itself, between tags and in attributes.
+/// Escaped text, for use between tags and in attributes.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in font::clean(text).chars() {
@@ -260,7 +260,7 @@ const SQUARE: [(f64, f64); 4] = [(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-
 const TRIANGLE: [(f64, f64); 3] = [(0.0, -1.2), (1.12, 0.82), (-1.12, 0.82)];
 const DIAMOND: [(f64, f64); 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
 
-/// The first that a machine has; all are open, or as wide as one that is.
+/// The first that is installed is used; all are open, or as wide as one that is.
 const FONT_FAMILIES: &str =
     "'Noto Sans', 'Open Sans', 'Liberation Sans', Arimo, Helvetica, Arial, sans-serif";
 

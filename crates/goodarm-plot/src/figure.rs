@@ -115,7 +115,7 @@ pub enum Kind {
     ErrorBars,
     /// A right-continuous staircase: each value holds until the next point. Errors as a band.
     Step,
-    /// A thin grey dashed line that is no measurement, whatever its role. A single point stands for
+    /// A thin grey dashed line that is not a measurement, whatever its role. A single point stands for
     /// the level line through it.
     Reference,
 }

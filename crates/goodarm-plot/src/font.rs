@@ -1,7 +1,7 @@
 //! The embedded typeface, and how much room words take in it.
 //!
-//! Noto Sans is wider than Helvetica and its kin, so where an SVG is shown in one of those, names
-//! take less room than was kept for them, never more.
+//! Noto Sans is wider than Helvetica and similar typefaces, so where an SVG is shown in one of those,
+//! names take less room than was kept for them, never more.
 
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
@@ -164,7 +164,8 @@ fn levelled(letter: char) -> (char, Level) {
     }
 }
 
-/// Text without what XML forbids or what could reorder its neighbours, and not endless.
+/// Text without characters that XML forbids or that could reorder their neighbours, and cut to a
+/// maximal length.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .take(TEXT_CHARS_MAX)
@@ -213,7 +214,7 @@ const SUBSCRIPTS: [(char, char); 12] = [
 /// In ems, for a letter the typeface lacks; generous, as it will come from another one.
 const UNKNOWN_WIDTH: f64 = 1.0;
 
-/// No label and no caption is longer; what is, was not written to be read in a figure.
+/// Longer labels and captions are cut: they were not written to be read in a figure.
 const TEXT_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ pub(crate) fn draw_no_data(canvas: &mut Canvas, plot: Rect) {
     canvas.words(at, "no data", Setting::new(AXIS_LABEL, Anchor::Middle, FAINT));
 }
 
-/// With labels no wider than this, which only labels asked for can be.
+/// Cuts labels to this width; only those that the caller gave can be longer.
 fn shortened(mut ticks: Vec<Tick>, width: f64) -> Vec<Tick> {
     for tick in &mut ticks {
         tick.label = TICK_LABEL.cut(&tick.label, width);
@@ -158,7 +158,7 @@ fn labelled(ticks: &[Tick]) -> impl DoubleEndedIterator<Item = &Tick> {
     ticks.iter().filter(|tick| !tick.label.is_empty())
 }
 
-/// Which of these labels (middle, length) can be printed without touching one before that is.
+/// Which of these labels (middle, length) can be printed without touching an earlier printed one.
 fn legible(places: &[(f64, f64)]) -> Vec<bool> {
     let mut free = f64::NEG_INFINITY;
     let print = |&(middle, length): &(f64, f64)| {

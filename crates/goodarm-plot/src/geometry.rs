@@ -47,7 +47,7 @@ pub(crate) const fn spot(x: f64, y: f64) -> Spot {
     Spot { x, y }
 }
 
-/// A count as a number to reckon with; counts of things on a sheet are small.
+/// A count as a number to calculate with; counts of things on a sheet are small.
 pub(crate) fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }

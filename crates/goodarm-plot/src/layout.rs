@@ -142,7 +142,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Bars are not named on the right, so they need not leave room there for the sake of others.
+    /// Bars are not named on the right, so they need no room there even if other panels do.
     fn shares_right(&self) -> bool {
         !matches!(self.plan, Plan::Bars(_))
     }

@@ -27,7 +27,7 @@ impl<'a> Lines<'a> {
     pub(crate) fn plan(chart: &'a LineChart, sheet: Sheet, key: Key) -> Option<Self> {
         let points = || chart.series.iter().flat_map(|series| shown(chart, series));
         let xs: Vec<f64> = points().filter_map(|point| point.x).collect();
-        // An error does not make a negative value likely where there is none.
+        // Errors must not stretch the axis below zero if no value is negative.
         let floor = if points().all(|point| point.y >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
         let ends = |point: Shown| [point.low.max(floor), point.y, point.high];
         let ys: Vec<f64> = points().flat_map(ends).collect();
@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What a key says of these series.
+/// The entries of these series in a key.
 pub(crate) fn entries(chart: &LineChart) -> Vec<Entry> {
     let named = chart.series.iter().filter(|series| shown(chart, series).next().is_some());
     named

@@ -1,7 +1,7 @@
 //! How each method looks: colour, dashes, marker and hatching.
 //!
-//! Colour alone is lost in a grey print and to some eyes, so each look differs from each other in
-//! dashes, marker and hatching too.
+//! Colour is lost in a grey print, and not everyone sees it, so looks also differ in dashes, marker
+//! and hatching.
 
 /// The look of a method, by number. Give each method its number once and use it in every figure.
 ///
@@ -87,7 +87,7 @@ pub(crate) const WHITE: Colour = Colour(255, 255, 255);
 pub(crate) const INK: Colour = Colour(0x1c, 0x20, 0x26);
 /// Numbers, captions, axes.
 pub(crate) const QUIET: Colour = Colour(0x4b, 0x51, 0x5a);
-/// Lines that lead the eye and are no data.
+/// Lines that lead the eye and are not data.
 pub(crate) const FAINT: Colour = Colour(0x9a, 0xa0, 0xa8);
 pub(crate) const GRID: Colour = Colour(0xe4, 0xe6, 0xea);
 

@@ -46,7 +46,7 @@ pub(crate) fn value_labels(values: &[f64]) -> Vec<String> {
         let is_nought = text.bytes().all(|byte| b"-0.".contains(&byte));
         match value.abs() > 0.0 {
             false => "0".to_owned(),
-            // "0.00" would say that there is nothing.
+            // "0.00" would look like zero.
             true if is_nought => format!("<{:.digits$}{suffix}", ten_to(-as_i32(digits))),
             true => signed(text) + &suffix,
         }
@@ -142,7 +142,7 @@ fn raised(exponent: i32) -> String {
 /// Between a number and its unit; no line is broken there.
 const NARROW_SPACE: &str = "\u{a0}";
 
-/// Ticks this close to each other and this far from zero are told apart by no axis.
+/// No axis can tell apart ticks this close to each other and this far from zero.
 const DIGITS_MAX: usize = 12;
 
 /// Powers of ten outside are easier to read with an exponent.

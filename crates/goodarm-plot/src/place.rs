@@ -1,24 +1,24 @@
-//! Labels beside each other that want to be elsewhere: pushed apart, never across each other.
+//! Labels that would overlap are pushed apart, never across each other.
 
 /// Where a label wants its middle to be, and how high it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct Label {
     pub(crate) middle: f64,
     pub(crate) height: f64,
 }
 
 /// Middles that keep the labels apart, in the order of the list from top to bottom, and between
-/// `top` and `bottom`; as near to the wishes as that allows (the sum of squared distances is least).
+/// `top` and `bottom`; as near to where they want to be as that allows (least squares).
 /// If the labels are higher than the space, the last ones leave it.
-pub(crate) fn spread(wishes: &[Wish], top: f64, bottom: f64) -> Vec<f64> {
+pub(crate) fn spread(labels: &[Label], top: f64, bottom: f64) -> Vec<f64> {
     // With the heights of all labels before it taken away, a label's place must not be less than
     // that of the label before: then they do not overlap. The nearest such places are the isotonic
-    // regression of the wishes, found by pooling neighbours that are out of order.
+    // regression of the wanted ones, found by pooling neighbours that are out of order.
     let mut above = 0.0;
     let mut pools: Vec<Pool> = Vec::new();
-    for wish in wishes {
-        let mut pool = Pool { sum: wish.middle - wish.height / 2.0 - above, count: 1 };
-        above += wish.height;
+    for label in labels {
+        let mut pool = Pool { sum: label.middle - label.height / 2.0 - above, count: 1 };
+        above += label.height;
         while let Some(last) = pools.pop_if(|last| last.mean() >= pool.mean()) {
             pool = Pool { sum: pool.sum + last.sum, count: pool.count + last.count };
         }
@@ -29,10 +29,10 @@ pub(crate) fn spread(wishes: &[Wish], top: f64, bottom: f64) -> Vec<f64> {
     let limit = f64::max(top, bottom - above);
     let places = pools.iter().flat_map(|pool| std::iter::repeat_n(pool.mean(), pool.count));
     let mut above = 0.0;
-    let mut middles = Vec::with_capacity(wishes.len());
-    for (wish, place) in wishes.iter().zip(places) {
-        middles.push(place.clamp(top, limit) + above + wish.height / 2.0);
-        above += wish.height;
+    let mut middles = Vec::with_capacity(labels.len());
+    for (label, place) in labels.iter().zip(places) {
+        middles.push(place.clamp(top, limit) + above + label.height / 2.0);
+        above += label.height;
     }
     middles
 }
@@ -58,43 +58,43 @@ mod tests {
     fn labels_never_overlap_and_stay_inside_if_they_fit() {
         let mut random = Random::new(7);
         for _ in 0..5000 {
-            let wishes: Vec<Wish> = (0..random.below(12))
+            let labels: Vec<Label> = (0..random.below(12))
                 .map(|_| {
-                    // Every third wish is the same, as for lines that coincide.
+                    // Every third label is the same, as for lines that coincide.
                     let middle =
                         if random.below(3) == 0 { 50.0 } else { random.between(-20.0, 320.0) };
-                    Wish { middle, height: random.between(5.0, 40.0) }
+                    Label { middle, height: random.between(5.0, 40.0) }
                 })
                 .collect();
-            check_spread(&wishes, 0.0, 300.0);
+            check_spread(&labels, 0.0, 300.0);
         }
     }
 
-    fn check_spread(wishes: &[Wish], top: f64, bottom: f64) {
-        let middles = spread(wishes, top, bottom);
-        let total: f64 = wishes.iter().map(|wish| wish.height).sum();
+    fn check_spread(labels: &[Label], top: f64, bottom: f64) {
+        let middles = spread(labels, top, bottom);
+        let total: f64 = labels.iter().map(|label| label.height).sum();
         let edges =
-            |i: usize| (middles[i] - wishes[i].height / 2.0, middles[i] + wishes[i].height / 2.0);
-        for i in 0..wishes.len() {
+            |i: usize| (middles[i] - labels[i].height / 2.0, middles[i] + labels[i].height / 2.0);
+        for i in 0..labels.len() {
             assert!(edges(i).0 >= top - 1e-9);
             assert!(edges(i).1 <= f64::max(bottom, top + total) + 1e-9);
-            assert!(i == 0 || edges(i - 1).1 <= edges(i).0 + 1e-9, "{wishes:?} {middles:?}");
+            assert!(i == 0 || edges(i - 1).1 <= edges(i).0 + 1e-9, "{labels:?} {middles:?}");
         }
     }
 
     #[test]
     fn labels_with_room_stay_where_they_want_to_be() {
-        let wishes = [10.0, 50.0, 90.0].map(|middle| Wish { middle, height: 15.0 });
-        let middles = spread(&wishes, 0.0, 100.0);
+        let labels = [10.0, 50.0, 90.0].map(|middle| Label { middle, height: 15.0 });
+        let middles = spread(&labels, 0.0, 100.0);
         assert!(
             middles.iter().zip([10.0, 50.0, 90.0]).all(|(a, b): (&f64, f64)| (a - b).abs() < 1e-9)
         );
     }
 
     #[test]
-    fn equal_wishes_share_the_displacement_in_the_order_of_the_list() {
-        let wishes = [50.0; 3].map(|middle| Wish { middle, height: 10.0 });
-        let middles = spread(&wishes, 0.0, 100.0);
+    fn equal_labels_share_the_displacement_in_the_order_of_the_list() {
+        let labels = [50.0; 3].map(|middle| Label { middle, height: 10.0 });
+        let middles = spread(&labels, 0.0, 100.0);
         assert!(
             middles.iter().zip([40.0, 50.0, 60.0]).all(|(a, b): (&f64, f64)| (a - b).abs() < 1e-9)
         );

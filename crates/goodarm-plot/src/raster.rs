@@ -8,7 +8,7 @@ use resvg::usvg::{self, Options, Tree};
 
 use crate::font;
 
-/// Why there is no picture.
+/// Why a picture cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PngError {

@@ -5,7 +5,7 @@ use crate::figure::{Donut, Sector};
 use crate::geometry::{Rect, Spot, count, spot};
 use crate::look::{self, FAINT, INK, QUIET, WHITE};
 use crate::numbers;
-use crate::place::{Wish, spread};
+use crate::place::{Label, spread};
 use crate::sheet::{AXIS_LABEL, NAME, PANEL_TITLE, Sheet};
 
 /// A ring whose parts and names are settled.
@@ -151,16 +151,16 @@ impl<'a> Sectors<'a> {
         if left {
             parts.reverse(); // clockwise is upwards there
         }
-        let wishes: Vec<Wish> = parts
+        let labels: Vec<Label> = parts
             .iter()
             .map(|part| {
                 let out = around(centre, self.radius + STUB, part.nearest_turn());
-                Wish { middle: out.y + part.below_leader(), height: part.height() }
+                Label { middle: out.y + part.below_leader(), height: part.height() }
             })
             .collect();
         let side = if left { -1.0 } else { 1.0 };
         let x = centre.x + side * (self.radius + LEADER);
-        for (part, middle) in parts.iter().zip(spread(&wishes, cell.top, cell.bottom)) {
+        for (part, middle) in parts.iter().zip(spread(&labels, cell.top, cell.bottom)) {
             // Outwards, then level until beside the ring, then to the name: never across the ring.
             let turn = part.nearest_turn();
             let from = around(centre, self.radius + 1.0, turn);

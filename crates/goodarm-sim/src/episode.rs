@@ -18,11 +18,11 @@ pub struct Episode {
     pub spent: Cost,
     /// Calls made, retries among them.
     pub pull_count: u64,
-    /// Why it ended; none if the watcher had seen enough.
+    /// Why it ended; none if `watch` had seen enough.
     pub reason: Option<StopReason>,
 }
 
-/// Calls that are out, in the order in which they will come back.
+/// Calls in flight, in the order in which they will come back.
 struct InFlight {
     time: f64,
     queue: BinaryHeap<Reverse<(Time, Ticket)>>,
@@ -47,7 +47,7 @@ impl Ord for Time {
     }
 }
 
-/// Drives a session to its end with up to `concurrency` calls out at once, and calls `watch` for each
+/// Drives a session to its end with up to `concurrency` calls in flight, and calls `watch` for each
 /// answer.
 ///
 /// # Panics

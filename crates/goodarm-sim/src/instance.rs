@@ -12,7 +12,7 @@ use crate::world::Verifiers;
 pub struct Instance {
     /// Prices, thresholds, score models.
     pub attributes: Vec<AttributeSpec>,
-    /// What a call of each attribute costs on the average.
+    /// What a call of each attribute costs on average.
     pub costs: Vec<f64>,
     /// `means[arm][attribute]`.
     pub means: Vec<Vec<f64>>,
@@ -22,7 +22,7 @@ pub struct Instance {
     pub type_names: Vec<String>,
     /// Whether each arm's answer is right, where that is known: for after the run.
     pub right: Option<Vec<bool>>,
-    /// Who answers the calls.
+    /// What answers the calls.
     pub verifiers: Arc<dyn Verifiers + Send + Sync>,
 }
 

@@ -19,7 +19,7 @@ struct Line {
     solutions: Vec<Answer>,
 }
 
-/// A recorded answer; further fields are of no interest here.
+/// A recorded answer; other fields are ignored.
 #[derive(Clone, Debug, Deserialize)]
 struct Answer {
     answer: String,
@@ -174,7 +174,7 @@ impl Pools {
             pools.push(Pool::new(line).map_err(error)?);
         }
         if pools.is_empty() {
-            return Err(PoolError { line: 1, reason: "there is no question".into() });
+            return Err(PoolError { line: 1, reason: "the file holds no question".into() });
         }
         let solutions = || pools.iter().flat_map(|pool| &pool.solutions);
         let tokens: f64 = solutions().map(|(_, tokens)| f64::from(*tokens)).sum();

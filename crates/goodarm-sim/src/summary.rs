@@ -39,7 +39,7 @@ pub struct CellSummary {
     pub delta: f64,
     /// The budget as it was written.
     pub budget: f64,
-    /// Calls out at once.
+    /// Calls in flight at once.
     pub concurrency: usize,
     /// How many trials.
     pub trials: usize,

@@ -2,7 +2,7 @@
 
 use goodarm_core::ScoreModel;
 
-/// Prices, thresholds and score models of the attributes: all that complexity depends on but means.
+/// Price, threshold and score model of an attribute: what complexity depends on besides the means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
     /// c in the paper.

@@ -32,9 +32,9 @@ pub struct Setting {
     pub budget: f64,
     /// δ.
     pub delta: f64,
-    /// Calls out at once.
+    /// Calls in flight at once.
     pub concurrency: usize,
-    /// Luck: the same for all methods.
+    /// Where all randomness comes from; the same for all methods.
     pub seed: u64,
     /// Whether arms are shuffled, so that no method profits from their order.
     pub shuffled: bool,
@@ -49,7 +49,7 @@ pub struct Trial {
     pub good_count: usize,
     /// Certified arms and what had been spent when they were, in order.
     pub certified: Vec<Certified>,
-    /// Arms that were called rejected.
+    /// Arms that ended as rejected.
     pub rejected_count: usize,
     /// What might have been spent.
     pub budget: f64,

@@ -14,7 +14,7 @@ pub trait Verifiers {
 /// The same verifiers with the arms in another order: `order[arm]` is the arm that is meant.
 #[derive(Clone, Debug)]
 pub struct Reordered<'a, V: ?Sized> {
-    /// Who answers.
+    /// What answers.
     pub verifiers: &'a V,
     /// Which arm is meant by each.
     pub order: &'a [ArmId],
@@ -109,15 +109,15 @@ pub struct Reply {
     pub outcome: Outcome,
     /// What it costs.
     pub bill: Cost,
-    /// How long such calls take on the average.
+    /// How long such calls take on average.
     pub latency_mean: f64,
-    /// Where this call's latency is drawn from, if anybody asks.
+    /// Where this call's latency is drawn from, if it is asked for.
     pub clock: Random,
 }
 
 impl Reply {
-    /// When it comes back: an exponential latency. One call after the other needs none, so it is not
-    /// drawn until it is asked for; it is the same each time.
+    /// When it comes back: an exponential latency, the same each time. It is drawn only when asked
+    /// for, since runs with one call at a time do not need it.
     pub fn latency(&self) -> f64 {
         self.latency_mean * self.clock.clone().exponential()
     }
@@ -159,7 +159,7 @@ impl Verifiers for World {
         let bill = self.bills[attribute.index()].draw(&mut random);
         let slow = score < self.latency.split;
         let latency_mean = if slow { self.latency.slowdown } else { 1.0 };
-        let outcome = self.failures.befall(score, &mut random);
+        let outcome = self.failures.outcome(score, &mut random);
         Reply { outcome, bill, latency_mean, clock: random }
     }
 }
@@ -192,7 +192,7 @@ impl BillLaw {
 }
 
 impl Failures {
-    fn befall(self, score: f64, random: &mut Random) -> Outcome {
+    fn outcome(self, score: f64, random: &mut Random) -> Outcome {
         if self == Self::NONE {
             return Outcome::Score(score);
         }

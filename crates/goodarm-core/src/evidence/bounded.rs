@@ -137,7 +137,7 @@ fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[i64; COUNT]) ->
 const QUANTA_PER_NAT: f64 = 4_294_967_296.0;
 #[cfg(test)]
 pub(crate) const QUANTUM: f64 = 1.0 / QUANTA_PER_NAT;
-/// Who has fallen so low does not rise again.
+/// A gambler that has fallen so low does not recover.
 const BANKRUPT: i64 = i64::MIN;
 const ROUNDINGS: f64 = 16.0;
 const STAKE_MIN: f64 = 0.06;

@@ -42,7 +42,7 @@ impl<const COUNT: usize> Grid<COUNT> {
     }
 
     /// Binary likelihood ratios from (successes, failures), g = ξ + d:
-    /// s ln(g/ξ) + f ln((1-g)/(1-ξ)), where 1 - ξ is `room`, which a ξ near 1 could not tell.
+    /// s ln(g/ξ) + f ln((1-g)/(1-ξ)), where `room` is 1 - ξ, exact also for a ξ near 1.
     pub(crate) fn binary(threshold: f64, room: f64) -> Self {
         let gaps: [f64; COUNT] = gaps(room);
         Self {

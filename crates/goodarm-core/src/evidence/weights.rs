@@ -1,8 +1,8 @@
 //! Weights of the bets, learned from other pairs and frozen at a pair's first dispatch.
 //!
 //! Any weights that sum to at most one are valid if they were fixed before the pair's first score
-//! was asked for; weights chosen after looking at it would be a lie. So weights are a table that
-//! only grows, and a pair keeps the row that was the newest when its first call went out.
+//! was asked for; weights chosen after looking at it would not be. So weights are a table that
+//! only grows, and a pair keeps the row that was the newest when its first call was dispatched.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -2,7 +2,7 @@
 //!
 //! The set is the k arms with the largest e-values, for the largest k such that all of them are at
 //! least Q/(kδ). Certified arms are frozen (no more calls), so that the set only grows. The values
-//! must be those of one moment with every call that is out counted as its lowest score: a running
+//! must be those of one moment with every call in flight counted as its lowest score: a running
 //! maximum, or "the calls that happen to be back", would break the guarantee.
 
 use alloc::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub(crate) struct FalseDiscovery {
     waiting: BTreeSet<(u32, u32)>,
     counts: RankCounts,
     certified_count: usize,
-    /// Arms that look bad, or are: nobody waits for them. It moves the level, never a certificate.
+    /// Arms that look bad, or are: the level does not wait for them. No certificate depends on it.
     set_aside_count: usize,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Between two pulls of an arm its intervals only widen: H⁺ only rises and H⁻ only falls with t. So
 //! an old H⁺ is a lower bound on the new one, and an H⁻ computed for a later time is a lower bound
-//! until then. Two trees of such bounds say which few arms have to be computed afresh; what is
-//! decided is decided on fresh values, so the pulls are those of the plain transcription, bit for
+//! until then. Two trees of such bounds say which few arms have to be computed again; every
+//! decision is made on fresh values, so the pulls are those of the plain transcription, bit for
 //! bit. (All operations involved are correctly rounded, hence monotone, except log; and the logs of
 //! two whole numbers below 10¹² differ by far more than its error.)
 
@@ -53,7 +53,7 @@ pub struct BmaGai {
     optimistic_until: Vec<u64>,
     expiries: BinaryHeap<Reverse<(u64, u32)>>,
     horizon: u64,
-    /// A time that has been, and 8 log(t + 1) for it.
+    /// An earlier time, and 8 log(t + 1) for it.
     clock: (u64, f64),
     /// An arm whose H⁺ was computed at that time.
     fresh: Option<ArmId>,
@@ -189,7 +189,7 @@ impl BmaGai {
         }
     }
 
-    /// Computes afresh the H⁺ that may be the smallest, until one is finite; `bracket` then holds
+    /// Computes again the H⁺ that may be the smallest, until one is finite; `bracket` then holds
     /// the smallest H⁺ between its ends.
     fn narrow(&mut self, books: &Books, scaled_log: f64, bracket: &mut (f64, f64)) {
         while let Some(index) = self.conservative.argmin() {
@@ -229,7 +229,7 @@ impl BmaGai {
         }
     }
 
-    /// Forgets the bounds that time has overtaken.
+    /// Drops the bounds that have expired.
     fn expire(&mut self, books: &Books) {
         let time = books.observation_count();
         while let Some(&Reverse((until, arm))) = self.expiries.peek() {

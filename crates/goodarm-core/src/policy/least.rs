@@ -14,13 +14,13 @@ use crate::units::{ArmId, AttributeId};
 /// What a pair has the least of.
 pub(crate) trait Measure {
     type Key: Key;
-    /// Whether a score or a bill changes a key, or only a call that is let out.
+    /// Whether a score or a bill changes a key, or only a dispatch.
     const KEYED_BY_ANSWERS: bool;
 
     fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Self::Key;
 }
 
-/// Calls, those that are out included. As a real number, since processors find the smallest of eight
+/// Calls, those in flight included. As a real number, since processors find the smallest of eight
 /// reals much faster than of eight integers.
 #[derive(Clone, Debug)]
 pub(crate) struct Pulls;
@@ -82,7 +82,7 @@ impl<M: Measure> Least<M> {
         }
         let mut best: Option<(M::Key, ArmId, AttributeId)> = None;
         for number in 0..self.trees.len() {
-            // Most trees are out of the question by their root alone.
+            // The root alone rules out most trees.
             let key = self.trees[number].min();
             if best.is_some_and(|(least, ..)| key > least) {
                 continue;
@@ -116,7 +116,7 @@ impl<M: Measure> Least<M> {
         }
     }
 
-    /// Once only: attributes that money makes come and go shall not rebuild trees each time.
+    /// Once only: attributes that become affordable and unaffordable must not rebuild trees each time.
     fn split_if_too_dear(&mut self, books: &Books) -> bool {
         let too_dear = |attribute| !books.is_affordable(attribute);
         let split = self.width > 1 && books.problem().attributes().any(too_dear);

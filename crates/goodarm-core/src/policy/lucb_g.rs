@@ -63,9 +63,9 @@ impl Rule for UpperBound {
     }
 }
 
-/// The counts in the bound include calls that are out, so each call let out changes it.
+/// The counts in the bound include calls in flight, so each dispatch changes it.
 const fn rating(key: f64, attribute: AttributeId) -> Rating {
-    Rating { key, attribute, key_per_call_out: 0.0, calls_max: 1 }
+    Rating { key, attribute, key_per_call_in_flight: 0.0, calls_max: 1 }
 }
 
 impl Policy for LucbG {

@@ -60,16 +60,21 @@ impl Rule for KnownCost {
             let tally = books.tally(arm, attribute);
             let ahead = real(tally.dispatched_count - books.evidence_count(arm, attribute));
             let needed = (books.level(arm, attribute) - books.evidence(arm, attribute)) / growth;
-            // Calls that are out will probably do; another attribute may need some.
+            // The calls in flight will probably be enough; another attribute may need some.
             if ahead == 0.0 || ahead < needed {
                 next = next.or(Some(attribute));
             }
         }
-        next.map(|attribute| Rating { key: cost, attribute, key_per_call_out: 0.0, calls_max: 1 })
+        next.map(|attribute| Rating {
+            key: cost,
+            attribute,
+            key_per_call_in_flight: 0.0,
+            calls_max: 1,
+        })
     }
 }
 
-/// Evidence for each score, on the average.
+/// Evidence for each score, on average.
 fn growth(declared: &crate::problem::Attribute, gap: f64) -> f64 {
     match declared.scores() {
         ScoreModel::Binary => {

@@ -14,9 +14,9 @@ pub(crate) struct Rating {
     /// The smaller the sooner.
     pub(crate) key: f64,
     pub(crate) attribute: AttributeId,
-    /// Added to the key for each call of the arm that is out: less is known than will be.
-    pub(crate) key_per_call_out: f64,
-    /// How many more calls of the attribute to let out before rating the arm again.
+    /// Added to the key for each call of the arm in flight: its score is not known yet.
+    pub(crate) key_per_call_in_flight: f64,
+    /// How many more calls of the attribute to dispatch before rating the arm again.
     pub(crate) calls_max: u32,
 }
 
@@ -24,7 +24,7 @@ impl Rating {
     const NONE: Self = Self {
         key: f64::ABSENT,
         attribute: AttributeId(0),
-        key_per_call_out: 0.0,
+        key_per_call_in_flight: 0.0,
         calls_max: u32::MAX,
     };
 }
@@ -44,7 +44,7 @@ pub(crate) struct Ranking<R> {
 #[derive(Clone, Copy, Debug)]
 struct State {
     rating: Rating,
-    calls_out: u32,
+    calls_in_flight: u32,
 }
 
 impl<R: Rule> Ranking<R> {
@@ -55,7 +55,7 @@ impl<R: Rule> Ranking<R> {
     pub(crate) fn begin(&mut self, books: &Books) {
         let arm_count = books.problem().arm_count();
         self.keys = MinTree::new(arm_count, f64::ABSENT);
-        self.states = vec![State { rating: Rating::NONE, calls_out: 0 }; arm_count];
+        self.states = vec![State { rating: Rating::NONE, calls_in_flight: 0 }; arm_count];
         self.rate_all(books);
     }
 
@@ -74,7 +74,7 @@ impl<R: Rule> Ranking<R> {
         match change {
             Change::Dispatched(arm, _) => {
                 let state = &mut self.states[arm.index()];
-                state.calls_out += 1;
+                state.calls_in_flight += 1;
                 state.rating.calls_max = state.rating.calls_max.saturating_sub(1);
                 if state.rating.calls_max == 0 {
                     self.rate(books, arm);
@@ -85,7 +85,7 @@ impl<R: Rule> Ranking<R> {
             }
             Change::Observed(arm, _) => {
                 let state = &mut self.states[arm.index()];
-                state.calls_out = state.calls_out.saturating_sub(1);
+                state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
                 self.rate(books, arm);
             }
             Change::Left(arm) => self.keys.set(arm.index(), f64::ABSENT),
@@ -116,9 +116,9 @@ impl<R: Rule> Ranking<R> {
 
 impl State {
     fn key(&self) -> f64 {
-        if self.calls_out == 0 {
+        if self.calls_in_flight == 0 {
             return self.rating.key;
         }
-        self.rating.key + self.rating.key_per_call_out * f64::from(self.calls_out)
+        self.rating.key + self.rating.key_per_call_in_flight * f64::from(self.calls_in_flight)
     }
 }

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use crate::books::{ArmStatus, Books, Change};
 use crate::num::real;
-use crate::outlook::{Ambition, Outlook, mean_cost};
+use crate::outlook::{Assumptions, Outlook, mean_cost};
 use crate::policy::ranking::{Ranking, Rating, Rule};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId};
@@ -49,7 +49,7 @@ struct Stage {
     outlook: Outlook,
     /// The price of a rejection here, √(cost of changing our mind)/P(fail).
     order: f64,
-    /// Calls that are out, or back but behind one that is: they will be evidence.
+    /// Calls in flight, or back but behind one in flight: they will be evidence.
     ahead: u64,
 }
 
@@ -76,7 +76,7 @@ impl Rule for RemainingCost {
 }
 
 fn stage(books: &Books, arm: ArmId, attribute: AttributeId) -> Stage {
-    let outlook = Outlook::of(books, arm, attribute, AMBITION);
+    let outlook = Outlook::of(books, arm, attribute, ASSUMPTIONS);
     let cost = mean_cost(books, attribute);
     let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
     let order = libm::sqrt(cost * outlook.revision) / failure;
@@ -93,7 +93,7 @@ fn rate_stages(stages: &[Stage]) -> Option<Rating> {
         let wasted = outlook.revision / f64::max(probability, PROBABILITY_MIN);
         price += cost * (outlook.remaining - outlook.revision + wasted);
     }
-    // Where all the calls that are needed are out, the next attribute's turn has come.
+    // Where all the calls that are needed are in flight, the next attribute has its turn.
     let unfinished = |stage: &&Stage| real(stage.ahead) < stage.outlook.remaining;
     let next = stages.iter().find(unfinished)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of calls")]
@@ -101,7 +101,7 @@ fn rate_stages(stages: &[Stage]) -> Option<Rating> {
     Some(Rating {
         key: price,
         attribute: next.attribute,
-        key_per_call_out: CALL_OUT_PENALTY * price / next.outlook.revision,
+        key_per_call_in_flight: IN_FLIGHT_PENALTY * price / next.outlook.revision,
         calls_max,
     })
 }
@@ -125,10 +125,10 @@ impl Policy for Rcb {
     }
 }
 
-const AMBITION: Ambition = Ambition { margin: 1.3, optimism: 2.0 };
+const ASSUMPTIONS: Assumptions = Assumptions { margin: 1.3, optimism: 2.0 };
 const FAILURE_MIN: f64 = 1e-5;
 const PROBABILITY_MIN: f64 = 1e-6;
-/// How much a call that is out raises the arm's price, relative to one call in `revision`: letting
-/// out `revision` calls at once, after which we may have changed our mind, makes it five times as
-/// high. Measured on few and many arms with 16 and 64 calls out; flat between 2 and 8.
-const CALL_OUT_PENALTY: f64 = 4.0;
+/// How much a call in flight raises the arm's price, relative to one call in `revision`: `revision`
+/// calls at once, after which we may have changed our mind, make it five times as high. Measured on
+/// few and many arms with 16 and 64 calls in flight; flat between 2 and 8.
+const IN_FLIGHT_PENALTY: f64 = 4.0;

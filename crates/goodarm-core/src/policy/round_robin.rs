@@ -4,7 +4,7 @@ use crate::books::{Books, Change};
 use crate::policy::least::{Least, Pulls};
 use crate::policy::{Choice, Policy};
 
-/// Pulls the active, affordable pair with the fewest pulls, calls that are out included.
+/// Pulls the active, affordable pair with the fewest pulls, calls in flight included.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     least: Least<Pulls>,

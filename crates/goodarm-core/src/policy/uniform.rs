@@ -6,8 +6,8 @@ use crate::policy::least::{Least, Measure};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId};
 
-/// Pulls the active, affordable pair with the least money spent on it, calls that are out included
-/// at their ceiling.
+/// Pulls the active, affordable pair with the least money spent on it, calls in flight included at
+/// their ceiling.
 #[derive(Clone, Debug)]
 pub struct Uniform {
     least: Least<Money>,
@@ -20,7 +20,7 @@ impl Uniform {
     }
 }
 
-/// What a pair's calls have cost, those that are out included at their ceiling.
+/// What a pair's calls have cost, those in flight included at their ceiling.
 #[derive(Clone, Debug)]
 struct Money;
 

@@ -1,4 +1,4 @@
-//! `docs/paper-map.md` names only what there is.
+//! `docs/paper-map.md` and `docs/notation.md` name only what exists.
 
 use std::path::{Path, PathBuf};
 
@@ -27,5 +27,28 @@ fn every_function_and_test_in_the_map_exists() {
         assert!(defines(file, function), "{statement}: no fn {function} in {file}");
         let (test_file, test) = test.split_once(": ").expect("file: test");
         assert!(defines(test_file, test), "{statement}: no fn {test} in {test_file}");
+    }
+}
+
+/// All source text of a crate.
+fn source(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: PathBuf| {
+        if path.is_dir() { source(&path) } else { std::fs::read_to_string(path).unwrap() }
+    };
+    entries.map(read).collect()
+}
+
+#[test]
+fn every_identifier_of_the_notation_exists() {
+    let page = std::fs::read_to_string(root().join("docs/notation.md")).unwrap();
+    let crates = ["goodarm-core", "goodarm-live", "goodarm-sim"];
+    let text: String =
+        crates.iter().map(|name| source(&root().join("crates").join(name).join("src"))).collect();
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let words: std::collections::BTreeSet<&str> = text.split(|c| !is_name(c)).collect();
+    let identifiers = page.split('`').skip(1).step_by(2).flat_map(|path| path.split("::"));
+    for identifier in identifiers.filter(|identifier| !identifier.is_empty()) {
+        assert!(words.contains(identifier), "{identifier}");
     }
 }

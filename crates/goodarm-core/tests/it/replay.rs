@@ -13,7 +13,7 @@ fn record(scenario: &Scenario, name: &str) -> (Vec<Event>, Session) {
     (events, session)
 }
 
-/// One with many calls out at once, and many events.
+/// One with many calls in flight at once, and many events.
 fn long_scenario() -> Scenario {
     (1000..)
         .map(random_scenario)

@@ -10,7 +10,7 @@
 //! 5. Stepping down goes one arm at a time; arms that merely look bad are not subtracted.
 //! 6. Slots for arms, and
 //! 7. averaged closed testing are not offered.
-//! 8. e-BH takes present e-values, with calls that are out at their lowest score, and freezes arms.
+//! 8. e-BH takes present e-values, with calls in flight at their lowest score, and freezes arms.
 //! 9. Scores enter a stream in dispatch order; every call is fresh.
 //! 10. A void call is made again in its place; giving up counts.
 //! 11. Calls lost in a crash count.
@@ -24,9 +24,9 @@
 //! 19. Arms cannot join later: a problem is checked once and never changed.
 
 mod asking;
-mod door;
 mod levels;
 mod money;
+mod refusals;
 mod streams;
 
 use std::collections::VecDeque;
@@ -72,16 +72,16 @@ fn books(arms: usize, guarantee: Guarantee, scores: &[ScoreModel]) -> Books {
     Books::new(problem(spec(arms, guarantee, scores)))
 }
 
-/// Lets one call out.
+/// Dispatches one call.
 fn send(books: &mut Books, arm: u32, attribute: AttributeId) -> Pull {
     books.dispatch(ArmId(arm), attribute).expect("the pair is open and affordable")
 }
 
 fn answer(books: &mut Books, pull: &Pull, score: f64) {
-    books.tell(pull.ticket, score, UNIT).expect("the ticket is out and the score is sound");
+    books.tell(pull.ticket, score, UNIT).expect("the call is in flight and the score is sound");
 }
 
-/// Lets calls out and answers them, one after the other.
+/// Dispatches calls and answers them, one after the other.
 fn feed(books: &mut Books, arm: u32, attribute: AttributeId, scores: &[f64]) {
     for &score in scores {
         let pull = send(books, arm, attribute);
@@ -118,14 +118,14 @@ fn picture(books: &Books) -> String {
 
 /// A policy that names what it is told to name, and otherwise nothing.
 #[derive(Clone, Default)]
-struct Puppet {
-    wishes: Arc<Mutex<VecDeque<(ArmId, AttributeId)>>>,
+struct Scripted {
+    requests: Arc<Mutex<VecDeque<(ArmId, AttributeId)>>>,
 }
 
-impl Puppet {
-    fn wish(&self, arm: u32, attribute: AttributeId) {
-        let mut wishes = self.wishes.lock().expect("nobody panics with the lock");
-        wishes.push_back((ArmId(arm), attribute));
+impl Scripted {
+    fn request(&self, arm: u32, attribute: AttributeId) {
+        let mut requests = self.requests.lock().expect("no thread panics with the lock");
+        requests.push_back((ArmId(arm), attribute));
     }
 
     fn session(&self, problem: Problem) -> Session {
@@ -134,15 +134,15 @@ impl Puppet {
     }
 }
 
-impl Policy for Puppet {
+impl Policy for Scripted {
     fn name(&self) -> &'static str {
-        "puppet"
+        "scripted"
     }
 
     fn choose(&mut self, _: &Books) -> Option<Choice> {
-        let mut wishes = self.wishes.lock().expect("nobody panics with the lock");
-        let (arm, attribute) = wishes.pop_front()?;
-        Some(Choice { arm, attribute, branch: "wish" })
+        let mut requests = self.requests.lock().expect("no thread panics with the lock");
+        let (arm, attribute) = requests.pop_front()?;
+        Some(Choice { arm, attribute, branch: "requested" })
     }
 }
 

@@ -47,7 +47,7 @@ fn lab(guarantee: Guarantee, scores: Scores) -> Lab {
     }
 }
 
-/// No matter who chooses the calls, and how many are out, P(an error) ≤ δ.
+/// Whatever policy chooses the calls, and however many are in flight, P(an error) ≤ δ.
 fn check_every_policy(guarantee: Guarantee, trials_each: u32) {
     for scores in every_score() {
         let lab = lab(guarantee, scores);

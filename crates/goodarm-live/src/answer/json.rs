@@ -19,7 +19,7 @@ pub(crate) fn first_value(text: &str) -> Option<Value> {
         })
 }
 
-/// The value at the pointer as text; nothing and null are no answer.
+/// The value at the pointer as text; none if it is missing or null.
 pub(crate) fn text_at(value: &Value, pointer: &str) -> Option<String> {
     match value.pointer(pointer)? {
         Value::Null => None,
@@ -35,6 +35,6 @@ fn fenced(text: &str) -> Option<&str> {
     Some(inside.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim())
 }
 
-/// A text may have many braces that begin nothing; so many are tried, or a hostile one would cost
-/// quadratic time.
+/// A text may have many braces that begin nothing. Only so many are tried, since a hostile one would
+/// cost quadratic time.
 const BEGINNINGS_MAX: usize = 256;

@@ -2,7 +2,7 @@
 
 use super::number;
 
-/// What is in the last `\boxed{}`, cleaned up; one that is cut off is none.
+/// What is in the last `\boxed{}`, cleaned up; one that is cut off does not count.
 pub(crate) fn last_boxed(text: &str) -> Option<String> {
     let start = text.rfind("\\boxed").map(|at| at + "\\boxed".len())?;
     let inside = braced(text[start..].trim_start())?;

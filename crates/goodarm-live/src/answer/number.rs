@@ -27,7 +27,7 @@ pub fn same(left: &str, right: &str) -> bool {
     same_number(left, right).unwrap_or_else(|| left.to_lowercase() == right.to_lowercase())
 }
 
-/// Whether two texts are the same number; `None` if one of them is no number.
+/// Whether two texts are the same number; `None` if one of them is not a number.
 pub fn same_number(left: &str, right: &str) -> Option<bool> {
     let (left, right) = (Exact::read(left)?, Exact::read(right)?);
     match (&left.denominator, &right.denominator) {

@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
 
     /// Makes room for the text of a file of this length.
     pub(super) fn expect_bytes(&mut self, bytes: u64) {
-        // If there is no such room, growing bit by bit may still do, or fails in its own words.
+        // If that fails, growing bit by bit may still work, or fails with an error of its own.
         let bytes = usize::try_from(bytes.min(RESERVED_BYTES_MAX)).unwrap_or(0);
         let _ = self.candidates.json.try_reserve_exact(bytes);
     }

@@ -116,7 +116,7 @@ pub(super) fn object_prefixes(names: &[String]) -> Vec<String> {
     names.iter().enumerate().map(prefix).collect()
 }
 
-/// The bytes on their way to the CSV reader, which does not say two things about them.
+/// The bytes on their way to the CSV reader, watched for two things that it does not tell.
 struct Watched<R> {
     input: R,
     rows: RowStarts,

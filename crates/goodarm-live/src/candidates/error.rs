@@ -18,7 +18,7 @@ pub enum CandidatesError {
         /// What happened.
         source: io::Error,
     },
-    /// The ending of the file's name is none that we know.
+    /// The file's name has no known ending.
     #[error("{}: the name must end in .jsonl, .ndjson, .csv, each also with .gz, or in .parquet",
         path.display())]
     UnknownFormat {
@@ -200,7 +200,7 @@ impl Faults {
         self.push_with(line, || kind);
     }
 
-    /// The same where it would be work to say what is wrong.
+    /// The same, where making the description is expensive.
     pub(super) fn push_with(&mut self, line: u64, kind: impl FnOnce() -> FaultKind) {
         if self.faults.len() < CandidatesError::FAULTS_SHOWN_MAX {
             self.faults.push(Fault { line, kind: kind() });

@@ -174,7 +174,7 @@ impl<'a> Visitor<'a> for Seed {
     }
 }
 
-/// Of two fields with one name, readers take the one or the other: nobody can mean that.
+/// Of two fields with one name, some readers take the first and others the last.
 fn insert<'a, E: Error>(names: &mut BTreeSet<Cow<'a, str>>, name: Cow<'a, str>) -> Result<(), E> {
     if let Some(twice) = names.get(&name) {
         return Err(E::custom(format_args!("field {twice:?} stands twice in one object")));

@@ -62,7 +62,7 @@ fn on_one_line(json: &str) -> std::borrow::Cow<'_, str> {
 
 fn broken(text: &str, error: &serde_json::Error) -> FaultKind {
     let message = error.to_string();
-    // The parser saw one line only, so its own account of the place would mislead.
+    // The parser saw one line only, so the place that it names would mislead.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
     let before = text.as_bytes().get(..error.column().saturating_sub(1)).unwrap_or(text.as_bytes());
     let column = String::from_utf8_lossy(before).chars().count() as u64 + 1;

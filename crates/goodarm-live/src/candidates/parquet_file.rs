@@ -21,7 +21,7 @@ use super::csv_file::object_prefixes;
 use super::error::{CandidatesError, FaultKind};
 use super::json::push_text;
 
-/// How many rows are in memory beside the candidates.
+/// How many rows are in memory besides the candidates.
 const BATCH_ROWS: usize = 1024;
 
 pub(super) fn read(file: File, builder: Builder<'_>) -> Result<Candidates, CandidatesError> {

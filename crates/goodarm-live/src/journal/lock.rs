@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// The right to write in a run's folder, until dropped. The system gives it back when the process
-/// dies in whatever way; the file `lock` itself stays and means nothing.
+/// The right to write in a run's folder, until dropped. The system releases it when the process dies
+/// in whatever way; the file `lock` itself stays and means nothing.
 #[derive(Debug)]
 pub struct FolderLock {
     _file: File,
@@ -19,7 +19,7 @@ pub struct FolderLock {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Somebody else holds the lock.
+    /// Another process holds the lock.
     #[error("{} is in use by another process", folder.display())]
     Held {
         /// Which folder.
@@ -60,6 +60,6 @@ impl FolderLock {
     }
 }
 
-/// A process that was killed holds its lock until the system has buried it, and a child that is being
+/// A killed process holds its lock until the system has cleaned up after it, and a child that is being
 /// started shares it for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::format::{self, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC};
 use super::record::{Header, HeaderError, Malformed, Record, TAG_END};
 use super::torn;
-use super::wire::Input;
+use super::varint::Input;
 
 /// What a file was found to be.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub enum OpenError {
     },
 }
 
-/// What is wrong with a frame that no crash can have done.
+/// What is wrong with a frame, if no crash can have caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Damage {
@@ -148,7 +148,7 @@ const READ_BUFFER_LEN: usize = 1 << 20;
 /// Opens the journal at `path` and reads its header. Nothing is changed.
 pub fn open(path: &Path) -> Result<Opened, OpenError> {
     let file = File::open(path)?;
-    // Should somebody still be writing, what is there now is what is read.
+    // If another process is still writing, only what is there now is read.
     let file_len = file.metadata()?.len();
     Reader::open(BufReader::with_capacity(READ_BUFFER_LEN, file), file_len)
 }
@@ -264,7 +264,7 @@ impl Frame {
             }
             return Err(damaged(Damage::PayloadChecksum));
         }
-        // The end mark is no record: without it, the records take up exactly what is left.
+        // The end mark is not a record: without it, the records take up exactly what is left.
         if self.payload.pop() != Some(TAG_END) {
             return Err(damaged(Damage::Record(Malformed::NoEnd)));
         }

@@ -10,7 +10,7 @@ use goodarm_core::{
 use thiserror::Error;
 
 use super::format::FORMAT_VERSION;
-use super::wire::{Input, put_large, put_number, put_score, put_text};
+use super::varint::{Input, put_large, put_number, put_score, put_text};
 
 /// What a journal is about; its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The I/O seam: all that a journal does to its file.
+//! The I/O seam: everything that a journal does to its file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ impl FileStorage {
     /// Opens an existing file to write behind its end.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).open(path)?;
-        // Whoever created it may have died before its name was on the disk.
+        // The process that created it may have died before its name was on the disk.
         sync_folder_of(path)?;
         Ok(Self { file })
     }

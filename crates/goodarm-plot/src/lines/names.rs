@@ -7,7 +7,7 @@ use crate::figure::LineChart;
 use crate::geometry::{Rect, Spot, count, spot};
 use crate::key::{SAMPLE_GAP, SAMPLE_WIDTH, draw_line_sample};
 use crate::look::{FAINT, INK};
-use crate::place::{Wish, spread};
+use crate::place::{Label, spread};
 use crate::sheet::{NAME, Sheet};
 
 /// The name of one series, in lines.
@@ -23,7 +23,7 @@ impl Name {
     }
 }
 
-/// The names of all series that are seen.
+/// The names of all visible series.
 pub(super) fn plan(chart: &LineChart, sheet: Sheet) -> Vec<Name> {
     let width = NAME_WIDTH_PART_MAX * sheet.cell_width;
     let series = chart.series.iter().enumerate();
@@ -55,9 +55,9 @@ pub(super) fn draw(canvas: &mut Canvas, names: &[Name], tracks: &[Track<'_>], pl
         })
         .collect();
     ends.sort_by(|a, b| a.2.y.total_cmp(&b.2.y)); // lines that end alike stay in their order
-    let wishes: Vec<Wish> =
-        ends.iter().map(|(name, _, end)| Wish { middle: end.y, height: name.height() }).collect();
-    let middles = spread(&wishes, plot.top, plot.bottom);
+    let labels: Vec<Label> =
+        ends.iter().map(|(name, _, end)| Label { middle: end.y, height: name.height() }).collect();
+    let middles = spread(&labels, plot.top, plot.bottom);
     for ((name, track, end), middle) in ends.into_iter().zip(middles) {
         let at = spot(plot.right + LEADER, middle);
         draw_leader(canvas, end, at, plot);

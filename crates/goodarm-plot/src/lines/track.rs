@@ -216,7 +216,7 @@ const CROWD_DARK_PERCENT: u8 = 15;
 const TOP_DASHES: &[f64] = &[7.0, 5.0];
 const MARK_ALL_MAX: usize = 14;
 const MARK_SPACING: f64 = 44.0;
-/// Its multiples never come round to the same fraction.
+/// Its multiples never have the same fractional part.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 const WHISKER_CAP: f64 = 3.2;
 const WHISKER_STEP: f64 = 7.5;

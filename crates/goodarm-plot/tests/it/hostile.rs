@@ -1,4 +1,4 @@
-//! Input that nobody expected must give a well-formed picture of what can be shown.
+//! Unexpected input must give a well-formed picture of what can be shown.
 
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,

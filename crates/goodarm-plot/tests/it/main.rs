@@ -1,4 +1,4 @@
-//! Figures as their readers get them: as SVG, as pixels, and with input nobody expected.
+//! Figures as their readers get them: as SVG, as pixels, and with unexpected input.
 
 mod hostile;
 mod legible;

@@ -1,4 +1,4 @@
-//! The pixels: there, of the size asked for, the same each time, and nobody hidden.
+//! The pixels: the size asked for, the same each time, and no series hidden.
 
 use goodarm_plot::{
     Axis, Content, Figure, Key, Kind, LineChart, Panel, PngError, Point, Role, Series, png, svg,

@@ -170,7 +170,7 @@ candidates = @candidates@   # @count@ of them
 @id@budget = 1000                  # the most that may be spent, in `unit`
 unit = "calls"                 # or "tokens", "dollars", "seconds"
 delta = 0.05                   # with probability 0.95 no certificate is wrong
-concurrency = 8                # calls out at once
+concurrency = 8                # calls in flight at once
 output = "run"                 # the folder for results and journal
 
 @unknown@@reference@# An answer is certified when its mean score reaches the threshold of EVERY verifier below.

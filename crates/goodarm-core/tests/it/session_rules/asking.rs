@@ -7,20 +7,20 @@ use goodarm_core::{
     Session, StopReason, VoidFailure,
 };
 
-use super::{FIRST, Puppet, SECOND, UNIT, picture, problem, pulled, spec};
+use super::{FIRST, SECOND, Scripted, UNIT, picture, problem, pulled, spec};
 
 const EXACT: [ScoreModel; 2] = [ScoreModel::Exact, ScoreModel::Binary];
 
 #[test]
-fn wait_means_that_a_call_is_out_and_done_that_none_is() {
-    let puppet = Puppet::default();
-    let mut session = puppet.session(problem(spec(2, Guarantee::Holm, &EXACT)));
-    puppet.wish(0, FIRST);
+fn wait_means_that_a_call_is_in_flight_and_done_that_none_is() {
+    let scripted = Scripted::default();
+    let mut session = scripted.session(problem(spec(2, Guarantee::Holm, &EXACT)));
+    scripted.request(0, FIRST);
     let pull = pulled(session.ask().unwrap());
     assert_eq!(session.ask(), Ok(Ask::Wait));
     session.tell(pull.ticket, 1.0, UNIT).unwrap();
     assert_eq!(session.ask(), Ok(Ask::Done(StopReason::NothingWorthwhile)));
-    puppet.wish(1, FIRST);
+    scripted.request(1, FIRST);
     assert!(
         matches!(session.ask(), Ok(Ask::Pull(_))),
         "done is not for ever if the policy wakes up"
@@ -55,7 +55,7 @@ fn a_session_ends_when_every_arm_is_certified_or_decided() {
 #[test]
 fn asking_while_there_is_nothing_to_do_changes_nothing() {
     let spec = ProblemSpec { budget: 3.0, ..spec(2, Guarantee::Holm, &[ScoreModel::Binary]) };
-    let mut session = Puppet::default().session(problem(spec.clone()));
+    let mut session = Scripted::default().session(problem(spec.clone()));
     let before = picture(session.books());
     assert!(matches!(session.ask(), Ok(Ask::Done(_))));
     assert_eq!(picture(session.books()), before);
@@ -69,21 +69,21 @@ fn asking_while_there_is_nothing_to_do_changes_nothing() {
 /// Condition 10: the retry comes before anything that the policy wants.
 #[test]
 fn a_retry_is_asked_first() {
-    let puppet = Puppet::default();
-    let mut session = puppet.session(problem(spec(2, Guarantee::Holm, &[ScoreModel::Binary])));
-    puppet.wish(0, FIRST);
-    puppet.wish(1, FIRST);
+    let scripted = Scripted::default();
+    let mut session = scripted.session(problem(spec(2, Guarantee::Holm, &[ScoreModel::Binary])));
+    scripted.request(0, FIRST);
+    scripted.request(1, FIRST);
     let void = pulled(session.ask().unwrap());
     session.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
     let retry = pulled(session.ask().unwrap());
     assert_eq!((retry.arm, retry.attempt, retry.branch), (ArmId(0), 1, "retry"));
     assert_ne!(retry.ticket, void.ticket);
     let wanted = pulled(session.ask().unwrap());
-    assert_eq!((wanted.arm, wanted.attempt, wanted.branch), (ArmId(1), 0, "wish"));
+    assert_eq!((wanted.arm, wanted.attempt, wanted.branch), (ArmId(1), 0, "requested"));
 }
 
 #[test]
-fn a_retry_is_asked_even_where_nothing_new_may_be_let_out() {
+fn a_retry_is_asked_even_where_nothing_new_may_be_dispatched() {
     let scores = [ScoreModel::Binary];
     let spec = ProblemSpec { budget: 1.0, ..spec(2, Guarantee::Holm, &scores) };
     let mut session = Session::new(problem(spec), RoundRobin::new(false));
@@ -92,17 +92,17 @@ fn a_retry_is_asked_even_where_nothing_new_may_be_let_out() {
     assert_eq!(pulled(session.ask().unwrap()).branch, "retry");
 }
 
-/// Lets a puppet name a pair, and expects a refusal that changes nothing.
+/// Lets a scripted name a pair, and expects a refusal that changes nothing.
 fn check_refused(
-    puppet: &Puppet,
+    scripted: &Scripted,
     session: &mut Session,
     pair: (u32, AttributeId),
     why: DispatchError,
 ) {
     let before = picture(session.books());
-    puppet.wish(pair.0, pair.1);
-    let choice = Choice { arm: ArmId(pair.0), attribute: pair.1, branch: "wish" };
-    assert_eq!(session.ask(), Err(AskError { policy: "puppet", choice, reason: why }));
+    scripted.request(pair.0, pair.1);
+    let choice = Choice { arm: ArmId(pair.0), attribute: pair.1, branch: "requested" };
+    assert_eq!(session.ask(), Err(AskError { policy: "scripted", choice, reason: why }));
     assert_eq!(picture(session.books()), before);
 }
 
@@ -110,33 +110,33 @@ fn check_refused(
 fn a_policy_that_names_what_may_not_be_pulled_is_told_so() {
     let mut spec = ProblemSpec { budget: 4.5, ..spec(3, Guarantee::Holm, &EXACT) };
     spec.attributes[1].price = 3.0;
-    let puppet = Puppet::default();
-    let mut session = puppet.session(problem(spec));
+    let scripted = Scripted::default();
+    let mut session = scripted.session(problem(spec));
     let (one, two) = (ArmId(1), AttributeId(2));
     let unknown = DispatchError::NoSuchPair(ArmId(3), FIRST);
-    check_refused(&puppet, &mut session, (3, FIRST), unknown);
-    check_refused(&puppet, &mut session, (1, two), DispatchError::NoSuchPair(one, two));
-    puppet.wish(0, FIRST);
+    check_refused(&scripted, &mut session, (3, FIRST), unknown);
+    check_refused(&scripted, &mut session, (1, two), DispatchError::NoSuchPair(one, two));
+    scripted.request(0, FIRST);
     let failing = pulled(session.ask().unwrap());
     session.tell(failing.ticket, 0.0, UNIT).unwrap();
-    check_refused(&puppet, &mut session, (0, SECOND), DispatchError::ArmLeft(ArmId(0)));
-    puppet.wish(1, FIRST);
+    check_refused(&scripted, &mut session, (0, SECOND), DispatchError::ArmLeft(ArmId(0)));
+    scripted.request(1, FIRST);
     pulled(session.ask().unwrap());
-    check_refused(&puppet, &mut session, (1, FIRST), DispatchError::PairClosed(one, FIRST));
-    check_refused(&puppet, &mut session, (1, SECOND), DispatchError::NotAffordable(SECOND));
-    puppet.wish(2, FIRST);
+    check_refused(&scripted, &mut session, (1, FIRST), DispatchError::PairClosed(one, FIRST));
+    check_refused(&scripted, &mut session, (1, SECOND), DispatchError::NotAffordable(SECOND));
+    scripted.request(2, FIRST);
     assert!(matches!(session.ask(), Ok(Ask::Pull(_))), "the session goes on");
 }
 
 #[test]
 fn no_policy_gets_a_call_past_a_certificate() {
-    let puppet = Puppet::default();
-    let mut session = puppet.session(problem(spec(2, Guarantee::Holm, &[ScoreModel::Binary])));
+    let scripted = Scripted::default();
+    let mut session = scripted.session(problem(spec(2, Guarantee::Holm, &[ScoreModel::Binary])));
     while session.certified().is_empty() {
-        puppet.wish(0, FIRST);
+        scripted.request(0, FIRST);
         let pull = pulled(session.ask().unwrap());
         session.tell(pull.ticket, 1.0, UNIT).unwrap();
     }
-    check_refused(&puppet, &mut session, (0, FIRST), DispatchError::ArmLeft(ArmId(0)));
+    check_refused(&scripted, &mut session, (0, FIRST), DispatchError::ArmLeft(ArmId(0)));
     assert_eq!(session.certified(), [ArmId(0)]);
 }

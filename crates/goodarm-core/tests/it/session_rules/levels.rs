@@ -104,7 +104,7 @@ fn an_exact_verifier_is_asked_once() {
         let mut books = books(2, guarantee, &EXACT);
         let pull = send(&mut books, 0, FIRST);
         let closed = Err(DispatchError::PairClosed(ArmId(0), FIRST));
-        assert_eq!(books.dispatch(ArmId(0), FIRST), closed, "while the call is out");
+        assert_eq!(books.dispatch(ArmId(0), FIRST), closed, "while the call is in flight");
         answer(&mut books, &pull, 0.5);
         assert!(books.is_resolved(ArmId(0), FIRST), "ξ itself passes");
         assert!(books.evidence(ArmId(0), FIRST) > f64::MAX, "and needs no evidence");
@@ -208,9 +208,9 @@ fn for_false_discovery_certified_arms_are_frozen() {
     assert_eq!(books.certified(), [ArmId(0), ArmId(1)]);
 }
 
-/// Condition 8: a call that is out counts as its lowest score until it is back.
+/// Condition 8: a call in flight counts as its lowest score until it is back.
 #[test]
-fn for_false_discovery_calls_that_are_out_count_against() {
+fn for_false_discovery_calls_in_flight_count_against() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
     for model in [ScoreModel::Binary, ScoreModel::Bounded, floored] {
         for (guarantee, early) in [(Guarantee::FalseDiscovery, false), (Guarantee::Holm, true)] {
@@ -229,9 +229,9 @@ fn for_false_discovery_calls_that_are_out_count_against() {
     }
 }
 
-/// Conditions 8 and 12: without a lowest score, nothing is certified while a call is out.
+/// Conditions 8 and 12: without a lowest score, nothing is certified while a call is in flight.
 #[test]
-fn for_false_discovery_a_call_without_a_lowest_score_blocks_while_it_is_out() {
+fn for_false_discovery_a_call_without_a_lowest_score_blocks_while_it_is_in_flight() {
     let mut books = books(2, Guarantee::FalseDiscovery, &[SUB_GAUSSIAN]);
     let out = [0; 200].map(|_| send(&mut books, 0, FIRST));
     for pull in &out[..199] {

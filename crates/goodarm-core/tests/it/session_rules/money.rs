@@ -58,7 +58,7 @@ fn an_overrun_is_recorded_and_its_score_counts() {
     broke.tell(one.ticket, 1.0, cost(25.0)).unwrap();
     assert_eq!((broke.ledger().settled(), broke.ledger().left()), (cost(25.0), Cost::ZERO));
     broke.tell(other.ticket, 1.0, UNIT).unwrap();
-    assert_eq!(broke.ledger().settled(), cost(26.0), "what is out is still paid for");
+    assert_eq!(broke.ledger().settled(), cost(26.0), "what is in flight is still paid for");
 }
 
 #[test]
@@ -68,13 +68,13 @@ fn the_money_of_a_void_call_stays_reserved_for_its_retry() {
     send(&mut books, 1, FIRST);
     books.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
     assert_eq!(books.ledger().reserved(), cost(2.0));
-    assert!(!books.is_affordable(FIRST), "nobody else gets it");
+    assert!(!books.is_affordable(FIRST), "no other call gets it");
     let retry = books.dispatch_owed().unwrap();
     assert_eq!((retry.ceiling, books.ledger().reserved()), (UNIT, cost(2.0)));
 }
 
 #[test]
-fn the_money_of_a_retry_that_nobody_needs_is_free_again() {
+fn the_money_of_a_retry_that_is_not_needed_is_free_again() {
     let scores = [ScoreModel::Exact, ScoreModel::Binary];
     let mut books =
         Books::new(problem(ProblemSpec { budget: 2.0, ..spec(2, Guarantee::Holm, &scores) }));
@@ -110,7 +110,7 @@ fn a_lost_call_is_paid_and_made_again_only_if_it_says_the_same_again() {
 }
 
 #[test]
-fn a_share_of_the_money_limits_what_is_out() {
+fn a_share_of_the_money_limits_what_is_in_flight() {
     for (in_flight_share, calls) in [(0.02, 2), (0.1, 10), (1.0, 100), (1e-9, 1)] {
         let options = Options { in_flight_share, ..Options::default() };
         let mut session =
@@ -122,7 +122,7 @@ fn a_share_of_the_money_limits_what_is_out() {
         assert_eq!(out.len(), calls, "share {in_flight_share}");
         assert_eq!(session.ask(), Ok(Ask::Wait));
         session.tell(out[0].ticket, 0.0, UNIT).unwrap();
-        // The next call fits if what is out and it are still within the share of what is left.
+        // The next call fits if it and the calls in flight are within the share of what is left.
         let again = matches!(session.ask(), Ok(Ask::Pull(_)));
         assert_eq!(again, calls == 1, "share {in_flight_share}");
     }
@@ -160,7 +160,7 @@ fn a_raised_budget_goes_on_and_a_lowered_one_is_refused() {
 fn spend(session: &mut Session) -> Ask {
     loop {
         match session.ask().expect("the policy names an open pair") {
-            Ask::Pull(pull) => session.tell(pull.ticket, 1.0, UNIT).expect("the ticket is out"),
+            Ask::Pull(pull) => session.tell(pull.ticket, 1.0, UNIT).expect("the call is in flight"),
             end => return end,
         }
     }
@@ -170,14 +170,14 @@ fn spend(session: &mut Session) -> Ask {
 fn waste(session: &mut Session) -> Ask {
     loop {
         match session.ask().expect("the policy names an open pair") {
-            Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).expect("the ticket is out"),
+            Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).expect("the call is in flight"),
             end => return end,
         }
     }
 }
 
 #[test]
-fn a_session_without_hope_keeps_its_money_if_told_to() {
+fn a_hopeless_session_keeps_its_money_if_told_to() {
     let session = |stop_when_hopeless| {
         let options = Options { stop_when_hopeless, ..Options::default() };
         Session::with_options(problem(binary(3000.0)), RoundRobin::new(false), options).unwrap()
@@ -188,14 +188,14 @@ fn a_session_without_hope_keeps_its_money_if_told_to() {
     assert_eq!(waste(&mut sensible), Ask::Done(StopReason::Hopeless));
     let left = sensible.books().ledger().left();
     assert!(left > cost(2000.0), "{left}");
-    assert!(sensible.raise_budget(cost(1e6)), "more money, more hope");
+    assert!(sensible.raise_budget(cost(1e6)), "with more money it is not hopeless");
     assert!(matches!(sensible.ask(), Ok(Ask::Pull(_))));
 }
 
 /// A failed call with no safe score blocks its stream: the arm can never be certified, and a policy
 /// that does not see it must not be paid for long.
 #[test]
-fn a_blocked_stream_leaves_nothing_to_hope_for() {
+fn a_blocked_stream_is_hopeless() {
     for guarantee in [Guarantee::Paper, Guarantee::Holm, Guarantee::FalseDiscovery] {
         let scores = [SUB_GAUSSIAN, ScoreModel::Binary];
         let spec = ProblemSpec { budget: 3000.0, ..spec(1, guarantee, &scores) };
@@ -214,13 +214,13 @@ fn a_blocked_stream_leaves_nothing_to_hope_for() {
 }
 
 /// Names any pair that may be pulled, or sometimes none.
-struct Whim {
+struct RandomPolicy {
     random: Random,
 }
 
-impl Policy for Whim {
+impl Policy for RandomPolicy {
     fn name(&self) -> &'static str {
-        "whim"
+        "random"
     }
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
@@ -232,19 +232,19 @@ impl Policy for Whim {
         let open: Vec<_> = pairs.filter(may).collect();
         let chosen = self.random.below(open.len() as u64 + 1);
         let (arm, attribute) = *open.get(usize::try_from(chosen).expect("a small number"))?;
-        Some(Choice { arm, attribute, branch: "whim" })
+        Some(Choice { arm, attribute, branch: "random" })
     }
 }
 
-/// What a caller on whims has paid, and what it has out.
-struct Whims {
+/// A caller that answers at random: what it has paid, and its calls in flight.
+struct RandomCaller {
     random: Random,
     out: Vec<Pull>,
     billed: Cost,
 }
 
-impl Whims {
-    /// Answers some call that is out, somehow; no bill is above its ceiling.
+impl RandomCaller {
+    /// Answers some call in flight, somehow; no bill is above its ceiling.
     fn answer(&mut self, session: &mut Session) {
         let chosen = self.random.below(self.out.len() as u64);
         let pull = self.out.swap_remove(usize::try_from(chosen).expect("a small number"));
@@ -256,7 +256,7 @@ impl Whims {
             1 | 2 => session.fail(pull.ticket, Failure::Void(VoidFailure::NotConnected), bill),
             score => session.tell(pull.ticket, f64::from(u8::from(score > 3)), bill),
         };
-        answered.expect("the ticket is out");
+        answered.expect("the call is in flight");
     }
 
     fn check(&self, session: &Session) {
@@ -283,23 +283,23 @@ fn the_budget_is_kept_whatever_callers_and_policies_do() {
             attribute.price = price;
         }
         let options = Options { in_flight_share: 0.3, ..Options::default() };
-        let policy = Whim { random: Random::at(seed, &[1]) };
+        let policy = RandomPolicy { random: Random::at(seed, &[1]) };
         let mut session = Session::with_options(problem(spec), policy, options).unwrap();
-        let mut whims =
-            Whims { random: Random::at(seed, &[2]), out: Vec::new(), billed: Cost::ZERO };
+        let mut caller =
+            RandomCaller { random: Random::at(seed, &[2]), out: Vec::new(), billed: Cost::ZERO };
         for _ in 0..3000 {
             let ask = session.ask().unwrap();
             match ask {
-                Ask::Pull(pull) => whims.out.push(pull),
-                Ask::Wait => whims.answer(&mut session),
-                // On a whim the policy may have named nothing: ask again.
+                Ask::Pull(pull) => caller.out.push(pull),
+                Ask::Wait => caller.answer(&mut session),
+                // The policy may have named nothing: ask again.
                 Ask::Done(_) => {}
             }
-            whims.check(&session);
+            caller.check(&session);
         }
-        while !whims.out.is_empty() {
-            whims.answer(&mut session);
-            whims.check(&session);
+        while !caller.out.is_empty() {
+            caller.answer(&mut session);
+            caller.check(&session);
         }
     }
 }

@@ -25,7 +25,7 @@ const COUNTED: [CountedFailure; 7] = [
 const FLOORED: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
 
 fn fail(books: &mut Books, pull: &Pull, failure: Failure, bill: Cost) {
-    books.fail(pull.ticket, failure, bill).expect("the ticket is out");
+    books.fail(pull.ticket, failure, bill).expect("the call is in flight");
 }
 
 /// Condition 2: what a pair's evidence has once reached is kept.
@@ -160,7 +160,7 @@ fn a_void_call_is_made_again_in_its_place() {
         assert_eq!(
             (tally.dispatched_count, tally.returned_count),
             (2, 1),
-            "a retry is no new place"
+            "a retry takes no new place"
         );
     }
     answer(&mut books, &call, 0.0);

@@ -1,4 +1,4 @@
-//! Calls that were out when the process died: what to do with them, and what not.
+//! Calls in flight when the process died: what to do with them, and what not.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -20,14 +20,14 @@ const CONCURRENCY: usize = 16;
 /// Answers between two crashes.
 const LIFETIME: u32 = 150;
 
-/// What becomes of the calls that were out.
+/// What becomes of the calls that were in flight.
 #[derive(Clone, Copy, PartialEq)]
 enum Recovery {
     /// They count as the lowest score.
     Lost,
     /// Wrong: they are made again.
     Reissued,
-    /// Wrong: they are forgotten, as if they had never been let out.
+    /// Wrong: they are forgotten, as if they had never been dispatched.
     Skipped,
 }
 
@@ -131,14 +131,14 @@ impl Life {
             // There may be less to ask now: the arm may be certified earlier.
             let Ok(Ask::Pull(pull)) = self.session.ask() else { return };
             let ticket = pull.ticket;
-            self.session.tell(ticket, score, cost).expect("the ticket is out");
+            self.session.tell(ticket, score, cost).expect("the call is in flight");
             self.record.extend([Event::from(pull), Event::Told { ticket, score, cost }]);
         }
     }
 
     fn lose(&mut self, ticket: Ticket) {
         let (failure, cost) = (Failure::Counted(CountedFailure::Lost), Cost::from_units(1));
-        self.session.fail(ticket, failure, cost).expect("the ticket is out");
+        self.session.fail(ticket, failure, cost).expect("the call is in flight");
         self.record.push(Event::Failed { ticket, failure, cost });
     }
 }

@@ -1,6 +1,6 @@
 //! The share of wrong certificates under a policy made to raise it: it first sees how lucky each
 //! bad arm gets, and then certifies just as many good arms as the luckiest bad ones need for
-//! company. On present e-values that is no use; on their running maxima it is.
+//! company. That does not work on present e-values, but on their running maxima it does.
 
 use goodarm_core::{
     ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Problem, ProblemSpec, ScoreModel,
@@ -70,7 +70,7 @@ impl Matchmaker {
         else {
             unreachable!("nothing fails here")
         };
-        self.books.tell(pull.ticket, score, Cost::from_units(1)).expect("the ticket is out");
+        self.books.tell(pull.ticket, score, Cost::from_units(1)).expect("the call is in flight");
         true
     }
 

@@ -1,5 +1,5 @@
-//! Policies that want an error. They know the true means and the outcomes of calls that are still
-//! out, the largest body of knowledge under which a certificate must hold; the future they do not.
+//! Policies that want an error. They know the true means and the outcomes of calls still in flight,
+//! the most that a certificate must withstand; they do not know the future.
 
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{ArmId, AttributeId, Books, Guarantee, ScoreModel};
@@ -92,8 +92,8 @@ impl Policy for Chaser {
 }
 
 /// Times everything: begins each bad arm under bets learned from the calls it chose to make before,
-/// plays an arm while it is lucky, leaves it at the height of its luck, and holds its breath until
-/// that luck has come in.
+/// plays an arm while it is lucky, leaves it when it is luckiest, and waits until those scores are
+/// back.
 pub(super) struct Gambler {
     insider: Insider,
     playing: Option<ArmId>,

@@ -55,7 +55,7 @@ pub(super) struct Lab {
     pub(super) scores: Scores,
     pub(super) arms: u32,
     pub(super) good: u32,
-    /// How many calls the budget is good for, on the average.
+    /// How many calls the budget is good for, on average.
     pub(super) calls: u32,
     pub(super) delta: f64,
     /// Whether all of δ is the last arm's, by prior weights.
@@ -70,7 +70,7 @@ pub(super) struct Lab {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Habit {
     Honest,
-    /// Wrong: a score counts for the oldest call of its pair that is out.
+    /// Wrong: a score counts for the oldest call of its pair in flight.
     CompletionOrder,
     /// Wrong: calls that broke are declared void, and so made again until they do not break.
     FailuresDropped,
@@ -83,7 +83,7 @@ pub(super) enum Habit {
 /// What the means of bad arms do in the course of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Drift {
-    /// Nothing: on the boundary for ever.
+    /// Nothing: always on the boundary.
     None,
     /// Below the boundary for the first calls, on it afterwards.
     Rising,
@@ -176,7 +176,7 @@ impl Lab {
             "pupil" => Box::new(Pupil::new(*self, spy.clone())),
             "screener" => Box::new(Screener::new(*self)),
             _ => {
-                // Told the truth, the oracle would not touch a bad arm: so it is lied to.
+                // With the true means the oracle would not touch a bad arm, so it is given false ones.
                 let means = (0..self.arms).map(|arm| self.means(ArmId(arm), 0.1)).collect();
                 let parameters = Parameters { means: Some(means), ..Parameters::default() };
                 policy::by_name(name, &parameters).expect("the names are those of the library")
@@ -235,11 +235,11 @@ pub(super) fn count<T>(items: impl Iterator<Item = T>) -> u32 {
     items.map(|_| 1).sum()
 }
 
-/// What has really happened on one pair, calls that are out included.
+/// What has really happened on one pair, calls in flight included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stream {
     pub(super) count: u32,
-    /// Σ(x - ξ) over all calls let out.
+    /// Σ(x - ξ) over all calls dispatched.
     pub(super) excess: f64,
 }
 
@@ -259,7 +259,7 @@ impl Stream {
 
 const PRIOR_COUNT: f64 = 10.0;
 
-/// The outcomes of all calls let out so far, which no honest policy can see; never a future one.
+/// The outcomes of all calls dispatched so far, which no honest policy can see; never a future one.
 #[derive(Clone, Debug)]
 pub(super) struct Spy {
     streams: Arc<Mutex<Vec<Stream>>>,
@@ -282,7 +282,7 @@ impl Spy {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Stream>> {
-        self.streams.lock().expect("nobody panics with the lock")
+        self.streams.lock().expect("no thread panics with the lock")
     }
 }
 
@@ -360,7 +360,7 @@ impl<'a> Driver<'a> {
         self.unanswered.insert(ticket, index);
     }
 
-    /// The mean of the call that is about to be made: it may depend on all that was made before.
+    /// The mean of the call that is about to be made: it may depend on all calls before it.
     fn mean_now(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         let steady = self.lab.means(arm, 0.0)[attribute.index()];
         let Some(null) = self.lab.null_of(arm) else { return steady };
@@ -386,7 +386,7 @@ impl<'a> Driver<'a> {
     fn receive(&mut self) {
         let Reverse((time, back)) = self.queue.pop().expect("a session waits for calls");
         self.time = f64::from_bits(time);
-        let (pull, reply) = self.out.remove(&back).expect("what is queued is out");
+        let (pull, reply) = self.out.remove(&back).expect("what is queued is in flight");
         let ticket = match self.lab.habit {
             Habit::CompletionOrder => self.oldest(pair_index(pull.arm, pull.attribute)),
             _ => back,

@@ -1,4 +1,4 @@
-//! How many errors an honest certificate may show before we call it a liar.
+//! How many errors a valid certificate may show before a test fails.
 
 /// A valid certificate exceeds a limit on fewer than one seed in a billion.
 pub(super) const FALSE_ALARM: f64 = 1e-9;

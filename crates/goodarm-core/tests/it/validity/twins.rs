@@ -1,4 +1,4 @@
-//! Wrong twins: each breaks one rule in a setting where the rule holds, and is found out.
+//! Wrong twins: each breaks one rule in a setting where the rule holds, and is caught.
 
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{ArmId, Books, Guarantee, ScoreModel};

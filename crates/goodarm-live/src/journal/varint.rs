@@ -1,5 +1,5 @@
-//! Numbers and texts as bytes. Whole numbers are written in groups of seven bits, the lowest first,
-//! each byte but the last with its top bit set.
+//! Numbers and texts as bytes. Whole numbers are varints: groups of seven bits, the lowest first, each
+//! byte but the last with its top bit set.
 
 use std::time::Duration;
 

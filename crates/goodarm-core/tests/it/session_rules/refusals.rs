@@ -76,7 +76,7 @@ fn what_is_not_a_number_is_refused_everywhere() {
     let spoilt = |spoil: &dyn Fn(&mut ProblemSpec)| {
         let mut flawed = spec(3, Guarantee::Holm, BINARY);
         spoil(&mut flawed);
-        Problem::new(flawed).expect_err("NaN is no parameter")
+        Problem::new(flawed).expect_err("NaN is not a parameter")
     };
     let sigma = ScoreModel::SubGaussian { sigma: nan, lowest: None };
     let lowest = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(nan) };
@@ -117,9 +117,9 @@ fn refused(books: &mut Books, score: f64) -> TellError {
     let before = picture(books);
     let error = books.tell(pull.ticket, score, UNIT).expect_err("the score is not sound");
     assert_eq!(picture(books), before, "a refusal changes nothing");
-    assert!(books.outstanding().any(|ticket| ticket == pull.ticket), "the ticket stays out");
+    assert!(books.outstanding().any(|ticket| ticket == pull.ticket), "the call stays in flight");
     let failure = Failure::Counted(CountedFailure::Unreadable);
-    books.fail(pull.ticket, failure, UNIT).expect("the ticket is still out");
+    books.fail(pull.ticket, failure, UNIT).expect("the call is still in flight");
     error
 }
 
@@ -158,7 +158,7 @@ fn scores_above_one_count_as_one() {
 }
 
 #[test]
-fn tickets_that_are_not_out_are_refused() {
+fn tickets_that_are_not_outstanding_are_refused() {
     let mut books = books(2, Guarantee::Holm, &[ScoreModel::Binary]);
     let answered = send(&mut books, 0, FIRST);
     answer(&mut books, &answered, 1.0);
