@@ -52,7 +52,7 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
     let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
-    let path = if path == "." { String::new() } else { shortened(&path) };
+    let path = if path == "." { String::new() } else { shortened(&path, PART_CHARS_MAX) };
     // The path to these ends above the key.
     for (start, fault) in
         [("missing", "this key is missing"), ("duplicate", "this key is given twice")]
@@ -64,7 +64,7 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
         }
     }
     let (message, suggestion) = reworded(text);
-    JsonError { line, column, path, message: shortened(&message), suggestion }
+    JsonError { line, column, path, message: shortened(&message, MESSAGE_CHARS_MAX), suggestion }
 }
 
 /// Serde's words with those of files in the place of Rust's; if one name is meant, the others are
@@ -74,7 +74,7 @@ fn reworded(text: &str) -> (String, Option<String>) {
         // The path ends in a key that is not known, but not in a word.
         let fault = match text.starts_with("unknown field") {
             true => "no such key".to_owned(),
-            false => format!("unknown word `{}`", shortened(found)),
+            false => format!("unknown word `{}`", shortened(found, PART_CHARS_MAX)),
         };
         let names: Vec<&str> = names.collect();
         return match nearest(found, names.iter().copied()) {
@@ -82,8 +82,10 @@ fn reworded(text: &str) -> (String, Option<String>) {
             None => (format!("{fault}; there are {}", names.join(", ")), None),
         };
     }
-    let invalid = text.strip_prefix("invalid type: ").or(text.strip_prefix("invalid value: "));
-    let Some((found, expected)) = invalid.and_then(|text| text.rsplit_once(", expected ")) else {
+    let invalid = ["invalid type: ", "invalid value: ", "invalid length "]
+        .into_iter()
+        .find_map(|start| text.strip_prefix(start)?.rsplit_once(", expected "));
+    let Some((found, expected)) = invalid else {
         return (text.to_owned(), None);
     };
     let expected = match expected {
@@ -91,27 +93,31 @@ fn reworded(text: &str) -> (String, Option<String>) {
         "u32" | "u64" | "usize" => "a whole number",
         "a boolean" => "true or false",
         "a sequence" => "a list",
+        "a string" => "a text",
+        "enum" => "an object with one key",
         _ if expected.starts_with("struct ") => "an object",
         _ => expected,
     };
     let found = match found {
         "sequence" => "a list",
         "map" => "an object",
+        _ if text.starts_with("invalid length ") => "a list",
         // Else a kind and a value, such as: string "two", integer `2`.
         _ => found.strip_prefix("string ").or(found.split('`').nth(1)).unwrap_or(found),
     };
-    (format!("expected {expected}, found {}", shortened(found)), None)
+    (format!("expected {expected}, found {}", shortened(found, PART_CHARS_MAX)), None)
 }
 
 /// What a file says may be long, and may do things to a terminal.
-fn shortened(text: &str) -> String {
-    let cut: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+fn shortened(text: &str, chars_max: usize) -> String {
+    let cut: String = text.chars().take(chars_max).collect();
     let dots = if cut.len() < text.len() { "…" } else { "" };
     let plain = cut.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
     plain.collect::<String>() + dots
 }
 
-const SHOWN_CHARS_MAX: usize = 300;
+const PART_CHARS_MAX: usize = 60;
+const MESSAGE_CHARS_MAX: usize = 400;
 
 #[cfg(test)]
 mod tests {
@@ -155,6 +161,12 @@ mod tests {
         check("{\"arms\": 1, \"arms\": 1}", "line 1, column 18: arms: this key is given twice");
         check("{\"arms\": \"1\"}", "line 1, column 12: arms: expected a whole number, found \"1\"");
         check("{\"scores\": {}}", "line 1, column 11: scores: expected a list, found an object");
+        check("[\"holm\"]", "line 1, column 8: expected an object, found a list");
+        check("3", "line 1, column 1: expected an object, found 3");
+        check(
+            "{\"scores\": [{\"sub-gaussian\": 1}]}",
+            "line 1, column 30: scores[0].sub-gaussian: expected an object, found 1",
+        );
         check("{\"arms\": 1,}", "line 1, column 12: trailing comma");
         check(
             "{\"guarantee\": \"holm\", \"scores\": []} x",

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use goodarm_core::ScoreModel;
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// What is known of scores.
@@ -106,8 +106,12 @@ impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for WordOrTable
         W::deserialize(StrDeserializer::new(word)).map(WordOrTable::Word)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(WordOrTable::Table)
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let table = T::deserialize(MapAccessDeserializer::new(&mut map))?;
+        match map.next_key::<IgnoredAny>()? {
+            None => Ok(WordOrTable::Table(table)),
+            Some(_) => Err(de::Error::custom("expected one key, found another one, too")),
+        }
     }
 }
 
@@ -132,6 +136,32 @@ mod tests {
         let left_out: Scores = serde_json::from_str(r#"{"sub-gaussian":{"sigma":0.5}}"#).unwrap();
         assert_eq!(left_out, sub_gaussian(None));
         assert_eq!(sub_gaussian(Some(0.0)).to_string(), "sub-gaussian (sigma 0.5, lowest 0)");
+    }
+
+    #[test]
+    fn a_word_may_stand_alone_or_have_a_table() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        enum Word {
+            Bounded,
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        enum Table {
+            Bounded { deviation: f64 },
+        }
+        let read = |json: &str| serde_json::from_str::<WordOrTable<Word, Table>>(json);
+        assert_eq!(read(r#""bounded""#).unwrap(), WordOrTable::Word(Word::Bounded));
+        let table = WordOrTable::Table(Table::Bounded { deviation: 0.5 });
+        assert_eq!(read(r#"{"bounded":{"deviation":0.5}}"#).unwrap(), table);
+        for wrong in [
+            "{}",
+            "1",
+            r#"{"bounded":{"deviation":0.5},"binary":1}"#,
+            r#"{"bounded":{"deviation":0.5,"x":1}}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
