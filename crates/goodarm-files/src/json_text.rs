@@ -14,7 +14,7 @@ pub struct JsonError {
     pub line: usize,
     /// Counted from 1, in bytes; 0 if the text ends before the line begins.
     pub column: usize,
-    /// Such as `scores[1].sub-gaussian`; empty if it is the whole text, or no JSON.
+    /// Such as `scores[1].sub-gaussian`; empty if it is the whole text, or not JSON.
     pub path: String,
     /// What is wrong there.
     pub message: String,

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
+    fn what_is_not_an_amount_is_refused() {
         for wrong in
             ["-1", "-0.5", "\"1e3\"", "\"\"", "true", "1e16", "\"0.1234567890123x\"", "\"é\""]
         {

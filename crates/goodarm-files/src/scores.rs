@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// What is known of scores.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Scores {
     /// 0 or 1.
@@ -77,33 +77,81 @@ impl From<ScoreModel> for Scores {
     }
 }
 
-/// A word, or a table with one key: for files that allow more than [`Scores`] does. Both sides are
-/// enums; one word may stand on both, as a unit variant of `W` and with fields in `T`.
+impl<'de> Deserialize<'de> for Scores {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        enum Table {
+            SubGaussian { sigma: f64, lowest: Option<f64> },
+        }
+        match WordOrTable::deserialize(deserializer)? {
+            WordOrTable::Word(word) => Self::try_from(word).map_err(de::Error::custom),
+            WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => {
+                Ok(Self::SubGaussian { sigma, lowest })
+            }
+        }
+    }
+}
+
+/// `scores` as one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// 0 or 1.
+    Binary,
+    /// Anything from 0 to 1.
+    Bounded,
+    /// Always the same.
+    Exact,
+    /// Only where the noise need not be declared.
+    SubGaussian,
+}
+
+/// Sub-Gaussian scores were named without their noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("sub-gaussian scores need their noise: {{ sub-gaussian = {{ sigma = 1 }} }}")]
+pub struct SigmaMissing;
+
+impl TryFrom<Word> for Scores {
+    type Error = SigmaMissing;
+
+    fn try_from(word: Word) -> Result<Self, SigmaMissing> {
+        match word {
+            Word::Binary => Ok(Self::Binary),
+            Word::Bounded => Ok(Self::Bounded),
+            Word::Exact => Ok(Self::Exact),
+            Word::SubGaussian => Err(SigmaMissing),
+        }
+    }
+}
+
+/// A word, or a table with one key: for files that allow other tables than [`Scores`] does. `T` is
+/// an enum; a word may be a key of it, too.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum WordOrTable<W, T> {
+pub enum WordOrTable<T> {
     /// `"binary"`
-    Word(W),
+    Word(Word),
     /// `{ sub-gaussian = { sigma = 0.5 } }`
     Table(T),
 }
 
-impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for WordOrTable<W, T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for WordOrTable<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WordOrTableVisitor(PhantomData))
     }
 }
 
-struct WordOrTableVisitor<W, T>(PhantomData<(W, T)>);
+struct WordOrTableVisitor<T>(PhantomData<T>);
 
-impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for WordOrTableVisitor<W, T> {
-    type Value = WordOrTable<W, T>;
+impl<'de, T: Deserialize<'de>> Visitor<'de> for WordOrTableVisitor<T> {
+    type Value = WordOrTable<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a word such as \"binary\", or {\"sub-gaussian\": {...}}")
     }
 
     fn visit_str<E: de::Error>(self, word: &str) -> Result<Self::Value, E> {
-        W::deserialize(StrDeserializer::new(word)).map(WordOrTable::Word)
+        Word::deserialize(StrDeserializer::new(word)).map(WordOrTable::Word)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -141,16 +189,11 @@ mod tests {
     #[test]
     fn a_word_may_stand_alone_or_have_a_table() {
         #[derive(Debug, PartialEq, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        enum Word {
-            Bounded,
-        }
-        #[derive(Debug, PartialEq, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         enum Table {
             Bounded { deviation: f64 },
         }
-        let read = |json: &str| serde_json::from_str::<WordOrTable<Word, Table>>(json);
+        let read = |json: &str| serde_json::from_str::<WordOrTable<Table>>(json);
         assert_eq!(read(r#""bounded""#).unwrap(), WordOrTable::Word(Word::Bounded));
         let table = WordOrTable::Table(Table::Bounded { deviation: 0.5 });
         assert_eq!(read(r#"{"bounded":{"deviation":0.5}}"#).unwrap(), table);

@@ -88,6 +88,18 @@ mod tests {
         check(&format!("{right}scores = 3\n"), (2, 10), "", None);
         check(right, (1, 1), "missing field `scores`", None);
         check(&format!("{right}scores = = 3\n"), (2, 10), "", None);
+        check(
+            &format!("{right}scores = \"sub-gaussian\""),
+            (2, 10),
+            "sub-gaussian scores need their noise: { sub-gaussian = { sigma = 1 } }",
+            None,
+        );
+        check(
+            &format!("{right}scores = {{ sub-gaussian = {{ sigma = 1, lowst = 0 }} }}"),
+            (2, 40),
+            "unknown field `lowst`",
+            Some("lowest"),
+        );
         check("zzzzzzzz = 1", (1, 1), "unknown field `zzzzzzzz`", None);
     }
 }

@@ -157,7 +157,7 @@ pub enum ExperimentError {
     /// A list of the file is empty, or a count is 0.
     #[error("{0}: at least one is needed")]
     Empty(&'static str),
-    /// An error probability is none.
+    /// An error probability is out of range.
     #[error("deltas: {0} is not strictly between 0 and 1")]
     Delta(f64),
     /// A world cannot be made.
@@ -168,7 +168,7 @@ pub enum ExperimentError {
         /// What is wrong with it.
         reason: WorldError,
     },
-    /// A budget comes to nothing, or to no number, in a world.
+    /// A budget comes to nothing, or to infinity, in a world.
     #[error("world {world:?}, method {method:?}: the budget {written} comes to {amount}")]
     Budget {
         /// Where.

@@ -3,14 +3,14 @@
 
 use goodarm_core::ScoreModel;
 use goodarm_files::Scores;
-use goodarm_files::scores::WordOrTable;
+use goodarm_files::scores::{SigmaMissing, WordOrTable};
 use serde::Deserialize;
 
 use crate::world::ScoreLaw;
 
 /// The key `scores`: the words of all files, and what older plan and experiment files say.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(from = "WordOrTable<Word, Table>")]
+#[serde(try_from = "WordOrTable<Table>")]
 pub enum ScoresKey {
     /// As in a job.
     Scores(Scores),
@@ -84,14 +84,6 @@ impl From<Scores> for ScoresKey {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    Binary,
-    Bounded,
-    Exact,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Table {
     SubGaussian { sigma: f64, lowest: Option<f64> },
@@ -100,19 +92,21 @@ enum Table {
     Beta { concentration: f64 },
 }
 
-impl From<WordOrTable<Word, Table>> for ScoresKey {
-    fn from(written: WordOrTable<Word, Table>) -> Self {
-        let sub_gaussian = |sigma, lowest| Scores::SubGaussian { sigma, lowest };
-        Self::Scores(match written {
-            WordOrTable::Word(Word::Binary) => Scores::Binary,
-            WordOrTable::Word(Word::Bounded) => Scores::Bounded,
-            WordOrTable::Word(Word::Exact) => Scores::Exact,
-            WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => sub_gaussian(sigma, lowest),
-            WordOrTable::Table(Table::Gaussian { sigma }) => sub_gaussian(sigma, None),
-            WordOrTable::Table(Table::Bounded { deviation }) => return Self::Deviation(deviation),
-            WordOrTable::Table(Table::Beta { concentration }) => {
-                return Self::Concentration(concentration);
+impl TryFrom<WordOrTable<Table>> for ScoresKey {
+    type Error = SigmaMissing;
+
+    fn try_from(written: WordOrTable<Table>) -> Result<Self, SigmaMissing> {
+        let table = match written {
+            WordOrTable::Word(word) => return Scores::try_from(word).map(Self::Scores),
+            WordOrTable::Table(table) => table,
+        };
+        Ok(match table {
+            Table::SubGaussian { sigma, lowest } => {
+                Self::Scores(Scores::SubGaussian { sigma, lowest })
             }
+            Table::Gaussian { sigma } => Self::Scores(Scores::SubGaussian { sigma, lowest: None }),
+            Table::Bounded { deviation } => Self::Deviation(deviation),
+            Table::Beta { concentration } => Self::Concentration(concentration),
         })
     }
 }

@@ -169,10 +169,10 @@ pub enum PlanError {
     /// A count is 0.
     #[error("{0}: at least one is needed")]
     Zero(&'static str),
-    /// ε of the theorems is none.
+    /// ε of the theorems is out of range.
     #[error("slack: {0} is not between 0 and 1")]
     Slack(f64),
-    /// The budget is none.
+    /// The budget is not a positive number.
     #[error("budget: {0} is not a positive number")]
     Budget(f64),
     /// One mean for each verifier.
@@ -185,7 +185,7 @@ pub enum PlanError {
         /// How many there should be.
         verifiers: usize,
     },
-    /// A mean is none.
+    /// A mean is out of range.
     #[error("answers[{group}].means: {mean} is not between 0 and 1")]
     Mean {
         /// Whose mean.
@@ -201,7 +201,7 @@ pub enum PlanError {
         /// What was given.
         spread: f64,
     },
-    /// A price is none.
+    /// Not a price.
     #[error("verifiers[{verifier}].price: {reason}")]
     Price {
         /// Whose price.

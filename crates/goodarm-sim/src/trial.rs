@@ -95,7 +95,7 @@ impl Trial {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrialError {
-    /// The problem is none.
+    /// The problem does not make sense.
     #[error(transparent)]
     Problem(#[from] SpecError),
     /// There is no such policy, or its settings are wrong.

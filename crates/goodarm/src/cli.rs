@@ -493,8 +493,8 @@ lists the certified arms after this pull, in the order in which they were certif
 const TRACE_FIELDS: &str = "\
 Fields that must be there:
   arms           how many answers
-  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"; or lists with
-                 an entry for each attribute: costs and thresholds, and if wanted names and scores
+  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"; instead of
+                 them the lists costs and thresholds will do
   budget         the most that may be spent
   delta          the error probability
   observations   the scores to replay
@@ -502,6 +502,11 @@ Fields that must be there:
 Fields that may be there:
   policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
   guarantee            holm (default), union or fdr: what delta bounds; paper: the paper's certificates
+  certificate          of older files: paper, as a guarantee, or tight (default)
+  costs                instead of verifiers: the price of a call, for each attribute
+  thresholds           the mean score to be reached, for each attribute; between 0 and 1
+  names                a name for each attribute; no two alike
+  scores               what is known of the scores, for each attribute
   prior_weights        how likely each arm is to be good, up to a common factor
   means                the true means[arm][attribute]; the policy oracle needs them
   allocation_constant  the paper's 8 in sqrt(8 log(t+1)/N); bma-gai and cb-gai only

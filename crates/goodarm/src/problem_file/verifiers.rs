@@ -22,22 +22,13 @@ pub(crate) struct VerifierFile {
 /// The words of a job; but the noise of sub-Gaussian scores may be left out, and is 1 then, as in
 /// the paper.
 #[derive(Clone, Copy, Deserialize)]
-#[serde(from = "WordOrTable<Word, Table>")]
+#[serde(from = "WordOrTable<Table>")]
 pub(crate) struct ScoresKey(Scores);
 
 impl Default for ScoresKey {
     fn default() -> Self {
         Self(Scores::OF_THE_PAPER)
     }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    SubGaussian,
-    Bounded,
-    Binary,
-    Exact,
 }
 
 #[derive(Deserialize)]
@@ -54,13 +45,10 @@ const fn one() -> f64 {
     1.0
 }
 
-impl From<WordOrTable<Word, Table>> for ScoresKey {
-    fn from(written: WordOrTable<Word, Table>) -> Self {
+impl From<WordOrTable<Table>> for ScoresKey {
+    fn from(written: WordOrTable<Table>) -> Self {
         Self(match written {
-            WordOrTable::Word(Word::SubGaussian) => Scores::OF_THE_PAPER,
-            WordOrTable::Word(Word::Bounded) => Scores::Bounded,
-            WordOrTable::Word(Word::Binary) => Scores::Binary,
-            WordOrTable::Word(Word::Exact) => Scores::Exact,
+            WordOrTable::Word(word) => Scores::try_from(word).unwrap_or(Scores::OF_THE_PAPER),
             WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => {
                 Scores::SubGaussian { sigma, lowest }
             }

@@ -173,7 +173,7 @@ fn score_models_are_checked() {
         (json!(["exact", "binry"]), "scores[1]: unknown word `binry`; did you mean `binary`?"),
         (
             json!(["exact", "poisson!"]),
-            "scores[1]: unknown word `poisson!`; there are sub-gaussian, bounded, binary, exact",
+            "scores[1]: unknown word `poisson!`; there are binary, bounded, exact, sub-gaussian",
         ),
         (
             json!(["exact", 1]),
