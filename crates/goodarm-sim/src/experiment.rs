@@ -4,15 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use goodarm_core::Options;
 use goodarm_core::policy::Parameters;
-use goodarm_core::{Guarantee, Options};
+use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use crate::family::WorldSpec;
+use crate::family::{WorldError, WorldSpec};
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::trial::{self, Method, Setting, Trial};
+use crate::trial::{self, Method, Setting, Trial, TrialError};
 
 /// An experiment as a file states it.
 #[derive(Clone, Debug, Deserialize)]
@@ -82,9 +83,9 @@ pub struct MethodSpec {
     pub name: String,
     /// One of the policies.
     pub policy: String,
-    /// The evidence and what δ bounds.
-    #[serde(default)]
-    pub certificate: CertificateSpec,
+    /// What δ bounds, and with which evidence; older files call it `certificate`.
+    #[serde(default, alias = "certificate")]
+    pub guarantee: GuaranteeName,
     /// The 8 of the paper's allocation intervals.
     #[serde(default)]
     pub allocation_constant: Option<f64>,
@@ -103,38 +104,12 @@ fn in_flight_share() -> f64 {
     Options::default().in_flight_share
 }
 
-/// The evidence and what δ bounds.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum CertificateSpec {
-    /// The paper's.
-    Paper,
-    /// Tight, union over arms.
-    Union,
-    /// Tight, stepping down.
-    #[default]
-    Holm,
-    /// Tight, false discovery rate.
-    Fdr,
-}
-
-impl From<CertificateSpec> for Guarantee {
-    fn from(spec: CertificateSpec) -> Self {
-        match spec {
-            CertificateSpec::Paper => Self::Paper,
-            CertificateSpec::Union => Self::Union,
-            CertificateSpec::Holm => Self::Holm,
-            CertificateSpec::Fdr => Self::FalseDiscovery,
-        }
-    }
-}
-
 impl From<&MethodSpec> for Method {
     fn from(spec: &MethodSpec) -> Self {
         Self {
             name: spec.name.clone(),
             policy: spec.policy.clone(),
-            guarantee: spec.certificate.into(),
+            guarantee: spec.guarantee.into(),
             parameters: Parameters {
                 allocation_constant: spec.allocation_constant,
                 unresolved_only: spec.unresolved_only,
@@ -177,16 +152,44 @@ pub struct Experiment {
 
 /// Why an experiment cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{place}: {reason}")]
-pub struct ExperimentError {
-    /// Which part of the file.
-    pub place: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-fn wrong(place: impl Into<String>, reason: impl Into<String>) -> ExperimentError {
-    ExperimentError { place: place.into(), reason: reason.into() }
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// A list of the file is empty, or a count is 0.
+    #[error("{0}: at least one is needed")]
+    Empty(&'static str),
+    /// An error probability is out of range.
+    #[error("deltas: {0} is not strictly between 0 and 1")]
+    Delta(f64),
+    /// A world cannot be made.
+    #[error("world {world:?}: {reason}")]
+    World {
+        /// Its name.
+        world: String,
+        /// What is wrong with it.
+        reason: WorldError,
+    },
+    /// A budget comes to nothing, or to infinity, in a world.
+    #[error("world {world:?}, method {method:?}: the budget {written} comes to {amount}")]
+    Budget {
+        /// Where.
+        world: String,
+        /// For whom.
+        method: String,
+        /// As it is in the file.
+        written: f64,
+        /// In the unit of the prices.
+        amount: f64,
+    },
+    /// A method does not work in a world.
+    #[error("world {world:?}, method {method:?}: {reason}")]
+    Trial {
+        /// Where.
+        world: String,
+        /// Whose.
+        method: String,
+        /// What is wrong with it.
+        reason: TrialError,
+    },
 }
 
 impl Experiment {
@@ -201,16 +204,17 @@ impl Experiment {
             ("repetitions", spec.repetitions == 0),
         ] {
             if empty {
-                return Err(wrong(place, "at least one is needed"));
+                return Err(ExperimentError::Empty(place));
             }
         }
         if let Some(delta) = spec.deltas.iter().find(|delta| !(**delta > 0.0 && **delta < 1.0)) {
-            return Err(wrong("deltas", format!("{delta} is not strictly between 0 and 1")));
+            return Err(ExperimentError::Delta(*delta));
         }
         let mut fixed = Vec::with_capacity(spec.worlds.len());
         for world in &spec.worlds {
-            let place = format!("world {:?}", world.name);
-            let instance = world.instance(0, data).map_err(|reason| wrong(place, reason))?;
+            let instance = world
+                .instance(0, data)
+                .map_err(|reason| ExperimentError::World { world: world.name.clone(), reason })?;
             fixed.push((!world.varies()).then(|| Arc::new(instance)));
         }
         let methods: Vec<Method> = spec.methods.iter().map(Method::from).collect();
@@ -294,18 +298,21 @@ impl Experiment {
     fn check_cells(&self) -> Result<(), ExperimentError> {
         for cell in &self.cells {
             let instance = self.instance(cell.world, 0);
-            let place = || {
-                let world = &self.spec.worlds[cell.world].name;
-                format!("world {world:?}, method {:?}", self.methods[cell.method].name)
-            };
+            let world = || self.spec.worlds[cell.world].name.clone();
+            let method = || self.methods[cell.method].name.clone();
             let setting = self.setting(cell, 0, &instance);
             if !(setting.budget > 0.0 && setting.budget.is_finite()) {
-                let reason = format!("the budget {} comes to {}", cell.budget, setting.budget);
-                return Err(wrong(place(), reason));
+                return Err(ExperimentError::Budget {
+                    world: world(),
+                    method: method(),
+                    written: cell.budget,
+                    amount: setting.budget,
+                });
             }
             let trifle = Setting { budget: setting.budget.min(1e-9), ..setting };
-            trial::run(&instance, &self.methods[cell.method], trifle)
-                .map_err(|error| wrong(place(), error.to_string()))?;
+            trial::run(&instance, &self.methods[cell.method], trifle).map_err(|reason| {
+                ExperimentError::Trial { world: world(), method: method(), reason }
+            })?;
         }
         Ok(())
     }

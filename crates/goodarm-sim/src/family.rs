@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use goodarm_core::{AttributeSpec, Cost, ScoreModel};
+use goodarm_core::{AttributeSpec, Cost};
+use goodarm_files::Scores;
 use serde::Deserialize;
 
 use crate::instance::Instance;
-use crate::pools::{Bills, Draws, Pools};
+use crate::noise::{DeviationError, ScoresKey};
+use crate::pools::{Bills, Draws, PoolError, Pools};
 use crate::random::Random;
 use crate::world::{BillLaw, Failures, Latency, ScoreLaw, World};
 
@@ -21,9 +23,12 @@ pub struct WorldSpec {
     pub name: String,
     /// Where its means come from.
     pub means: Means,
-    /// How scores scatter; Gaussian with σ = 1 if not given.
+    /// What scores are like; normal with σ = 1 if not given.
+    #[serde(default = "scores_of_the_paper")]
+    pub scores: ScoresKey,
+    /// How much bounded scores scatter: the standard deviation at a mean of a half.
     #[serde(default)]
-    pub scores: Scores,
+    pub deviation: Option<f64>,
     /// How bills scatter; fixed if not given.
     #[serde(default)]
     pub bills: BillSpec,
@@ -32,8 +37,42 @@ pub struct WorldSpec {
     pub slowdown: f64,
 }
 
+const fn scores_of_the_paper() -> ScoresKey {
+    ScoresKey::Scores(Scores::OF_THE_PAPER)
+}
+
 const fn one() -> f64 {
     1.0
+}
+
+/// Why a world cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// Its answers are recorded ones.
+    #[error("means.pools needs recorded answers, and none were given")]
+    PoolsMissing,
+    /// The recorded answers cannot be read.
+    #[error(transparent)]
+    Pools(#[from] PoolError),
+    /// One gap, threshold or kind for each price or arm.
+    #[error("{given} {what} for {wanted} {owners}")]
+    Count {
+        /// Such as gaps.
+        what: &'static str,
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        wanted: usize,
+        /// Such as prices.
+        owners: &'static str,
+    },
+    /// Bad arms fail an attribute that is not there.
+    #[error("fails: {0} is not an attribute, they are 0 to 3")]
+    Fails(usize),
+    /// Scores cannot scatter like that.
+    #[error("deviation: {0}")]
+    Deviation(#[from] DeviationError),
 }
 
 /// Where means come from.
@@ -113,30 +152,6 @@ pub enum Means {
     },
 }
 
-/// How scores scatter around their means.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Scores {
-    /// Normal.
-    Gaussian {
-        /// The standard deviation.
-        sigma: f64,
-    },
-    /// 0 or 1.
-    Binary,
-    /// Beta.
-    Beta {
-        /// The sum of its two parameters.
-        concentration: f64,
-    },
-}
-
-impl Default for Scores {
-    fn default() -> Self {
-        Self::Gaussian { sigma: 1.0 }
-    }
-}
-
 /// How bills scatter.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -169,30 +184,24 @@ impl WorldSpec {
     }
 
     /// The instance; `seed` matters only if it varies, `data` only for pools.
-    pub fn instance(&self, seed: u64, data: Option<&str>) -> Result<Instance, String> {
-        if let Means::Pools { questions, bills, draws } = self.means {
-            let data = data.ok_or("means.pools needs recorded answers, and none were given")?;
-            let pools =
-                Pools::parse(data, questions, bills, draws).map_err(|error| error.to_string())?;
-            return Ok(recorded(pools));
+    pub fn instance(&self, seed: u64, data: Option<&str>) -> Result<Instance, WorldError> {
+        let skeleton = match &self.means {
+            Means::Pools { questions, bills, draws } => {
+                let data = data.ok_or(WorldError::PoolsMissing)?;
+                return Ok(recorded(Pools::parse(data, *questions, *bills, *draws)?));
+            }
+            means => means.skeleton(seed)?,
+        };
+        for row in &skeleton.means {
+            check_count("gaps", row.len(), skeleton.prices.len(), "prices")?;
         }
-        let skeleton = self.means.skeleton(seed)?;
-        if let Some(row) = skeleton.means.iter().find(|row| row.len() != skeleton.prices.len()) {
-            return Err(format!("{} gaps for {} prices", row.len(), skeleton.prices.len()));
-        }
-        Ok(self.flesh_out(skeleton))
+        let law = self.scores.law(self.deviation)?;
+        Ok(self.flesh_out(skeleton, law))
     }
 
-    fn flesh_out(&self, skeleton: Skeleton) -> Instance {
+    fn flesh_out(&self, skeleton: Skeleton, law: ScoreLaw) -> Instance {
         let Skeleton { prices, thresholds, mut means, types, type_names } = skeleton;
-        let (law, model) = match self.scores {
-            Scores::Gaussian { sigma } => {
-                (ScoreLaw::Gaussian(sigma), ScoreModel::SubGaussian { sigma, lowest: None })
-            }
-            Scores::Binary => (ScoreLaw::Binary, ScoreModel::Binary),
-            Scores::Beta { concentration } => (ScoreLaw::Beta(concentration), ScoreModel::Bounded),
-        };
-        if self.scores != Scores::default() {
+        if self.scores != scores_of_the_paper() {
             for mean in means.iter_mut().flatten() {
                 *mean = mean.clamp(0.001, 0.999);
             }
@@ -223,7 +232,7 @@ impl WorldSpec {
                     name: (index + 1).to_string(),
                     price: price * ceiling,
                     threshold: *threshold,
-                    scores: model,
+                    scores: self.scores.model(),
                 }
             });
         Instance {
@@ -254,18 +263,12 @@ fn recorded(pools: Pools) -> Instance {
 }
 
 impl Means {
-    fn skeleton(&self, seed: u64) -> Result<Skeleton, String> {
+    fn skeleton(&self, seed: u64) -> Result<Skeleton, WorldError> {
         match self {
             Self::Matrix { prices, thresholds, gaps, kinds } => {
-                if thresholds.len() != prices.len() {
-                    return Err(format!(
-                        "{} thresholds for {} prices",
-                        thresholds.len(),
-                        prices.len()
-                    ));
-                }
-                if !kinds.is_empty() && kinds.len() != gaps.len() {
-                    return Err(format!("{} kinds for {} arms", kinds.len(), gaps.len()));
+                check_count("thresholds", thresholds.len(), prices.len(), "prices")?;
+                if !kinds.is_empty() {
+                    check_count("kinds", kinds.len(), gaps.len(), "arms")?;
                 }
                 Ok(matrix(prices, thresholds, gaps, kinds))
             }
@@ -280,9 +283,18 @@ impl Means {
             Self::BoundaryNull { arms, good, attributes } => {
                 Ok(boundary_null(*arms, *good, *attributes))
             }
-            Self::Pools { .. } => Err("pools are recorded, not drawn".into()),
+            Self::Pools { .. } => Err(WorldError::PoolsMissing),
         }
     }
+}
+
+fn check_count(
+    what: &'static str,
+    given: usize,
+    wanted: usize,
+    owners: &'static str,
+) -> Result<(), WorldError> {
+    if given == wanted { Ok(()) } else { Err(WorldError::Count { what, given, wanted, owners }) }
 }
 
 fn matrix(prices: &[f64], thresholds: &[f64], gaps: &[Vec<f64>], kinds: &[String]) -> Skeleton {
@@ -353,9 +365,9 @@ fn expensive_decoys(prices: &[f64; 4], scale: f64, hard_cheap: bool) -> Skeleton
     matrix(prices, &[0.5; 4], &gaps, &kinds)
 }
 
-fn one_failure(prices: &[f64; 4], fails: usize, gap: f64) -> Result<Skeleton, String> {
+fn one_failure(prices: &[f64; 4], fails: usize, gap: f64) -> Result<Skeleton, WorldError> {
     if fails >= prices.len() {
-        return Err(format!("fails: {fails} is not an attribute, they are 0 to 3"));
+        return Err(WorldError::Fails(fails));
     }
     let bad = (0..6).map(|_| {
         let mut row = vec![0.35; 4];

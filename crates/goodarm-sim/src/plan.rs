@@ -6,16 +6,18 @@
 
 use std::sync::Arc;
 
+use goodarm_core::cost::CostError;
 use goodarm_core::policy::Parameters;
 use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel};
+use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::CertificateSpec;
 use crate::instance::Instance;
+use crate::noise::{DeviationError, ScoresKey};
 use crate::random::Random;
-use crate::trial::{self, Method, Setting, Trial};
-use crate::world::{BillLaw, Failures, Latency, ScoreLaw, World};
+use crate::trial::{self, Method, Setting, Trial, TrialError};
+use crate::world::{BillLaw, Failures, Latency, World};
 
 /// What is to be planned.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,9 +31,9 @@ pub struct PlanSpec {
     /// ε of the theorems.
     #[serde(default = "slack")]
     pub slack: f64,
-    /// The guarantee that will be asked for.
-    #[serde(default)]
-    pub certificate: CertificateSpec,
+    /// The guarantee that will be asked for; older files call it `certificate`.
+    #[serde(default, alias = "certificate")]
+    pub guarantee: GuaranteeName,
     /// The policy that will be used.
     #[serde(default = "policy")]
     pub policy: String,
@@ -77,27 +79,10 @@ pub struct VerifierSpec {
     /// The mean score that is asked for.
     pub threshold: f64,
     /// What its scores are like.
-    pub scores: ScoreSpec,
-}
-
-/// What a verifier's scores are like.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum ScoreSpec {
-    /// 0 or 1.
-    Binary,
-    /// Always the same.
-    Exact,
-    /// Between 0 and 1, with this standard deviation around an answer's mean.
-    Bounded {
-        /// Of one score.
-        deviation: f64,
-    },
-    /// Any number, with this standard deviation.
-    Gaussian {
-        /// Of one score.
-        sigma: f64,
-    },
+    pub scores: ScoresKey,
+    /// How much bounded scores scatter: the standard deviation at a mean of a half.
+    #[serde(default)]
+    pub deviation: Option<f64>,
 }
 
 /// Answers that are alike.
@@ -179,13 +164,68 @@ pub struct Purchase {
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanError(pub String);
+#[non_exhaustive]
+pub enum PlanError {
+    /// A count is 0.
+    #[error("{0}: at least one is needed")]
+    Zero(&'static str),
+    /// ε of the theorems is out of range.
+    #[error("slack: {0} is not between 0 and 1")]
+    Slack(f64),
+    /// The budget is not a positive number.
+    #[error("budget: {0} is not a positive number")]
+    Budget(f64),
+    /// One mean for each verifier.
+    #[error("answers[{group}].means: {given} means for {verifiers} verifiers")]
+    MeanCount {
+        /// Whose means.
+        group: usize,
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        verifiers: usize,
+    },
+    /// A mean is out of range.
+    #[error("answers[{group}].means: {mean} is not between 0 and 1")]
+    Mean {
+        /// Whose mean.
+        group: usize,
+        /// What was given.
+        mean: f64,
+    },
+    /// Means cannot differ like that.
+    #[error("answers[{group}].spread: {spread} is not between 0 and 1")]
+    Spread {
+        /// Whose means.
+        group: usize,
+        /// What was given.
+        spread: f64,
+    },
+    /// Not a price.
+    #[error("verifiers[{verifier}].price: {reason}")]
+    Price {
+        /// Whose price.
+        verifier: usize,
+        /// What is wrong with it.
+        reason: CostError,
+    },
+    /// Scores cannot scatter like that.
+    #[error("verifiers[{verifier}].deviation: {reason}")]
+    Deviation {
+        /// Whose scores.
+        verifier: usize,
+        /// What is wrong with it.
+        reason: DeviationError,
+    },
+    /// No session can be run.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+}
 
 /// Makes a plan.
 pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
     check(spec)?;
-    let instance = spec.instance(0);
+    let instance = spec.instance(0)?;
     let complexity = instance.complexity();
     let log = -libm::log(spec.delta);
     // Enough for all that can be certified at all, by a wide margin.
@@ -217,7 +257,7 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
                 asymptotic_lower: complexity.reach_lower(normalized, spec.slack),
                 asymptotic_upper: complexity.reach_upper(normalized, spec.slack),
                 mean: counts.clone().sum::<f64>() / size(trials.len()),
-                realistic: spread(counts).ok_or_else(|| PlanError("repetitions: none".into()))?,
+                realistic: spread(counts).ok_or(PlanError::Zero("repetitions"))?,
                 spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
             })
         }
@@ -233,42 +273,30 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
 }
 
 fn check(spec: &PlanSpec) -> Result<(), PlanError> {
-    let wrong = |reason: String| Err(PlanError(reason));
     if spec.repetitions == 0 {
-        return wrong("repetitions: at least one is needed".into());
+        return Err(PlanError::Zero("repetitions"));
     }
     if spec.concurrency == 0 {
-        return wrong("concurrency: at least one is needed".into());
+        return Err(PlanError::Zero("concurrency"));
     }
     if !(spec.slack > 0.0 && spec.slack < 1.0) {
-        return wrong(format!("slack: {} is not between 0 and 1", spec.slack));
+        return Err(PlanError::Slack(spec.slack));
     }
-    if spec.budget.is_some_and(|budget| !(budget > 0.0 && budget.is_finite())) {
-        return wrong("budget: a positive number is needed".into());
+    if let Some(budget) = spec.budget
+        && !(budget > 0.0 && budget.is_finite())
+    {
+        return Err(PlanError::Budget(budget));
     }
-    for (index, answers) in spec.answers.iter().enumerate() {
-        if answers.means.len() != spec.verifiers.len() {
-            return wrong(format!(
-                "answers[{index}].means: {} means for {} verifiers",
-                answers.means.len(),
-                spec.verifiers.len()
-            ));
+    for (group, answers) in spec.answers.iter().enumerate() {
+        let (given, verifiers) = (answers.means.len(), spec.verifiers.len());
+        if given != verifiers {
+            return Err(PlanError::MeanCount { group, given, verifiers });
         }
-        if answers.means.iter().any(|mean| !(0.0..=1.0).contains(mean)) {
-            return wrong(format!("answers[{index}].means: a mean lies between 0 and 1"));
+        if let Some(&mean) = answers.means.iter().find(|mean| !(0.0..=1.0).contains(*mean)) {
+            return Err(PlanError::Mean { group, mean });
         }
         if !(0.0..=1.0).contains(&answers.spread) {
-            return wrong(format!("answers[{index}].spread: {} is not in 0..1", answers.spread));
-        }
-    }
-    for (index, verifier) in spec.verifiers.iter().enumerate() {
-        if Cost::of_price(verifier.price).is_err() {
-            return wrong(format!("verifiers[{index}].price: {} is no price", verifier.price));
-        }
-        if let ScoreSpec::Bounded { deviation } = verifier.scores
-            && !(deviation > 0.0 && deviation < 0.5)
-        {
-            return wrong(format!("verifiers[{index}].scores: a deviation is between 0 and 0.5"));
+            return Err(PlanError::Spread { group, spread: answers.spread });
         }
     }
     // The rest is checked where a problem is made of it.
@@ -284,37 +312,45 @@ impl PlanSpec {
         Method {
             name: self.policy.clone(),
             policy: self.policy.clone(),
-            guarantee: Guarantee::from(self.certificate),
+            guarantee: Guarantee::from(self.guarantee),
             parameters: Parameters::default(),
             options: Options::default(),
         }
     }
 
     /// Answers as described; means that spread are drawn anew in every repetition.
-    fn instance(&self, repetition: u64) -> Instance {
+    fn instance(&self, repetition: u64) -> Result<Instance, PlanError> {
         let mut random = Random::at(self.seed, &[repetition, 0x91A7]);
         let mut means = Vec::new();
         for answers in &self.answers {
             for _ in 0..answers.count {
                 let drawn =
                     answers.means.iter().zip(&self.verifiers).map(
-                        |(mean, verifier)| match verifier.scores {
-                            ScoreSpec::Exact => *mean,
+                        |(mean, verifier)| match verifier.scores.model() {
+                            ScoreModel::Exact => *mean,
                             _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
                         },
                     );
                 means.push(drawn.collect::<Vec<f64>>());
             }
         }
-        let price = |verifier: &VerifierSpec| Cost::of_price(verifier.price).unwrap_or(Cost::ZERO);
+        let mut scores = Vec::new();
+        let mut bills = Vec::new();
+        for (index, verifier) in self.verifiers.iter().enumerate() {
+            let price = Cost::of_price(verifier.price)
+                .map_err(|reason| PlanError::Price { verifier: index, reason })?;
+            bills.push(BillLaw::Fixed(price));
+            let law = verifier.scores.law(verifier.deviation);
+            scores.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
+        }
         let world = World {
             means: means.clone(),
-            scores: self.verifiers.iter().map(VerifierSpec::law).collect(),
-            bills: self.verifiers.iter().map(|one| BillLaw::Fixed(price(one))).collect(),
+            scores,
+            bills,
             latency: Latency::INDEPENDENT,
             failures: Failures::NONE,
         };
-        Instance {
+        Ok(Instance {
             attributes: self.verifiers.iter().map(VerifierSpec::attribute).collect(),
             costs: self.verifiers.iter().map(|verifier| verifier.price).collect(),
             types: vec![0; means.len()],
@@ -322,7 +358,7 @@ impl PlanSpec {
             right: None,
             means,
             verifiers: Arc::new(world),
-        }
+        })
     }
 
     fn simulate(&self, budget: f64) -> Result<Vec<Trial>, PlanError> {
@@ -341,36 +377,17 @@ impl PlanSpec {
             shuffled: true,
             until_all_good: false,
         };
-        trial::run(&self.instance(repetition), &self.method(), setting)
-            .map_err(|error| PlanError(error.to_string()))
+        Ok(trial::run(&self.instance(repetition)?, &self.method(), setting)?)
     }
 }
 
 impl VerifierSpec {
     fn attribute(&self) -> AttributeSpec {
-        let scores = match self.scores {
-            ScoreSpec::Binary => ScoreModel::Binary,
-            ScoreSpec::Exact => ScoreModel::Exact,
-            ScoreSpec::Bounded { .. } => ScoreModel::Bounded,
-            ScoreSpec::Gaussian { sigma } => ScoreModel::SubGaussian { sigma, lowest: None },
-        };
         AttributeSpec {
             name: self.name.clone(),
             price: self.price,
             threshold: self.threshold,
-            scores,
-        }
-    }
-
-    fn law(&self) -> ScoreLaw {
-        match self.scores {
-            ScoreSpec::Binary => ScoreLaw::Binary,
-            ScoreSpec::Exact => ScoreLaw::Exact,
-            // Beta with this deviation at a mean of a half, and less towards the ends.
-            ScoreSpec::Bounded { deviation } => {
-                ScoreLaw::Beta(0.25 / (deviation * deviation) - 1.0)
-            }
-            ScoreSpec::Gaussian { sigma } => ScoreLaw::Gaussian(sigma),
+            scores: self.scores.model(),
         }
     }
 }
@@ -395,6 +412,8 @@ const REACH: f64 = 6.0;
 
 #[cfg(test)]
 mod tests {
+    use goodarm_files::{Scores, toml_text};
+
     use super::*;
 
     fn spec() -> PlanSpec {
@@ -402,7 +421,7 @@ mod tests {
             delta: 0.02,
             budget: Some(20_000.0),
             slack: 0.1,
-            certificate: CertificateSpec::Holm,
+            guarantee: GuaranteeName::Holm,
             policy: "rcb".into(),
             concurrency: 1,
             repetitions: 12,
@@ -412,13 +431,15 @@ mod tests {
                     name: "format".into(),
                     price: 1.0,
                     threshold: 0.5,
-                    scores: ScoreSpec::Exact,
+                    scores: Scores::Exact.into(),
+                    deviation: None,
                 },
                 VerifierSpec {
                     name: "judge".into(),
                     price: 20.0,
                     threshold: 0.5,
-                    scores: ScoreSpec::Binary,
+                    scores: Scores::Binary.into(),
+                    deviation: None,
                 },
             ],
             answers: vec![
@@ -448,13 +469,53 @@ mod tests {
             let mut spec = spec();
             change(&mut spec);
             let error = plan(&spec).unwrap_err();
-            assert!(error.0.contains(name), "{error} should name {name}");
+            assert!(error.to_string().contains(name), "{error} should name {name}");
         };
         wrong(&|spec| spec.answers[1].means.truncate(1), "answers[1].means");
         wrong(&|spec| spec.delta = 2.0, "delta");
         wrong(&|spec| spec.policy = "magic".into(), "policy");
         wrong(&|spec| spec.verifiers[0].price = -1.0, "verifiers[0].price");
+        wrong(&|spec| spec.verifiers[1].deviation = Some(0.1), "verifiers[1].deviation");
         wrong(&|spec| spec.budget = Some(f64::NAN), "budget");
         wrong(&|spec| spec.answers.clear(), "arms");
+    }
+
+    #[test]
+    fn callers_can_tell_errors_apart() {
+        let mut wrong = spec();
+        wrong.policy = "magic".into();
+        assert!(matches!(plan(&wrong), Err(PlanError::Trial(TrialError::Policy { .. }))));
+        wrong = spec();
+        wrong.delta = 2.0;
+        assert!(matches!(plan(&wrong), Err(PlanError::Trial(TrialError::Problem(_)))));
+        wrong = spec();
+        wrong.verifiers[0].price = -1.0;
+        assert!(matches!(plan(&wrong), Err(PlanError::Price { verifier: 0, .. })));
+    }
+
+    /// A plan file of version 0.1 and the same in the words of all files.
+    #[test]
+    fn old_spellings_give_the_same_plan() {
+        let file = |guarantee: &str, bounded: &str, gaussian: &str| -> PlanSpec {
+            let text = format!(
+                "delta = 0.1\nbudget = 400\nrepetitions = 6\n{guarantee} = 'union'\n\
+                 [[verifiers]]\nname = 'a'\nprice = 1\nthreshold = 0.5\n{bounded}\n\
+                 [[verifiers]]\nname = 'b'\nprice = 2\nthreshold = 0.5\n{gaussian}\n\
+                 [[answers]]\ncount = 3\nmeans = [0.8, 0.9]"
+            );
+            toml_text::parse(&text).unwrap()
+        };
+        let old = file(
+            "certificate",
+            "scores = { bounded = { deviation = 0.1 } }",
+            "scores = { gaussian = { sigma = 0.3 } }",
+        );
+        let new = file(
+            "guarantee",
+            "scores = 'bounded'\ndeviation = 0.1",
+            "scores = { sub-gaussian = { sigma = 0.3 } }",
+        );
+        assert_eq!(plan(&old).unwrap(), plan(&new).unwrap());
+        assert_eq!(new.guarantee, GuaranteeName::Union);
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::policy::{NAMES, Parameters, by_name};
-use goodarm_core::{ArmId, Guarantee, Options, Problem, ProblemSpec, Pull, Session, StopReason};
+use goodarm_core::policy::{NAMES, Parameters, PolicyError, by_name};
+use goodarm_core::session::InFlightShareOutOfRange;
+use goodarm_core::{
+    ArmId, Guarantee, Options, Problem, ProblemSpec, Pull, Session, SpecError, StopReason,
+};
 
 use crate::episode;
 use crate::instance::Instance;
@@ -88,20 +91,33 @@ impl Trial {
     }
 }
 
-/// Why a trial cannot be run: the experiment asks for the impossible.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Impossible(pub String);
-
-impl std::fmt::Display for Impossible {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
+/// Why a trial cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrialError {
+    /// The problem does not make sense.
+    #[error(transparent)]
+    Problem(#[from] SpecError),
+    /// There is no such policy, or its settings are wrong.
+    #[error("policy {name:?}: {reason}; there are {}", NAMES.join(", "))]
+    Policy {
+        /// What was asked for.
+        name: String,
+        /// What is wrong with it.
+        reason: PolicyError,
+    },
+    /// A setting of the session is wrong.
+    #[error("method {method}: {reason}")]
+    InFlightShare {
+        /// Whose.
+        method: String,
+        /// What is wrong with it.
+        reason: InFlightShareOutOfRange,
+    },
 }
 
-impl std::error::Error for Impossible {}
-
 /// Runs one trial.
-pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, Impossible> {
+pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, TrialError> {
     let order = order(instance.means.len(), setting);
     let mut session = session(instance, method, setting, &order)?;
     let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
@@ -182,7 +198,7 @@ fn session(
     method: &Method,
     setting: Setting,
     order: &[ArmId],
-) -> Result<Session, Impossible> {
+) -> Result<Session, TrialError> {
     let problem = Problem::new(ProblemSpec {
         arms: instance.means.len(),
         attributes: instance.attributes.clone(),
@@ -190,15 +206,12 @@ fn session(
         delta: setting.delta,
         guarantee: method.guarantee,
         prior_weights: None,
-    })
-    .map_err(|error| Impossible(error.to_string()))?;
+    })?;
     let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
     let parameters =
         Parameters { means: (method.policy == "oracle").then(means), ..method.parameters.clone() };
-    let policy = by_name(&method.policy, &parameters).map_err(|error| {
-        let known = NAMES.join(", ");
-        Impossible(format!("policy {:?}: {error}; there are {known}", method.policy))
-    })?;
+    let policy = by_name(&method.policy, &parameters)
+        .map_err(|reason| TrialError::Policy { name: method.policy.clone(), reason })?;
     Session::with_options(problem, policy, method.options)
-        .map_err(|error| Impossible(format!("method {}: {error}", method.name)))
+        .map_err(|reason| TrialError::InFlightShare { method: method.name.clone(), reason })
 }

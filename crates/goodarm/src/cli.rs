@@ -427,7 +427,7 @@ Describe the verifiers and, roughly, the answers:
   name = \"one solution agrees\"
   price = 177
   threshold = 0.5
-  scores = \"binary\"        # or \"exact\", { bounded = { deviation = 0.2 } }, { gaussian = { sigma = 1 } }
+  scores = \"binary\"        # or \"exact\", \"bounded\", { sub-gaussian = { sigma = 1 } }
 
   [[answers]]               # about 70 % of 100 are good
   count = 70
@@ -461,7 +461,7 @@ the k-th call of a verifier on an answer brings the same score in each. Ctrl-C k
   [[methods]]
   name = \"Uniform\"
   policy = \"uniform\"
-  certificate = \"paper\"       # or union, holm (the default), fdr
+  guarantee = \"paper\"         # or union, holm (the default), fdr
 
   [[methods]]
   name = \"goodarm\"
@@ -477,7 +477,7 @@ The file states a problem and the scores that its pulls will see, so every decis
 by hand. Two answers (arms), two verifiers (attributes), the paper's Algorithm 1:
 
   {\"arms\": 2, \"costs\": [1, 0.5], \"thresholds\": [0.5, 0.6], \"budget\": 9, \"delta\": 1e-10,
-   \"policy\": \"bma-gai\", \"certificate\": \"paper\",
+   \"policy\": \"bma-gai\", \"guarantee\": \"paper\",
    \"observations\": [[[4.5, 5.0, 4.0], [4.75, 3.5]], [[0.2], [0.9, 0.4]]]}
 
 observations[arm][attribute] are the scores of that pair, taken in order, and from the start again
@@ -493,20 +493,20 @@ lists the certified arms after this pull, in the order in which they were certif
 const TRACE_FIELDS: &str = "\
 Fields that must be there:
   arms           how many answers
-  costs          the price of a call, for each attribute
-  thresholds     the mean score to be reached, for each attribute; between 0 and 1
+  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"; instead of
+                 them the lists costs and thresholds will do
   budget         the most that may be spent
   delta          the error probability
   observations   the scores to replay
 
 Fields that may be there:
   policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
-  certificate          tight (default) or paper: what proves that an arm is good
-  guarantee            holm (default), union or fdr: what delta bounds; with certificate tight only
-  scores               what is known of the scores, for each attribute: \"sub-gaussian\" (default,
-                       sigma 1), {\"sub-gaussian\": {\"sigma\": 0.5, \"lowest\": 0}}, \"bounded\" (0 to 1),
-                       \"binary\" (0 or 1), \"exact\" (always the same)
+  guarantee            holm (default), union or fdr: what delta bounds; paper: the paper's certificates
+  certificate          of older files: paper, as a guarantee, or tight (default)
+  costs                instead of verifiers: the price of a call, for each attribute
+  thresholds           the mean score to be reached, for each attribute; between 0 and 1
   names                a name for each attribute; no two alike
+  scores               what is known of the scores, for each attribute
   prior_weights        how likely each arm is to be good, up to a common factor
   means                the true means[arm][attribute]; the policy oracle needs them
   allocation_constant  the paper's 8 in sqrt(8 log(t+1)/N); bma-gai and cb-gai only
@@ -514,6 +514,9 @@ Fields that may be there:
                        and round-robin only
   stop_when_hopeless   true: stop when no arm has a realistic chance with the money that is left
   pulls_max            stop after so many pulls
+
+Scores are \"sub-gaussian\" (default, sigma 1), {\"sub-gaussian\": {\"sigma\": 0.5, \"lowest\": 0}}, \"bounded\"
+(0 to 1), \"binary\" (0 or 1) or \"exact\" (always the same).
 
 Exit codes:
   0  done, or the reader of the output went away

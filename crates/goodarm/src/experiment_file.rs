@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use goodarm_live::toml_text::parse;
+use goodarm_files::toml_text::parse;
 use goodarm_sim::experiment::Experiment;
 
 use crate::commands::Failure;
@@ -14,7 +14,7 @@ pub(crate) fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, Failu
     let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
     let data = data.map(read_data).transpose()?;
     let spec = parse(&text)
-        .map_err(|reason| Failure::wrong_input(format!("{}: {reason}", path.display())))?;
+        .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))?;
     Experiment::new(spec, data.as_deref())
         .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))
 }
@@ -43,12 +43,12 @@ mod tests {
     #[test]
     fn a_misspelt_key_is_named_with_its_line_and_the_right_spelling() {
         let error = parse::<ExperimentSpec>("title = \"x\"\nsed = 1\n").unwrap_err();
-        assert!(error.contains("line 2") && error.contains("did you mean `seed`?"), "{error}");
+        assert_eq!((error.line, error.suggestion.as_deref()), (2, Some("seed")), "{error}");
     }
 
     #[test]
     fn a_missing_key_is_named() {
         let error = parse::<ExperimentSpec>("title = \"x\"\n").unwrap_err();
-        assert!(error.contains("seed"), "{error}");
+        assert!(error.message.contains("seed"), "{error}");
     }
 }

@@ -1,18 +1,19 @@
 //! A problem file: JSON in, a problem with its policy and scores out, or what is wrong and where.
 
-mod json;
 mod observations;
+mod verifiers;
 
 use std::fmt;
 
 use goodarm_core::policy::{self, Parameters, Policy, PolicyError};
 use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
-use goodarm_core::{
-    AttributeSpec, Guarantee, Options, Problem, ProblemSpec, ScoreModel, SpecError,
-};
+use goodarm_core::{Guarantee, Options, Problem, ProblemSpec, SpecError};
+use goodarm_files::GuaranteeName;
+use goodarm_files::json_text::{self, JsonError};
+use serde::{Deserialize, Deserializer, de};
 
-use crate::problem_file::json::{FieldError, Fields, Json};
 pub(crate) use crate::problem_file::observations::Observations;
+use crate::problem_file::verifiers::{ScoresKey, VerifierFile, Verifiers};
 
 /// Everything that a trace needs.
 pub(crate) struct ProblemFile {
@@ -26,246 +27,246 @@ pub(crate) struct ProblemFile {
 /// What is wrong with a file.
 #[derive(Debug)]
 pub(crate) enum ProblemFileError {
-    /// It is not JSON.
-    Syntax(serde_json::Error),
-    /// It is JSON, but not a problem.
+    /// It is not JSON, or not the keys and values of a problem.
+    Json(JsonError),
+    /// Its values do not fit each other, or are out of range.
     Field(FieldError),
-}
-
-impl ProblemFile {
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ProblemFileError> {
-        let value: Json = serde_json::from_slice(bytes).map_err(ProblemFileError::Syntax)?;
-        Self::new(value).map_err(ProblemFileError::Field)
-    }
-
-    fn new(value: Json) -> Result<Self, FieldError> {
-        let mut fields = Fields::new(value, &FIELDS)?;
-        let problem = problem(&mut fields)?;
-        let policy = policy(&mut fields, &problem)?;
-        let stop_when_hopeless = fields.optional("stop_when_hopeless", json::flag)?;
-        let options = Options {
-            stop_when_hopeless: stop_when_hopeless.unwrap_or(false),
-            ..Options::default()
-        };
-        let pulls_max = fields.optional("pulls_max", json::whole_number)?;
-        let observations =
-            fields.required("observations", |value| Observations::new(value, &problem))?;
-        Ok(Self { problem, policy, options, observations, pulls_max })
-    }
-}
-
-fn problem(fields: &mut Fields) -> Result<Problem, FieldError> {
-    let arms = fields.required("arms", arm_count)?;
-    let attributes = attributes(fields)?;
-    let budget = fields.required("budget", json::number)?;
-    let delta = fields.required("delta", json::number)?;
-    let guarantee = guarantee(fields)?;
-    let prior_weights = fields.optional("prior_weights", json::numbers)?;
-    let spec = ProblemSpec { arms, attributes, budget, delta, guarantee, prior_weights };
-    Problem::new(spec).map_err(|error| in_file_terms(&error))
-}
-
-fn arm_count(value: Json) -> Result<usize, FieldError> {
-    let arms = json::whole_number(value)?;
-    usize::try_from(arms).map_err(|_| FieldError::new(arms_fault(arms)))
-}
-
-fn attributes(fields: &mut Fields) -> Result<Vec<AttributeSpec>, FieldError> {
-    let costs = fields.required("costs", json::numbers)?;
-    let count = costs.len();
-    let each = |found: usize| json::check_count(found, count, "as many as there are costs");
-    let thresholds = fields.required("thresholds", |value| {
-        let thresholds = json::list(value, json::number)?;
-        each(thresholds.len()).map(|()| thresholds)
-    })?;
-    let names = fields.optional("names", |value| {
-        let names = json::list(value, json::text)?;
-        each(names.len()).map(|()| names)
-    })?;
-    let scores = fields.optional("scores", |value| {
-        let scores = json::list(value, score_model)?;
-        each(scores.len()).map(|()| scores)
-    })?;
-    let names = names.unwrap_or_else(|| (0..count).map(|index| index.to_string()).collect());
-    let scores = scores.unwrap_or_else(|| vec![SCORES_OF_THE_PAPER; count]);
-    let parts = costs.into_iter().zip(thresholds).zip(names).zip(scores);
-    Ok(parts
-        .map(|(((price, threshold), name), scores)| AttributeSpec {
-            name,
-            price,
-            threshold,
-            scores,
-        })
-        .collect())
-}
-
-fn score_model(value: Json) -> Result<ScoreModel, FieldError> {
-    if matches!(value, Json::Object(_)) {
-        let mut fields = Fields::new(value, &["sub-gaussian"])?;
-        return fields.required("sub-gaussian", sub_gaussian);
-    }
-    if !matches!(value, Json::Text(_)) {
-        return Err(FieldError::expected("a name or {\"sub-gaussian\": {...}}", &value));
-    }
-    Ok(match json::word(value, &["sub-gaussian", "bounded", "binary", "exact"])? {
-        "bounded" => ScoreModel::Bounded,
-        "binary" => ScoreModel::Binary,
-        "exact" => ScoreModel::Exact,
-        _ => SCORES_OF_THE_PAPER,
-    })
-}
-
-fn sub_gaussian(value: Json) -> Result<ScoreModel, FieldError> {
-    let mut fields = Fields::new(value, &["sigma", "lowest"])?;
-    let sigma = fields.optional("sigma", json::number)?.unwrap_or(1.0);
-    let lowest = fields.optional("lowest", json::number)?;
-    Ok(ScoreModel::SubGaussian { sigma, lowest })
-}
-
-fn guarantee(fields: &mut Fields) -> Result<Guarantee, FieldError> {
-    let certificate =
-        fields.optional("certificate", |value| json::word(value, &["tight", "paper"]))?;
-    let guarantee =
-        fields.optional("guarantee", |value| json::word(value, &["holm", "union", "fdr"]))?;
-    match (certificate, guarantee) {
-        (Some("paper"), None) => Ok(Guarantee::Paper),
-        (Some("paper"), Some(_)) => {
-            let fault = "the certificate paper has its own; leave this field out";
-            Err(FieldError::new(fault).under("guarantee"))
-        }
-        (_, Some("union")) => Ok(Guarantee::Union),
-        (_, Some("fdr")) => Ok(Guarantee::FalseDiscovery),
-        _ => Ok(Guarantee::Holm),
-    }
-}
-
-fn policy(fields: &mut Fields, problem: &Problem) -> Result<Box<dyn Policy + Send>, FieldError> {
-    let name = fields.optional("policy", |value| json::word(value, &policy::NAMES))?;
-    let name = name.unwrap_or(policy::NAMES[0]);
-    let only_for = |takers: &[&str]| {
-        let fault = || format!("only for {}, but the policy is {name}", takers.join(", "));
-        if takers.contains(&name) { Ok(()) } else { Err(FieldError::new(fault())) }
-    };
-    let allocation_constant = fields.optional("allocation_constant", |value| {
-        only_for(&["bma-gai", "cb-gai"])?;
-        json::number(value)
-    })?;
-    let unresolved_only = fields.optional("unresolved_only", |value| {
-        let chosen = json::flag(value)?;
-        if chosen {
-            only_for(&["bma-gai", "cb-gai", "uniform", "round-robin"])?;
-        }
-        Ok(chosen)
-    })?;
-    let means = fields.optional("means", |value| means(value, problem))?;
-    let unresolved_only = unresolved_only.unwrap_or(false);
-    let parameters = Parameters { allocation_constant, unresolved_only, means };
-    policy::by_name(name, &parameters).map_err(|error| {
-        FieldError::new(error.to_string()).under(match error {
-            PolicyError::AllocationConstant(_) => "allocation_constant",
-            PolicyError::MeansMissing => "means",
-            _ => "policy",
-        })
-    })
-}
-
-/// Any policy's file may state them, so that one file serves to compare policies with the oracle.
-fn means(value: Json, problem: &Problem) -> Result<Vec<Vec<f64>>, FieldError> {
-    let rows = json::list(value, |row| {
-        let row = json::numbers(row)?;
-        let wanted = problem.attribute_count();
-        json::check_count(row.len(), wanted, "a mean for each attribute").map(|()| row)
-    })?;
-    json::check_count(rows.len(), problem.arm_count(), "a row for each arm").map(|()| rows)
-}
-
-/// The core speaks of attributes and their prices; the file has its own names for them.
-fn in_file_terms(error: &SpecError) -> FieldError {
-    let not_inside = |value: f64| format!("{value} is not strictly between 0 and 1");
-    let each = |key: &str, index: usize, fault: String| FieldError::new(fault).at(index).under(key);
-    let noise = |key: &str, index: usize, fault: String| {
-        FieldError::new(fault).under(key).under("sub-gaussian").at(index).under("scores")
-    };
-    match error {
-        SpecError::Arms(arms) => FieldError::new(arms_fault(arms)).under("arms"),
-        SpecError::Attributes(count) => {
-            let fault = format!("expected 1 to {ATTRIBUTES_MAX} prices, found {count}");
-            FieldError::new(fault).under("costs")
-        }
-        SpecError::NameTaken { attribute, name } => {
-            each("names", *attribute, format!("{name:?} is taken by an earlier attribute"))
-        }
-        SpecError::Price { attribute, reason } => each("costs", *attribute, reason.to_string()),
-        SpecError::PriceZero { attribute } => {
-            each("costs", *attribute, "a price must be more than 0".into())
-        }
-        SpecError::Threshold { attribute, value } => {
-            each("thresholds", *attribute, not_inside(*value))
-        }
-        SpecError::Sigma { attribute, value } => {
-            let fault = format!("{value} is not between {SIGMA_MIN:e} and {SCORE_ABS_MAX:e}");
-            noise("sigma", *attribute, fault)
-        }
-        SpecError::Lowest { attribute, value } => {
-            let fault = format!("{value} is not from -{SCORE_ABS_MAX:e} to below the threshold");
-            noise("lowest", *attribute, fault)
-        }
-        SpecError::Delta(value) => FieldError::new(not_inside(*value)).under("delta"),
-        SpecError::Budget(reason) => FieldError::new(reason.to_string()).under("budget"),
-        SpecError::BudgetZero => FieldError::new("a budget must be more than 0").under("budget"),
-        SpecError::WeightCount { given, arms } => {
-            let fault = format!("expected a weight for each arm, which is {arms}, found {given}");
-            FieldError::new(fault).under("prior_weights")
-        }
-        SpecError::Weight { arm, value } => {
-            let fault =
-                format!("{value} is not between 1/{PRIOR_WEIGHT_MAX:e} and {PRIOR_WEIGHT_MAX:e}");
-            each("prior_weights", *arm, fault)
-        }
-        SpecError::WeightsUnused(_) => {
-            FieldError::new("only with the guarantees holm and union").under("prior_weights")
-        }
-        _ => FieldError::new(error.to_string()),
-    }
-}
-
-fn arms_fault(arms: impl fmt::Display) -> String {
-    format!("{arms} is not between 1 and {ARMS_MAX}")
 }
 
 impl fmt::Display for ProblemFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax(error) => {
-                let (line, column) = (error.line(), error.column());
-                let text = error.to_string();
-                let place = format!(" at line {line} column {column}");
-                let fault = text.strip_suffix(&place).unwrap_or(&text);
-                write!(f, "line {line}, column {column}: {fault}")
-            }
-            Self::Field(error) => error.fmt(f),
+            Self::Json(error) => error.fmt(f),
+            Self::Field(FieldError { path, fault }) => write!(f, "{path}: {fault}"),
         }
     }
 }
 
-const FIELDS: [&str; 17] = [
-    "arms",
-    "costs",
-    "thresholds",
-    "budget",
-    "delta",
-    "observations",
-    "policy",
-    "certificate",
-    "guarantee",
-    "scores",
-    "names",
-    "prior_weights",
-    "means",
-    "allocation_constant",
-    "unresolved_only",
-    "stop_when_hopeless",
-    "pulls_max",
-];
+/// A value that cannot be what its field needs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FieldError {
+    path: String,
+    fault: String,
+}
 
-const SCORES_OF_THE_PAPER: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
+impl FieldError {
+    pub(crate) fn new(path: impl Into<String>, fault: impl Into<String>) -> Self {
+        Self { path: path.into(), fault: fault.into() }
+    }
+}
+
+/// `what` is for example "a list for each arm".
+pub(crate) fn check_count(
+    path: &str,
+    found: usize,
+    wanted: usize,
+    what: &str,
+) -> Result<(), FieldError> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(FieldError::new(path, format!("expected {what}, which is {wanted}, found {found}")))
+}
+
+/// The keys as they are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct Keys {
+    arms: usize,
+    verifiers: Option<Vec<VerifierFile>>,
+    costs: Option<Vec<f64>>,
+    thresholds: Option<Vec<f64>>,
+    names: Option<Vec<String>>,
+    scores: Option<Vec<ScoresKey>>,
+    budget: f64,
+    delta: f64,
+    observations: Vec<Vec<Vec<f64>>>,
+    #[serde(default)]
+    policy: PolicyName,
+    guarantee: Option<GuaranteeName>,
+    certificate: Option<CertificateName>,
+    prior_weights: Option<Vec<f64>>,
+    means: Option<Vec<Vec<f64>>>,
+    allocation_constant: Option<f64>,
+    #[serde(default)]
+    unresolved_only: bool,
+    #[serde(default)]
+    stop_when_hopeless: bool,
+    pulls_max: Option<u64>,
+}
+
+/// One of the built-in policies.
+struct PolicyName(&'static str);
+
+impl Default for PolicyName {
+    fn default() -> Self {
+        Self(policy::NAMES[0])
+    }
+}
+
+impl<'de> Deserialize<'de> for PolicyName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = policy::NAMES.into_iter().find(|known| *known == name);
+        known.map(Self).ok_or_else(|| de::Error::unknown_variant(&name, &policy::NAMES))
+    }
+}
+
+/// What older files say beside `guarantee`, or instead of it.
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum CertificateName {
+    Tight,
+    Paper,
+}
+
+impl ProblemFile {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ProblemFileError> {
+        let keys: Keys = json_text::parse(bytes).map_err(ProblemFileError::Json)?;
+        keys.checked().map_err(ProblemFileError::Field)
+    }
+}
+
+impl Keys {
+    fn checked(mut self) -> Result<ProblemFile, FieldError> {
+        let guarantee = self.guarantee()?;
+        let verifiers = match self.verifiers.take() {
+            Some(verifiers) => {
+                self.check_no_lists()?;
+                Verifiers::each(verifiers)
+            }
+            None => {
+                let lists = (self.costs.take(), self.thresholds.take());
+                Verifiers::lists(lists, self.names.take(), self.scores.take())?
+            }
+        };
+        let spec = ProblemSpec {
+            arms: self.arms,
+            attributes: verifiers.specs.clone(),
+            budget: self.budget,
+            delta: self.delta,
+            guarantee,
+            prior_weights: self.prior_weights.take(),
+        };
+        let problem = Problem::new(spec).map_err(|error| in_file_terms(&error, &verifiers))?;
+        let observations = Observations::new(std::mem::take(&mut self.observations), &problem)?;
+        let options = Options { stop_when_hopeless: self.stop_when_hopeless, ..Options::default() };
+        let pulls_max = self.pulls_max;
+        let policy = self.policy(&problem)?;
+        Ok(ProblemFile { problem, policy, options, observations, pulls_max })
+    }
+
+    fn guarantee(&self) -> Result<Guarantee, FieldError> {
+        match (self.certificate, self.guarantee) {
+            (Some(CertificateName::Paper), None) => Ok(Guarantee::Paper),
+            (Some(CertificateName::Paper), Some(name)) if name != GuaranteeName::Paper => {
+                let fault = "the certificate paper has a guarantee of its own; leave this key out";
+                Err(FieldError::new("guarantee", fault))
+            }
+            (Some(CertificateName::Tight), Some(GuaranteeName::Paper)) => {
+                let fault = "the guarantee paper has certificates of its own; leave this key out";
+                Err(FieldError::new("certificate", fault))
+            }
+            (_, guarantee) => Ok(guarantee.unwrap_or_default().into()),
+        }
+    }
+
+    fn check_no_lists(&self) -> Result<(), FieldError> {
+        let lists = [
+            ("costs", self.costs.is_some()),
+            ("thresholds", self.thresholds.is_some()),
+            ("names", self.names.is_some()),
+            ("scores", self.scores.is_some()),
+        ];
+        match lists.into_iter().find(|(_, given)| *given) {
+            Some((key, _)) => Err(FieldError::new(key, "the verifiers say it; leave this key out")),
+            None => Ok(()),
+        }
+    }
+
+    fn policy(self, problem: &Problem) -> Result<Box<dyn Policy + Send>, FieldError> {
+        let name = self.policy.0;
+        let only_for = |key: &str, takers: &[&str]| {
+            let fault = || format!("only for {}, but the policy is {name}", takers.join(", "));
+            if takers.contains(&name) { Ok(()) } else { Err(FieldError::new(key, fault())) }
+        };
+        if self.allocation_constant.is_some() {
+            only_for("allocation_constant", &["bma-gai", "cb-gai"])?;
+        }
+        if self.unresolved_only {
+            only_for("unresolved_only", &["bma-gai", "cb-gai", "uniform", "round-robin"])?;
+        }
+        // Any policy's file may state them, so that one file serves to compare policies with the
+        // oracle.
+        if let Some(means) = &self.means {
+            check_count("means", means.len(), problem.arm_count(), "a row for each arm")?;
+            for (arm, row) in means.iter().enumerate() {
+                let (path, wanted) = (format!("means[{arm}]"), problem.attribute_count());
+                check_count(&path, row.len(), wanted, "a mean for each attribute")?;
+            }
+        }
+        let parameters = Parameters {
+            allocation_constant: self.allocation_constant,
+            unresolved_only: self.unresolved_only,
+            means: self.means,
+        };
+        policy::by_name(name, &parameters).map_err(|error| {
+            let path = match error {
+                PolicyError::AllocationConstant(_) => "allocation_constant",
+                PolicyError::MeansMissing => "means",
+                _ => "policy",
+            };
+            FieldError::new(path, error.to_string())
+        })
+    }
+}
+
+/// The core speaks of attributes and their prices; the file has its own names for them.
+fn in_file_terms(error: &SpecError, verifiers: &Verifiers) -> FieldError {
+    let not_inside = |value: f64| format!("{value} is not strictly between 0 and 1");
+    let each =
+        |key: &str, index: usize, fault: String| FieldError::new(verifiers.path(key, index), fault);
+    match error {
+        SpecError::Arms(arms) => {
+            FieldError::new("arms", format!("{arms} is not between 1 and {ARMS_MAX}"))
+        }
+        SpecError::Attributes(count) => {
+            let fault = format!("expected 1 to {ATTRIBUTES_MAX} attributes, found {count}");
+            FieldError::new(verifiers.key(), fault)
+        }
+        SpecError::NameTaken { attribute, name } => {
+            each("name", *attribute, format!("{name:?} is taken by an earlier attribute"))
+        }
+        SpecError::Price { attribute, reason } => each("price", *attribute, reason.to_string()),
+        SpecError::PriceZero { attribute } => {
+            each("price", *attribute, "a price must be more than 0".into())
+        }
+        SpecError::Threshold { attribute, value } => {
+            each("threshold", *attribute, not_inside(*value))
+        }
+        SpecError::Sigma { attribute, value } => {
+            let fault = format!("{value} is not between {SIGMA_MIN:e} and {SCORE_ABS_MAX:e}");
+            each("scores.sub-gaussian.sigma", *attribute, fault)
+        }
+        SpecError::Lowest { attribute, value } => {
+            let fault = format!("{value} is not from -{SCORE_ABS_MAX:e} to below the threshold");
+            each("scores.sub-gaussian.lowest", *attribute, fault)
+        }
+        SpecError::Delta(value) => FieldError::new("delta", not_inside(*value)),
+        SpecError::Budget(reason) => FieldError::new("budget", reason.to_string()),
+        SpecError::BudgetZero => FieldError::new("budget", "a budget must be more than 0"),
+        SpecError::WeightCount { given, arms } => {
+            let fault = format!("expected a weight for each arm, which is {arms}, found {given}");
+            FieldError::new("prior_weights", fault)
+        }
+        SpecError::Weight { arm, value } => {
+            let fault =
+                format!("{value} is not between 1/{PRIOR_WEIGHT_MAX:e} and {PRIOR_WEIGHT_MAX:e}");
+            FieldError::new(format!("prior_weights[{arm}]"), fault)
+        }
+        SpecError::WeightsUnused(_) => {
+            FieldError::new("prior_weights", "only with the guarantees holm and union")
+        }
+        _ => FieldError::new("the problem", error.to_string()),
+    }
+}

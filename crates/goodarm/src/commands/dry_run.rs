@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::{ArmId, Cost, Guarantee, ScoreModel};
+use goodarm_files::Scores;
 use goodarm_live::candidates::Candidate;
 use goodarm_live::job::Job;
-use goodarm_live::job_file::{GuaranteeName, Kind, ScoresFile, VerifierFile};
+use goodarm_live::job_file::{Kind, ScoresFile, VerifierFile};
 use goodarm_live::template::Template;
 use goodarm_report::words::{amount, printable, unit_name};
-use goodarm_sim::experiment::CertificateSpec;
-use goodarm_sim::plan::{AnswerSpec, PlanSpec, ScoreSpec, Spread, VerifierSpec, plan};
+use goodarm_sim::plan::{AnswerSpec, PlanSpec, Spread, VerifierSpec, plan};
 
 use crate::commands::Failure;
 
@@ -91,7 +91,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
         delta: job.file.delta,
         budget: Some(job.file.budget / scale),
         slack: 0.1,
-        certificate: certificate(job.file.guarantee),
+        guarantee: Guarantee::from(job.file.guarantee).into(),
         policy: job.file.policy.clone(),
         concurrency: job.file.concurrency,
         repetitions: REPETITIONS,
@@ -140,12 +140,6 @@ fn means(job: &Job, good: bool) -> Vec<f64> {
 }
 
 fn verifiers(job: &Job) -> Vec<VerifierSpec> {
-    let scores = |scores: ScoresFile| match scores {
-        ScoresFile::Binary => ScoreSpec::Binary,
-        ScoresFile::Exact => ScoreSpec::Exact,
-        ScoresFile::Bounded => ScoreSpec::Bounded { deviation: DEVIATION },
-        ScoresFile::SubGaussian { sigma, .. } => ScoreSpec::Gaussian { sigma },
-    };
     job.charter
         .verifiers
         .iter()
@@ -153,18 +147,10 @@ fn verifiers(job: &Job) -> Vec<VerifierSpec> {
             name: clause.name.clone(),
             price: clause.ceiling,
             threshold: clause.threshold,
-            scores: scores(clause.scores),
+            scores: Scores::from(ScoreModel::from(clause.scores)).into(),
+            deviation: None,
         })
         .collect()
-}
-
-const fn certificate(guarantee: GuaranteeName) -> CertificateSpec {
-    match guarantee {
-        GuaranteeName::Holm => CertificateSpec::Holm,
-        GuaranteeName::Union => CertificateSpec::Union,
-        GuaranteeName::Fdr => CertificateSpec::Fdr,
-        GuaranteeName::Paper => CertificateSpec::Paper,
-    }
 }
 
 const PREVIEW_LINES_MAX: usize = 12;
@@ -174,4 +160,3 @@ const REPETITIONS: u64 = 20;
 /// Without anything to go by.
 const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
-const DEVIATION: f64 = 0.2;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 
-use goodarm_live::toml_text;
+use goodarm_files::toml_text;
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Plan, PlanSpec, PlanStep, Spread, plan};
 
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let path = &arguments.plan;
     let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
     let named = |reason: String| Failure::wrong_input(format!("{}: {reason}", path.display()));
-    let mut spec: PlanSpec = toml_text::parse(&text).map_err(named)?;
+    let mut spec: PlanSpec = toml_text::parse(&text).map_err(|error| named(error.to_string()))?;
     if arguments.budget.is_some() {
         spec.budget = arguments.budget;
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use goodarm_live::toml_text;
+use goodarm_files::toml_text;
 use goodarm_report::figures::{Drawn, ENTRIES, Entry, Recorded, Run};
 use goodarm_report::page::{self, Section};
 use goodarm_sim::experiment::{Experiment, ExperimentSpec};
@@ -94,7 +94,8 @@ fn run_entry(
         .iter()
         .map(|(name, text)| {
             let wrong = |reason: String| Failure::wrong_input(format!("{name}: {reason}"));
-            let mut spec: ExperimentSpec = toml_text::parse(text).map_err(wrong)?;
+            let mut spec: ExperimentSpec =
+                toml_text::parse(text).map_err(|error| wrong(error.to_string()))?;
             if arguments.quick {
                 spec.repetitions = (spec.repetitions / QUICK_DIVISOR).clamp(QUICK_MIN, QUICK_MAX);
             }

@@ -3,7 +3,7 @@
 use goodarm_core::problem::{Attribute, SCORE_ABS_MAX, ScoreError};
 use goodarm_core::{ArmId, AttributeId, Problem, ScoreModel};
 
-use crate::problem_file::json::{self, FieldError, Json};
+use crate::problem_file::{FieldError, check_count};
 
 /// For each pair a list of scores that begins again when it runs out.
 #[derive(Debug)]
@@ -21,21 +21,19 @@ struct Stream {
 }
 
 impl Observations {
-    pub(crate) fn new(value: Json, problem: &Problem) -> Result<Self, FieldError> {
+    pub(crate) fn new(rows: Vec<Vec<Vec<f64>>>, problem: &Problem) -> Result<Self, FieldError> {
         let attributes: Vec<&Attribute> =
             problem.attributes().map(|attribute| problem.attribute(attribute)).collect();
-        let rows = json::list(value, |row| {
-            let scores = json::list(row, json::numbers)?;
-            json::check_count(scores.len(), attributes.len(), "a list for each attribute")?;
-            let pairs = scores.into_iter().zip(&attributes).enumerate();
-            pairs
-                .map(|(index, (scores, attribute))| {
-                    Stream::new(scores, attribute).map_err(|error| error.at(index))
-                })
-                .collect::<Result<Vec<Stream>, FieldError>>()
-        })?;
-        json::check_count(rows.len(), problem.arm_count(), "a list for each arm")?;
-        let streams = rows.into_iter().flatten().collect();
+        check_count("observations", rows.len(), problem.arm_count(), "a list for each arm")?;
+        let mut streams = Vec::with_capacity(problem.pair_count());
+        for (arm, row) in rows.into_iter().enumerate() {
+            let path = format!("observations[{arm}]");
+            check_count(&path, row.len(), attributes.len(), "a list for each attribute")?;
+            for (index, (scores, attribute)) in row.into_iter().zip(&attributes).enumerate() {
+                check_scores(&scores, attribute, &format!("{path}[{index}]"))?;
+                streams.push(Stream { scores, next: 0 });
+            }
+        }
         Ok(Self { attribute_count: attributes.len(), streams })
     }
 
@@ -48,22 +46,22 @@ impl Observations {
     }
 }
 
-impl Stream {
-    fn new(scores: Vec<f64>, attribute: &Attribute) -> Result<Self, FieldError> {
-        if scores.is_empty() {
-            return Err(FieldError::new("expected at least one score, found none"));
-        }
-        for (index, &score) in scores.iter().enumerate() {
-            check_score(score, attribute).map_err(|error| error.at(index))?;
-        }
-        Ok(Self { scores, next: 0 })
+fn check_scores(scores: &[f64], attribute: &Attribute, path: &str) -> Result<(), FieldError> {
+    if scores.is_empty() {
+        return Err(FieldError::new(path, "expected at least one score, found none"));
     }
+    for (index, &score) in scores.iter().enumerate() {
+        if let Some(fault) = fault(score, attribute) {
+            return Err(FieldError::new(format!("{path}[{index}]"), fault));
+        }
+    }
+    Ok(())
 }
 
 /// What `Session::tell` would refuse, found before anything is printed.
-fn check_score(score: f64, attribute: &Attribute) -> Result<(), FieldError> {
+fn fault(score: f64, attribute: &Attribute) -> Option<String> {
     let why = match attribute.checked_score(score) {
-        Ok(_) => return Ok(()),
+        Ok(_) => return None,
         Err(ScoreError::NotANumber) => {
             format!("not between -{SCORE_ABS_MAX:e} and {SCORE_ABS_MAX:e}")
         }
@@ -76,5 +74,5 @@ fn check_score(score: f64, attribute: &Attribute) -> Result<(), FieldError> {
         }
         Err(error) => error.to_string(),
     };
-    Err(FieldError::new(format!("the score {score} is {why}")))
+    Some(format!("the score {score} is {why}"))
 }

@@ -42,7 +42,7 @@ policy = "rcb"
 [[methods]]
 name = "uniform"
 policy = "uniform"
-certificate = "paper"
+guarantee = "paper"
 "#;
 
 #[test]

@@ -69,7 +69,7 @@ fn the_page_and_the_help_name_every_field() {
     let fields = told.trim_end().split_once("there are ").unwrap().1;
     let help = text(&goodarm(&["trace", "--help"]));
     let page = page();
-    assert_eq!(fields.split(", ").count(), 17);
+    assert_eq!(fields.split(", ").count(), 18);
     for field in fields.split(", ") {
         assert!(help.contains(&format!("\n  {field} ")), "{field}");
         assert!(page.contains(&format!("\n| `{field}` |")), "{field}");

@@ -157,6 +157,23 @@ fn the_defaults_are_rcb_with_tight_certificates_after_holm() {
 }
 
 #[test]
+fn older_files_and_the_words_of_a_job_give_the_same_lines() {
+    let mut old = with(four_answers(), "names", json!(["tests", "judge"]));
+    old["scores"] = json!(["bounded", {"sub-gaussian": {"sigma": 0.5}}]);
+    let mut new = four_answers();
+    let lists = ["costs", "thresholds", "certificate"];
+    new.as_object_mut().unwrap().retain(|key, _| !lists.contains(&key.as_str()));
+    new["guarantee"] = "paper".into();
+    new["verifiers"] = json!([
+        {"name": "tests", "price": 1, "threshold": 0.5, "scores": "bounded"},
+        {"name": "judge", "price": 3, "threshold": 0.5, "scores": {"sub-gaussian": {"sigma": 0.5}}},
+    ]);
+    assert_eq!(trace(&old), trace(&new));
+    // Said twice, and alike.
+    assert_eq!(trace(&old), trace(&with(old.clone(), "guarantee", "paper")));
+}
+
+#[test]
 fn prior_weights_change_who_is_certified_first() {
     let problem = json!({
         "arms": 2, "costs": [1], "thresholds": [0.5], "budget": 200, "delta": 0.05,

@@ -11,13 +11,26 @@ fn right() -> Value {
     })
 }
 
-/// The file with `changes` over [`right`] is refused with just this message.
+/// The file with `changes` over [`right`] is refused with this message; where in the text, if the
+/// message says it, is not compared.
 fn check(changes: &Value, expected: &str) {
     let mut problem = right();
     for (key, value) in changes.as_object().expect("changes are fields") {
         problem[key] = value.clone();
     }
-    check_text(&problem.to_string(), expected);
+    check_fault(&problem, expected);
+}
+
+fn check_fault(problem: &Value, expected: &str) {
+    let output = trace_bytes(problem.to_string().as_bytes());
+    let told = message(&output);
+    let told = told.strip_prefix("goodarm: standard input: ").expect("the file is named");
+    let fault = match told.strip_prefix("line 1, column ") {
+        Some(place) => place.split_once(": ").expect("a place and a fault").1,
+        None => told,
+    };
+    assert_eq!(fault, format!("{expected}\n"));
+    assert_eq!((output.status.code(), text(&output)), (Some(2), String::new()));
 }
 
 fn check_text(input: &str, expected: &str) {
@@ -48,12 +61,12 @@ fn an_unknown_field_is_refused_with_the_nearest_spelling() {
         ("guarentee", "guarantee"),
         ("stop_when_hopless", "stop_when_hopeless"),
     ] {
-        check(&json!({typo: 1}), &format!("{typo}: no such field; did you mean {meant}?"));
+        check(&json!({typo: 1}), &format!("{typo}: no such key; did you mean `{meant}`?"));
     }
     check(
         &json!({"zzz": 1}),
-        "zzz: no such field; there are arms, costs, thresholds, budget, delta, observations, policy, \
-         certificate, guarantee, scores, names, prior_weights, means, allocation_constant, \
+        "zzz: no such key; there are arms, verifiers, costs, thresholds, names, scores, budget, delta, \
+         observations, policy, guarantee, certificate, prior_weights, means, allocation_constant, \
          unresolved_only, stop_when_hopeless, pulls_max",
     );
 }
@@ -63,7 +76,9 @@ fn a_missing_field_is_named() {
     for key in ["arms", "costs", "thresholds", "budget", "delta", "observations"] {
         let mut problem = right();
         problem.as_object_mut().unwrap().remove(key);
-        check_text(&problem.to_string(), &format!("{key}: this field is missing"));
+        let lists = ["costs", "thresholds"].contains(&key);
+        let or = if lists { "; or describe the `verifiers` instead" } else { "" };
+        check_fault(&problem, &format!("{key}: this key is missing{or}"));
     }
 }
 
@@ -86,7 +101,7 @@ fn the_numbers_of_a_problem_are_in_range() {
         (json!({"costs": [1, 1e16]}), "costs[1]: 10000000000000000 is more than 10^15"),
         (json!({"costs": [1, "3"]}), "costs[1]: expected a number, found \"3\""),
         (json!({"costs": 1}), "costs: expected a list, found 1"),
-        (json!({"costs": [], "thresholds": []}), "costs: expected 1 to 1024 prices, found 0"),
+        (json!({"costs": [], "thresholds": []}), "costs: expected 1 to 1024 attributes, found 0"),
         (json!({"thresholds": [0, 0.5]}), "thresholds[0]: 0 is not strictly between 0 and 1"),
         (json!({"thresholds": [0.5, 1]}), "thresholds[1]: 1 is not strictly between 0 and 1"),
         (json!({"thresholds": [0.5, true]}), "thresholds[1]: expected a number, found true"),
@@ -155,20 +170,23 @@ fn score_models_are_checked() {
     for (scores, expected) in [
         (json!("binary"), "scores: expected a list, found \"binary\""),
         (json!(["exact"]), "scores: expected as many as there are costs, which is 2, found 1"),
-        (json!(["exact", "binry"]), "scores[1]: \"binry\" is not known; did you mean binary?"),
+        (json!(["exact", "binry"]), "scores[1]: unknown word `binry`; did you mean `binary`?"),
         (
             json!(["exact", "poisson!"]),
-            "scores[1]: \"poisson!\" is not known; there are sub-gaussian, bounded, binary, exact",
+            "scores[1]: unknown word `poisson!`; there are binary, bounded, exact, sub-gaussian",
         ),
-        (json!(["exact", 1]), "scores[1]: expected a name or {\"sub-gaussian\": {...}}, found 1"),
-        (json!([{}, "exact"]), "scores[0].sub-gaussian: this field is missing"),
+        (
+            json!(["exact", 1]),
+            "scores[1]: expected a word such as \"binary\", or {\"sub-gaussian\": {...}}, found 1",
+        ),
+        (json!([{}, "exact"]), "scores[0]: expected an object with one key, found an object"),
         (
             json!([{"subgaussian": {}}, "exact"]),
-            "scores[0].subgaussian: no such field; did you mean sub-gaussian?",
+            "scores[0].subgaussian: unknown word `subgaussian`; did you mean `sub-gaussian`?",
         ),
         (
             json!([{"sub-gaussian": {"sgima": 1}}, "exact"]),
-            "scores[0].sub-gaussian.sgima: no such field; did you mean sigma?",
+            "scores[0].sub-gaussian.sgima: no such key; did you mean `sigma`?",
         ),
         (
             json!([{"sub-gaussian": 1}, "exact"]),
@@ -188,9 +206,51 @@ fn score_models_are_checked() {
 }
 
 #[test]
+fn verifiers_are_checked_and_named_as_they_are_written() {
+    let with = |first: Value| {
+        let mut problem = right();
+        problem.as_object_mut().unwrap().retain(|key, _| key != "costs" && key != "thresholds");
+        let second = json!({"name": "b", "price": 3, "threshold": 0.5, "scores": "bounded"});
+        problem["verifiers"] = json!([first, second]);
+        problem
+    };
+    let right = json!({"name": "a", "price": 1, "threshold": 0.5});
+    assert!(!trace(&with(right.clone())).is_empty());
+    for (key, value, expected) in [
+        ("price", json!(0), "verifiers[0].price: a price must be more than 0"),
+        ("price", json!("1"), "verifiers[0].price: expected a number, found \"1\""),
+        ("threshold", json!(2), "verifiers[0].threshold: 2 is not strictly between 0 and 1"),
+        ("name", json!("b"), "verifiers[1].name: \"b\" is taken by an earlier attribute"),
+        (
+            "cost",
+            json!(1),
+            "verifiers[0].cost: no such key; there are name, price, threshold, scores",
+        ),
+        (
+            "scores",
+            json!("binry"),
+            "verifiers[0].scores: unknown word `binry`; did you mean `binary`?",
+        ),
+        (
+            "scores",
+            json!({"sub-gaussian": {"sigma": 0}}),
+            "verifiers[0].scores.sub-gaussian.sigma: 0 is not between 1e-6 and 1e9",
+        ),
+    ] {
+        let mut verifier = right.clone();
+        verifier[key] = value;
+        check_fault(&with(verifier), expected);
+    }
+    check_fault(&with(json!({"price": 1})), "verifiers[0].name: this key is missing");
+    let mut both = with(right);
+    both["thresholds"] = json!([0.5, 0.5]);
+    check_fault(&both, "thresholds: the verifiers say it; leave this key out");
+}
+
+#[test]
 fn policies_and_their_settings_are_checked() {
     for (changes, expected) in [
-        (json!({"policy": "bma_gai"}), "policy: \"bma_gai\" is not known; did you mean bma-gai?"),
+        (json!({"policy": "bma_gai"}), "policy: unknown word `bma_gai`; did you mean `bma-gai`?"),
         (json!({"policy": 3}), "policy: expected a text, found 3"),
         (
             json!({"policy": "bma-gai", "allocation_constant": 0}),
@@ -234,14 +294,18 @@ fn policies_and_their_settings_are_checked() {
 #[test]
 fn certificates_guarantees_names_and_weights_are_checked() {
     for (changes, expected) in [
-        (json!({"certificate": "papr"}), "certificate: \"papr\" is not known; did you mean paper?"),
+        (json!({"certificate": "papr"}), "certificate: unknown word `papr`; did you mean `paper`?"),
         (
-            json!({"guarantee": "fwer"}),
-            "guarantee: \"fwer\" is not known; there are holm, union, fdr",
+            json!({"guarantee": "bonferroni"}),
+            "guarantee: unknown word `bonferroni`; there are holm, union, fdr, paper",
         ),
         (
             json!({"certificate": "paper", "guarantee": "holm"}),
-            "guarantee: the certificate paper has its own; leave this field out",
+            "guarantee: the certificate paper has a guarantee of its own; leave this key out",
+        ),
+        (
+            json!({"certificate": "tight", "guarantee": "paper"}),
+            "certificate: the guarantee paper has certificates of its own; leave this key out",
         ),
         (json!({"names": ["a", "a"]}), "names[1]: \"a\" is taken by an earlier attribute"),
         (json!({"names": ["a", 1]}), "names[1]: expected a text, found 1"),
@@ -268,17 +332,17 @@ fn certificates_guarantees_names_and_weights_are_checked() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_with_its_line_and_column() {
+fn what_cannot_be_read_is_refused_with_its_line_and_column() {
     check_text("", "line 1, column 0: EOF while parsing a value");
     check_text("{\"arms\": 2,\n \"costs\": [1,]}", "line 2, column 14: trailing comma");
     check_text("{\"arms\": NaN}", "line 1, column 10: expected value");
     check_text("{\"delta\": 1e999}", "line 1, column 15: number out of range");
-    check_text("{\"arms\": 2, \"arms\": 3}", "line 1, column 18: the field arms is given twice");
+    check_text("{\"arms\": 2, \"arms\": 3}", "line 1, column 18: arms: this key is given twice");
     check_bytes(b"{\"arms\": \"\xff\"}", "line 1, column 11: invalid unicode code point");
-    check_text("[1]", "expected an object, found a list");
-    check_text("3", "expected an object, found 3");
+    check_text("[1]", "line 1, column 3: expected an object, found a list");
+    check_text("3", "line 1, column 1: expected an object, found 3");
     let deep = "[".repeat(100_000);
-    check_text(&deep, "line 1, column 128: recursion limit exceeded");
+    check_text(&deep, "line 1, column 1: [0]: expected a whole number, found a list");
 }
 
 #[test]
@@ -299,7 +363,7 @@ fn the_file_is_named() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(
         message(&output),
-        format!("goodarm: {}: costs: this field is missing\n", path.display())
+        format!("goodarm: {}: line 1, column 11: budget: this key is missing\n", path.display())
     );
 }
 

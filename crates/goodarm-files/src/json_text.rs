@@ -1,0 +1,176 @@
+//! JSON in, a value or a helpful error out.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use crate::spelling::{nearest, unknown};
+
+/// What is wrong with a JSON text, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct JsonError {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in bytes; 0 if the text ends before the line begins.
+    pub column: usize,
+    /// Such as `scores[1].sub-gaussian`; empty if it is the whole text, or not JSON.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+    /// The key or word that was probably meant.
+    pub suggestion: Option<String>,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, column, path, message, suggestion } = self;
+        let joint = if path.is_empty() { "" } else { ": " };
+        write!(f, "line {line}, column {column}: {path}{joint}{message}")?;
+        match suggestion {
+            Some(name) => write!(f, "; did you mean `{name}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Parses JSON, and suggests the nearest right spelling of a wrong key or word.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = match error.inner().classify() {
+            Category::Data => error.path().to_string(),
+            Category::Io | Category::Syntax | Category::Eof => String::new(),
+        };
+        described(path, error.inner())
+    })?;
+    deserializer.end().map_err(|error| described(String::new(), &error))?;
+    Ok(value)
+}
+
+fn described(path: String, error: &serde_json::Error) -> JsonError {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    let path = if path == "." { String::new() } else { shortened(&path, PART_CHARS_MAX) };
+    // The path to these ends above the key.
+    for (start, fault) in
+        [("missing", "this key is missing"), ("duplicate", "this key is given twice")]
+    {
+        if let Some(key) = text.strip_prefix(&format!("{start} field `")) {
+            let joint = if path.is_empty() { "" } else { "." };
+            let path = format!("{path}{joint}{}", key.trim_end_matches('`'));
+            return JsonError { line, column, path, message: fault.into(), suggestion: None };
+        }
+    }
+    let (message, suggestion) = reworded(text);
+    JsonError { line, column, path, message: shortened(&message, MESSAGE_CHARS_MAX), suggestion }
+}
+
+/// Serde's words with those of files in the place of Rust's; if one name is meant, the others are
+/// left out.
+fn reworded(text: &str) -> (String, Option<String>) {
+    if let Some((found, names)) = unknown(text) {
+        // The path ends in a key that is not known, but not in a word.
+        let fault = match text.starts_with("unknown field") {
+            true => "no such key".to_owned(),
+            false => format!("unknown word `{}`", shortened(found, PART_CHARS_MAX)),
+        };
+        let names: Vec<&str> = names.collect();
+        return match nearest(found, names.iter().copied()) {
+            Some(name) => (fault, Some(name.to_owned())),
+            None => (format!("{fault}; there are {}", names.join(", ")), None),
+        };
+    }
+    let invalid = ["invalid type: ", "invalid value: ", "invalid length "]
+        .into_iter()
+        .find_map(|start| text.strip_prefix(start)?.rsplit_once(", expected "));
+    let Some((found, expected)) = invalid else {
+        return (text.to_owned(), None);
+    };
+    let expected = match expected {
+        "f64" => "a number",
+        "u32" | "u64" | "usize" => "a whole number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a string" => "a text",
+        "enum" => "an object with one key",
+        _ if expected.starts_with("struct ") => "an object",
+        _ => expected,
+    };
+    let found = match found {
+        "sequence" => "a list",
+        "map" => "an object",
+        _ if text.starts_with("invalid length ") => "a list",
+        // Else a kind and a value, such as: string "two", integer `2`.
+        _ => found.strip_prefix("string ").or(found.split('`').nth(1)).unwrap_or(found),
+    };
+    (format!("expected {expected}, found {}", shortened(found, PART_CHARS_MAX)), None)
+}
+
+/// What a file says may be long, and may do things to a terminal.
+fn shortened(text: &str, chars_max: usize) -> String {
+    let cut: String = text.chars().take(chars_max).collect();
+    let dots = if cut.len() < text.len() { "…" } else { "" };
+    let plain = cut.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
+    plain.collect::<String>() + dots
+}
+
+const PART_CHARS_MAX: usize = 60;
+const MESSAGE_CHARS_MAX: usize = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GuaranteeName, Scores};
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        #[expect(dead_code, reason = "only read")]
+        guarantee: GuaranteeName,
+        #[expect(dead_code, reason = "only read")]
+        scores: Vec<Scores>,
+        #[expect(dead_code, reason = "only read")]
+        arms: Option<usize>,
+    }
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(parse::<File>(text.as_bytes()).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn errors_say_where_and_what_was_meant() {
+        check(
+            "{\n\"guarentee\": 1}",
+            "line 2, column 11: guarentee: no such key; did you mean `guarantee`?",
+        );
+        check(
+            "{\"zzz\": 1}",
+            "line 1, column 6: zzz: no such key; there are guarantee, scores, arms",
+        );
+        check(
+            "{\"guarantee\": \"hlm\"}",
+            "line 1, column 19: guarantee: unknown word `hlm`; did you mean `holm`?",
+        );
+        check("{}", "line 1, column 2: guarantee: this key is missing");
+        check(
+            "{\"scores\": [\"exact\", {\"sub-gaussian\": {}}]}",
+            "line 1, column 40: scores[1].sub-gaussian.sigma: this key is missing",
+        );
+        check("{\"arms\": 1, \"arms\": 1}", "line 1, column 18: arms: this key is given twice");
+        check("{\"arms\": \"1\"}", "line 1, column 12: arms: expected a whole number, found \"1\"");
+        check("{\"scores\": {}}", "line 1, column 11: scores: expected a list, found an object");
+        check("[\"holm\"]", "line 1, column 8: expected an object, found a list");
+        check("3", "line 1, column 1: expected an object, found 3");
+        check(
+            "{\"scores\": [{\"sub-gaussian\": 1}]}",
+            "line 1, column 30: scores[0].sub-gaussian: expected an object, found 1",
+        );
+        check("{\"arms\": 1,}", "line 1, column 12: trailing comma");
+        check(
+            "{\"guarantee\": \"holm\", \"scores\": []} x",
+            "line 1, column 37: trailing characters",
+        );
+    }
+}

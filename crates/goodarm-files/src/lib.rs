@@ -1,0 +1,43 @@
+//! The words that people write in goodarm's files, each read in one place.
+//!
+//! Job, plan, experiment and problem files have keys of their own; what a guarantee, a score model,
+//! a unit or an amount of money is called is the same in all of them, and is decided here:
+//!
+//! - [`GuaranteeName`]: `holm`, `union`, `fdr` or `paper`.
+//! - [`Scores`]: `"binary"`, `"bounded"`, `"exact"` or `{ sub-gaussian = { sigma = 0.5 } }`.
+//! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
+//! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
+//! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was
+//!   expected and which spelling was probably meant.
+//!
+//! ```
+//! use goodarm_files::{GuaranteeName, Scores, toml_text};
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct File {
+//!     guarantee: GuaranteeName,
+//!     scores: Scores,
+//! }
+//!
+//! let file: File = toml_text::parse("guarantee = 'fdr'\nscores = 'binary'").unwrap();
+//! assert_eq!((file.guarantee, file.scores), (GuaranteeName::Fdr, Scores::Binary));
+//!
+//! let Err(error) = toml_text::parse::<File>("guarantee = 'fdr'\nscore = 'binary'") else {
+//!     panic!("the key is misspelt");
+//! };
+//! assert_eq!((error.line, error.suggestion.as_deref()), (2, Some("scores")));
+//! ```
+//!
+//! This crate reads no file and knows no command; it depends on the core alone.
+
+pub mod json_text;
+pub mod money;
+mod names;
+pub mod scores;
+mod spelling;
+pub mod toml_text;
+
+pub use crate::names::{GuaranteeName, Unit};
+pub use crate::scores::Scores;
+pub use crate::spelling::nearest;

@@ -1,0 +1,292 @@
+//! Amounts of money in files: exact, whatever reads them.
+//!
+//! An amount that goodarm writes is a decimal in a text (`"cost": "0.0125"`), since a JSON number
+//! loses digits in many readers: `#[serde(with = "goodarm_files::money::exact")]`. An amount that a
+//! person writes may be a number, too: `#[serde(with = "goodarm_files::money::price")]`, or
+//! `budget`, which differ in the digits beyond the twelfth decimal: prices round up, budgets down.
+
+use std::fmt;
+
+use goodarm_core::Cost;
+use goodarm_core::cost::CostError;
+use schemars::JsonSchema;
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// An amount as a person writes it: a number, or a decimal in a text.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Written {
+    /// `12.5`
+    Number(f64),
+    /// `"12.5"`
+    Text(String),
+}
+
+impl Written {
+    /// Digits beyond the twelfth decimal round up.
+    pub fn price(&self) -> Result<Cost, CostError> {
+        match self {
+            Self::Number(number) => Cost::of_price(*number),
+            Self::Text(text) => text.parse(),
+        }
+    }
+
+    /// Digits beyond the twelfth decimal are cut.
+    pub fn budget(&self) -> Result<Cost, CostError> {
+        match self {
+            Self::Number(number) => Cost::of_budget(*number),
+            Self::Text(text) => {
+                let point = text.find('.').unwrap_or(text.len());
+                let (kept, cut) = text.split_at_checked(point + 13).unwrap_or((text, ""));
+                if !cut.bytes().all(|byte| byte.is_ascii_digit()) {
+                    return Err(CostError::NotADecimal);
+                }
+                kept.parse()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WrittenVisitor)
+    }
+}
+
+struct WrittenVisitor;
+
+impl Visitor<'_> for WrittenVisitor {
+    type Value = Written;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an amount such as 12.5 or \"12.5\"")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Written, E> {
+        Ok(Written::Number(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Written, E> {
+        Ok(Written::Text(value.to_string()))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "only to be refused with its sign")]
+    fn visit_i64<E>(self, value: i64) -> Result<Written, E> {
+        Ok(u64::try_from(value)
+            .map_or(Written::Number(value as f64), |value| Written::Text(value.to_string())))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Written, E> {
+        Ok(Written::Text(value.into()))
+    }
+}
+
+/// [`Cost`], `Option<Cost>` or `Vec<Cost>`: what the modules here write and read.
+pub trait Amounts: Sized {
+    /// Exact decimals in texts.
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// As `A` reads each amount.
+    fn read<'de, A: Deserialize<'de> + Into<Cost>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error>;
+}
+
+impl Amounts for Cost {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+
+    fn read<'de, A: Deserialize<'de> + Into<Self>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error> {
+        A::deserialize(deserializer).map(A::into)
+    }
+}
+
+impl Amounts for Option<Cost> {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_ref().map(Cost::to_string).serialize(serializer)
+    }
+
+    fn read<'de, A: Deserialize<'de> + Into<Cost>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error> {
+        Option::<A>::deserialize(deserializer).map(|amount| amount.map(A::into))
+    }
+}
+
+impl Amounts for Vec<Cost> {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(Cost::to_string))
+    }
+
+    fn read<'de, A: Deserialize<'de> + Into<Cost>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error> {
+        let amounts = Vec::<A>::deserialize(deserializer)?;
+        Ok(amounts.into_iter().map(A::into).collect())
+    }
+}
+
+/// Texts only, as goodarm itself writes them.
+pub mod exact {
+    use std::borrow::Cow;
+
+    use super::{Amounts, Cost, Deserialize, Deserializer, Serializer, de};
+
+    /// Writes exact decimals in texts.
+    pub fn serialize<T: Amounts, S: Serializer>(
+        amounts: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        amounts.write(serializer)
+    }
+
+    /// Reads exact decimals in texts.
+    pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        T::read::<Exact, D>(deserializer)
+    }
+
+    struct Exact(Cost);
+
+    impl From<Exact> for Cost {
+        fn from(exact: Exact) -> Self {
+            exact.0
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Exact {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let text = Cow::<str>::deserialize(deserializer)?;
+            text.parse().map(Self).map_err(de::Error::custom)
+        }
+    }
+}
+
+/// Numbers and texts; digits beyond the twelfth decimal round up.
+pub mod price {
+    use super::{Amounts, Cost, Deserialize, Deserializer, Written, de};
+
+    pub use super::exact::serialize;
+
+    /// Reads numbers and decimals in texts alike.
+    pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        T::read::<Price, D>(deserializer)
+    }
+
+    struct Price(Cost);
+
+    impl From<Price> for Cost {
+        fn from(price: Price) -> Self {
+            price.0
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Price {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Written::deserialize(deserializer)?.price().map(Self).map_err(de::Error::custom)
+        }
+    }
+}
+
+/// Numbers and texts; digits beyond the twelfth decimal are cut.
+pub mod budget {
+    use super::{Amounts, Cost, Deserialize, Deserializer, Written, de};
+
+    pub use super::exact::serialize;
+
+    /// Reads numbers and decimals in texts alike.
+    pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        T::read::<Budget, D>(deserializer)
+    }
+
+    struct Budget(Cost);
+
+    impl From<Budget> for Cost {
+        fn from(budget: Budget) -> Self {
+            budget.0
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Budget {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Written::deserialize(deserializer)?.budget().map(Self).map_err(de::Error::custom)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize, Serialize)]
+    struct File {
+        #[serde(with = "exact")]
+        spent: Cost,
+        #[serde(with = "exact", default, skip_serializing_if = "Option::is_none")]
+        left: Option<Cost>,
+        #[serde(with = "exact")]
+        each: Vec<Cost>,
+        #[serde(with = "price", default)]
+        price: Option<Cost>,
+        #[serde(with = "budget")]
+        budget: Cost,
+    }
+
+    fn cost(text: &str) -> Cost {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn amounts_are_written_exactly_and_read_back() {
+        let file = File {
+            spent: cost("0.000000000001"),
+            left: None,
+            each: vec![cost("0.1"), cost("123456789012345.123456789012")],
+            price: Some(cost("0.3")),
+            budget: cost("9"),
+        };
+        let text = serde_json::to_string(&file).unwrap();
+        assert_eq!(
+            text,
+            r#"{"spent":"0.000000000001","each":["0.1","123456789012345.123456789012"],"price":"0.3","budget":"9"}"#
+        );
+        assert_eq!(serde_json::from_str::<File>(&text).unwrap(), file);
+    }
+
+    #[test]
+    fn people_may_write_numbers_or_texts() {
+        for (price, budget) in [("0.1", "2"), ("\"0.1\"", "\"2\""), ("0.1", "2.0")] {
+            let text = format!("spent = '0'\neach = []\nprice = {price}\nbudget = {budget}");
+            let file: File = crate::toml_text::parse(&text).unwrap();
+            assert_eq!((file.price, file.budget), (Some(cost("0.1")), cost("2")), "{text}");
+        }
+    }
+
+    #[test]
+    fn excess_digits_make_no_call_cheaper_and_no_budget_larger() {
+        for written in [Written::Text("0.3333333333333333".into()), Written::Number(1.0 / 3.0)] {
+            assert_eq!(written.price(), Ok(cost("0.333333333334")));
+            assert_eq!(written.budget(), Ok(cost("0.333333333333")));
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_amount_is_refused() {
+        for wrong in
+            ["-1", "-0.5", "\"1e3\"", "\"\"", "true", "1e16", "\"0.1234567890123x\"", "\"é\""]
+        {
+            let text = format!("{{\"spent\":\"0\",\"each\":[],\"budget\":{wrong}}}");
+            let error = serde_json::from_str::<File>(&text).unwrap_err();
+            assert!(!error.to_string().is_empty(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What guarantees and units are called.
+
+use std::fmt;
+
+use goodarm_core::Guarantee;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What delta bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuaranteeName {
+    /// P(any certificate is wrong) ≤ delta, stepping down: the default.
+    #[default]
+    Holm,
+    /// P(any certificate is wrong) ≤ delta, each answer at delta / N.
+    Union,
+    /// E(share of wrong certificates) ≤ delta.
+    Fdr,
+    /// The paper's own certificates, for comparison: valid, and far more expensive.
+    Paper,
+}
+
+impl GuaranteeName {
+    /// As files spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holm => "holm",
+            Self::Union => "union",
+            Self::Fdr => "fdr",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+impl fmt::Display for GuaranteeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl From<GuaranteeName> for Guarantee {
+    fn from(name: GuaranteeName) -> Self {
+        match name {
+            GuaranteeName::Holm => Self::Holm,
+            GuaranteeName::Union => Self::Union,
+            GuaranteeName::Fdr => Self::FalseDiscovery,
+            GuaranteeName::Paper => Self::Paper,
+        }
+    }
+}
+
+impl From<Guarantee> for GuaranteeName {
+    fn from(guarantee: Guarantee) -> Self {
+        match guarantee {
+            Guarantee::Holm => Self::Holm,
+            Guarantee::Union => Self::Union,
+            Guarantee::FalseDiscovery => Self::Fdr,
+            Guarantee::Paper => Self::Paper,
+        }
+    }
+}
+
+/// What money counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Tokens, in and out.
+    Tokens,
+    /// US dollars.
+    Dollars,
+    /// Seconds of a verifier's time.
+    Seconds,
+    /// Calls.
+    #[default]
+    Calls,
+}
+
+impl Unit {
+    /// As files spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tokens => "tokens",
+            Self::Dollars => "dollars",
+            Self::Seconds => "seconds",
+            Self::Calls => "calls",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_what_is_read_and_written() {
+        use GuaranteeName::{Fdr, Holm, Paper, Union};
+        for guarantee in [Holm, Union, Fdr, Paper] {
+            let text = serde_json::to_string(&guarantee).unwrap();
+            assert_eq!(text, format!("\"{guarantee}\""));
+            assert_eq!(serde_json::from_str::<GuaranteeName>(&text).unwrap(), guarantee);
+            assert_eq!(GuaranteeName::from(Guarantee::from(guarantee)), guarantee);
+        }
+        for unit in [Unit::Tokens, Unit::Dollars, Unit::Seconds, Unit::Calls] {
+            let text = serde_json::to_string(&unit).unwrap();
+            assert_eq!(text, format!("\"{unit}\""));
+            assert_eq!(serde_json::from_str::<Unit>(&text).unwrap(), unit);
+        }
+    }
+
+    #[test]
+    fn the_default_is_that_of_the_core() {
+        assert_eq!(Guarantee::from(GuaranteeName::default()), Guarantee::default());
+    }
+}

@@ -1,0 +1,221 @@
+//! What is known of a verifier's scores before any is seen.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use goodarm_core::ScoreModel;
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+/// What is known of scores.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Scores {
+    /// 0 or 1.
+    Binary,
+    /// Anything from 0 to 1.
+    Bounded,
+    /// The verifier always answers the same, so one call tells all.
+    Exact,
+    /// Noise of at most sigma around the mean.
+    SubGaussian {
+        /// An upper bound on the noise: declared, never estimated.
+        sigma: f64,
+        /// The lowest score there can be, which a failed call counts as.
+        lowest: Option<f64>,
+    },
+}
+
+impl Scores {
+    /// Any number, with a noise of 1: what the paper assumes.
+    pub const OF_THE_PAPER: Self = Self::SubGaussian { sigma: 1.0, lowest: None };
+
+    /// As files spell it, without what is declared beside it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Bounded => "bounded",
+            Self::Exact => "exact",
+            Self::SubGaussian { .. } => "sub-gaussian",
+        }
+    }
+}
+
+impl fmt::Display for Scores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        let Self::SubGaussian { sigma, lowest } = self else { return Ok(()) };
+        write!(f, " (sigma {sigma}")?;
+        if let Some(lowest) = lowest {
+            write!(f, ", lowest {lowest}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl From<Scores> for ScoreModel {
+    fn from(scores: Scores) -> Self {
+        match scores {
+            Scores::Binary => Self::Binary,
+            Scores::Bounded => Self::Bounded,
+            Scores::Exact => Self::Exact,
+            Scores::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
+        }
+    }
+}
+
+impl From<ScoreModel> for Scores {
+    fn from(model: ScoreModel) -> Self {
+        match model {
+            ScoreModel::Binary => Self::Binary,
+            ScoreModel::Bounded => Self::Bounded,
+            ScoreModel::Exact => Self::Exact,
+            ScoreModel::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scores {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        enum Table {
+            SubGaussian { sigma: f64, lowest: Option<f64> },
+        }
+        match WordOrTable::deserialize(deserializer)? {
+            WordOrTable::Word(word) => Self::try_from(word).map_err(de::Error::custom),
+            WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => {
+                Ok(Self::SubGaussian { sigma, lowest })
+            }
+        }
+    }
+}
+
+/// `scores` as one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// 0 or 1.
+    Binary,
+    /// Anything from 0 to 1.
+    Bounded,
+    /// Always the same.
+    Exact,
+    /// Only where the noise need not be declared.
+    SubGaussian,
+}
+
+/// Sub-Gaussian scores were named without their noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("sub-gaussian scores need their noise: {{ sub-gaussian = {{ sigma = 1 }} }}")]
+pub struct SigmaMissing;
+
+impl TryFrom<Word> for Scores {
+    type Error = SigmaMissing;
+
+    fn try_from(word: Word) -> Result<Self, SigmaMissing> {
+        match word {
+            Word::Binary => Ok(Self::Binary),
+            Word::Bounded => Ok(Self::Bounded),
+            Word::Exact => Ok(Self::Exact),
+            Word::SubGaussian => Err(SigmaMissing),
+        }
+    }
+}
+
+/// A word, or a table with one key: for files that allow other tables than [`Scores`] does. `T` is
+/// an enum; a word may be a key of it, too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WordOrTable<T> {
+    /// `"binary"`
+    Word(Word),
+    /// `{ sub-gaussian = { sigma = 0.5 } }`
+    Table(T),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for WordOrTable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WordOrTableVisitor(PhantomData))
+    }
+}
+
+struct WordOrTableVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for WordOrTableVisitor<T> {
+    type Value = WordOrTable<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a word such as \"binary\", or {\"sub-gaussian\": {...}}")
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Self::Value, E> {
+        Word::deserialize(StrDeserializer::new(word)).map(WordOrTable::Word)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let table = T::deserialize(MapAccessDeserializer::new(&mut map))?;
+        match map.next_key::<IgnoredAny>()? {
+            None => Ok(WordOrTable::Table(table)),
+            Some(_) => Err(de::Error::custom("expected one key, found another one, too")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_read_and_written() {
+        let sub_gaussian = |lowest| Scores::SubGaussian { sigma: 0.5, lowest };
+        for (json, scores) in [
+            (r#""binary""#, Scores::Binary),
+            (r#""bounded""#, Scores::Bounded),
+            (r#""exact""#, Scores::Exact),
+            (r#"{"sub-gaussian":{"sigma":0.5,"lowest":null}}"#, sub_gaussian(None)),
+            (r#"{"sub-gaussian":{"sigma":0.5,"lowest":0.0}}"#, sub_gaussian(Some(0.0))),
+        ] {
+            assert_eq!(serde_json::from_str::<Scores>(json).unwrap(), scores);
+            assert_eq!(serde_json::to_string(&scores).unwrap(), json);
+            assert_eq!(Scores::from(ScoreModel::from(scores)), scores);
+        }
+        let left_out: Scores = serde_json::from_str(r#"{"sub-gaussian":{"sigma":0.5}}"#).unwrap();
+        assert_eq!(left_out, sub_gaussian(None));
+        assert_eq!(sub_gaussian(Some(0.0)).to_string(), "sub-gaussian (sigma 0.5, lowest 0)");
+    }
+
+    #[test]
+    fn a_word_may_stand_alone_or_have_a_table() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        enum Table {
+            Bounded { deviation: f64 },
+        }
+        let read = |json: &str| serde_json::from_str::<WordOrTable<Table>>(json);
+        assert_eq!(read(r#""bounded""#).unwrap(), WordOrTable::Word(Word::Bounded));
+        let table = WordOrTable::Table(Table::Bounded { deviation: 0.5 });
+        assert_eq!(read(r#"{"bounded":{"deviation":0.5}}"#).unwrap(), table);
+        for wrong in [
+            "{}",
+            "1",
+            r#"{"bounded":{"deviation":0.5},"binary":1}"#,
+            r#"{"bounded":{"deviation":0.5,"x":1}}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn noise_must_be_declared_and_its_keys_are_known() {
+        for wrong in [
+            r#""sub-gaussian""#,
+            r#"{"sub-gaussian":{}}"#,
+            r#"{"sub-gaussian":{"sigma":1,"lowst":0}}"#,
+            r#""gaussian""#,
+        ] {
+            assert!(serde_json::from_str::<Scores>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

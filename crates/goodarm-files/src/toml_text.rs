@@ -1,0 +1,105 @@
+//! TOML in, a value or a helpful error out.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+
+use crate::spelling::{nearest, unknown};
+
+/// What is wrong with a TOML text, and where. It shows the line itself, too.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct TomlError {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// What is wrong there.
+    pub message: String,
+    /// The key or word that was probably meant.
+    pub suggestion: Option<String>,
+    /// The parser's own text, with the line and a mark below it.
+    shown: String,
+}
+
+impl fmt::Display for TomlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)?;
+        match &self.suggestion {
+            Some(name) => write!(f, "\ndid you mean `{name}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Parses TOML, and suggests the nearest right spelling of a wrong key or word.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let message = error.message();
+        let meant = unknown(message).and_then(|(found, names)| nearest(found, names));
+        TomlError {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            suggestion: meant.map(str::to_owned),
+            message: message.to_owned(),
+            shown: error.to_string().trim_end().to_owned(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GuaranteeName, Scores};
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        #[expect(dead_code, reason = "only read")]
+        guarantee: GuaranteeName,
+        #[expect(dead_code, reason = "only read")]
+        scores: Scores,
+    }
+
+    fn check(text: &str, place: (usize, usize), message: &str, suggestion: Option<&str>) {
+        let error = parse::<File>(text).unwrap_err();
+        assert_eq!((error.line, error.column), place, "{error}");
+        assert!(error.message.starts_with(message), "{error}");
+        assert_eq!(error.suggestion.as_deref(), suggestion, "{error}");
+        let shown = error.to_string();
+        let (line, column) = place;
+        assert!(shown.contains(&format!("line {line}, column {column}")), "{shown}");
+        if let Some(name) = suggestion {
+            assert!(shown.ends_with(&format!("\ndid you mean `{name}`?")), "{shown}");
+        }
+    }
+
+    #[test]
+    fn errors_say_where_and_what_was_meant() {
+        let right = "guarantee = \"holm\"\n";
+        check(
+            &format!("{right}\"scöres\" = \"exact\"\n"),
+            (2, 1),
+            "unknown field `scöres`",
+            Some("scores"),
+        );
+        check("guarantee = \"hlm\"\n", (1, 13), "unknown variant `hlm`", Some("holm"));
+        check(&format!("{right}scores = 3\n"), (2, 10), "", None);
+        check(right, (1, 1), "missing field `scores`", None);
+        check(&format!("{right}scores = = 3\n"), (2, 10), "", None);
+        check(
+            &format!("{right}scores = \"sub-gaussian\""),
+            (2, 10),
+            "sub-gaussian scores need their noise: { sub-gaussian = { sigma = 1 } }",
+            None,
+        );
+        check(
+            &format!("{right}scores = {{ sub-gaussian = {{ sigma = 1, lowst = 0 }} }}"),
+            (2, 40),
+            "unknown field `lowst`",
+            Some("lowest"),
+        );
+        check("zzzzzzzz = 1", (1, 1), "unknown field `zzzzzzzz`", None);
+    }
+}
