@@ -207,7 +207,7 @@ impl Retraced {
 /// A fixed price is charged to the last digit, and what never began costs nothing.
 fn wrong_price(charter: &Charter, call: &Call) -> Option<String> {
     let clause = &charter.verifiers[call.attribute.index()];
-    let ceiling = Cost::of_price(clause.ceiling).ok()?;
+    let ceiling = clause.ceiling;
     // What was lost may have been made, so it is paid even where it is made again.
     let is_lost = matches!(call.outcome, Err(Failure::Void(VoidFailure::LostRepeatable)));
     let is_void = matches!(call.outcome, Err(Failure::Void(_))) && !is_lost;

@@ -12,11 +12,10 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 
 use crate::candidates::{Candidates, CandidatesError};
-use crate::job_file::VerifierFile;
 use crate::line::{Condition, Limits, Line};
 use crate::run::Control;
-use crate::verifier::llm::Llm;
-use crate::verifier::wrong::Wrong;
+use crate::verifier::llm::{LlmKeys, Model};
+use crate::verifier::problem::Problem;
 use crate::verifier::{Reply, Verdict};
 
 /// What to generate, and how.
@@ -25,8 +24,11 @@ pub struct Request<'a> {
     pub questions: &'a Path,
     /// The field that names a question.
     pub id_field: &'a str,
-    /// The endpoint: an `llm` verifier whose prompt is sent and whose reply is the answer.
-    pub model: &'a VerifierFile,
+    /// The endpoint, whose prompt is sent and whose reply is the answer. Nothing is scored, so that
+    /// any temperature will do.
+    pub model: &'a LlmKeys,
+    /// Until a request counts as failed.
+    pub timeout: Duration,
     /// The field that gets the answer.
     pub answer_field: &'a str,
     /// The answers; what is there already is not made again.
@@ -54,8 +56,8 @@ pub enum GenerateError {
     #[error("the endpoint is down ({0}); the same command goes on where it stopped")]
     Down(String),
     /// The endpoint's keys.
-    #[error("{}", .0.iter().map(Wrong::to_string).collect::<Vec<_>>().join("\\n"))]
-    Model(Vec<Wrong>),
+    #[error("{}", .0.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"))]
+    Model(Vec<Problem>),
 }
 
 /// How far it is.
@@ -77,10 +79,9 @@ pub fn generate(
 ) -> Result<Generated, GenerateError> {
     let file_error = |error| GenerateError::File { path: request.out.to_owned(), error };
     let questions = Arc::new(Candidates::read(request.questions, request.id_field)?);
-    let folder = Path::new(".");
-    let llm = Llm::new(request.model, folder).map_err(GenerateError::Model)?;
+    let model = Model::new(request.model, request.timeout).map_err(GenerateError::Model)?;
     questions.require_fields(
-        &llm.fields().into_iter().filter(|field| field != request.answer_field).collect(),
+        &model.fields().into_iter().filter(|field| field != request.answer_field).collect(),
     )?;
     let wanted: Vec<ArmId> = missing(request, &questions).map_err(file_error)?;
     let mut generated = Generated {
@@ -92,15 +93,12 @@ pub fn generate(
     let mut file =
         OpenOptions::new().create(true).append(true).open(request.out).map_err(file_error)?;
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(file_error)?;
-    let limits = Limits {
-        concurrency: request.concurrency,
-        rate: request.model.rate,
-        retries: request.model.retries,
-        patience: PATIENCE,
-    };
+    let limits =
+        Limits { concurrency: request.concurrency, rate: None, retries: None, patience: PATIENCE };
     let line = Arc::new(Line::new(limits));
     let (sender, receiver) = channel();
-    let work = ask_all(Arc::new(llm), (Arc::clone(&questions), wanted), Arc::clone(&line), sender);
+    let work =
+        ask_all(Arc::new(model), (Arc::clone(&questions), wanted), Arc::clone(&line), sender);
     runtime.spawn(work);
     loop {
         if let Condition::GivenUp { reason } = line.condition() {
@@ -149,7 +147,7 @@ fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<Vec<ArmI
 type Answer = (ArmId, Result<String, String>);
 
 async fn ask_all(
-    llm: Arc<Llm>,
+    model: Arc<Model>,
     (questions, wanted): (Arc<Candidates>, Vec<ArmId>),
     line: Arc<Line>,
     sender: Sender<Answer>,
@@ -157,10 +155,10 @@ async fn ask_all(
     let places = Arc::new(Semaphore::new(WAITING_MAX));
     for arm in wanted {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let (llm, line, sender) = (Arc::clone(&llm), Arc::clone(&line), sender.clone());
+        let (model, line, sender) = (Arc::clone(&model), Arc::clone(&line), sender.clone());
         let candidate = questions.get(arm);
         tokio::spawn(async move {
-            let answer = match llm.chat(&candidate, &line).await {
+            let answer = match model.ask(&candidate, &line).await {
                 Ok(reply) => Ok(reply.text),
                 Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => Err(reason),
                 Err(_) => Err("stopped".into()),

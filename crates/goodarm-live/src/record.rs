@@ -13,9 +13,8 @@ use goodarm_core::{ArmId, Cost};
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 
-use crate::answer::Extractor;
-use crate::job::{Job, Work};
-use crate::job_file::{Role, VerifierFile};
+use crate::job::Job;
+use crate::job_file::ScoresFile;
 use crate::line::Line;
 use crate::recording::{self, Outcomes};
 use crate::run::Control;
@@ -165,11 +164,13 @@ fn pairs(
     let mut cost = Cost::ZERO;
     for arm in job.candidates.arms() {
         for (attribute, verifier) in job.verifiers.iter().enumerate() {
-            let wanted = match verifier.work {
-                Work::Replay(_) => continue,
+            let is_exact = verifier.verifier.default_scores() == ScoresFile::Exact;
+            let wanted = match (verifier.verifier.is_reproducible(), is_exact) {
                 // It always says the same.
-                Work::Check(_) => 1,
-                Work::Remote(_) => times,
+                (true, true) => 1,
+                // It is drawn from a recording.
+                (true, false) => continue,
+                (false, _) => times,
             };
             let key = (job.candidates.id(arm).to_owned(), verifier.name.clone());
             let missing = wanted.saturating_sub(done.get(&key).copied().unwrap_or(0));
@@ -192,7 +193,7 @@ fn pairs(
 }
 
 async fn send_all(job: Arc<Job>, lines: Arc<Vec<Line>>, pairs: Vec<Pair>, sender: Sender<Batch>) {
-    let places = Arc::new(Semaphore::new(job.file.concurrency));
+    let places = Arc::new(Semaphore::new(job.settings.concurrency));
     for pair in pairs {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let (job, lines, sender) = (Arc::clone(&job), Arc::clone(&lines), sender.clone());
@@ -208,7 +209,7 @@ async fn send_all(job: Arc<Job>, lines: Arc<Vec<Line>>, pairs: Vec<Pair>, sender
 async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
     let verifier = &job.verifiers[pair.attribute];
     let candidate = job.candidates.get(pair.arm);
-    let solver = solver(&job.file.verifiers[pair.attribute]);
+    let solver = verifier.verifier.final_answers();
     let mut batch = Batch {
         outcomes: Outcomes {
             id: candidate.id.clone(),
@@ -221,11 +222,7 @@ async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
         spent: Cost::ZERO,
     };
     for _ in 0..pair.missing {
-        let reply = match &verifier.work {
-            Work::Check(check) => check.check(&candidate),
-            Work::Remote(remote) => remote.call(&candidate, line).await,
-            Work::Replay(_) => break,
-        };
+        let reply = verifier.verifier.call(&candidate, line).await;
         let score = match reply.verdict {
             Verdict::Score(score) => Some(score),
             Verdict::Failed(..) => None,
@@ -234,28 +231,15 @@ async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
                 break;
             }
         };
-        let cost = match &verifier.work {
-            Work::Check(_) => verifier.tariff.ceiling,
-            _ => verifier.tariff.charge(&reply.usage),
-        };
+        let cost = verifier.tariff.charge(&reply.usage);
         batch.spent = batch.spent.saturating_add(cost);
         batch.outcomes.scores.push(score);
         batch.outcomes.costs.push(cost.to_string().parse().unwrap_or(f64::MAX));
         if let Some(solver) = &solver {
-            batch.outcomes.answers.push(solver.extract(&reply.text).unwrap_or_default());
+            batch.outcomes.answers.push(solver.extractor.extract(&reply.text).unwrap_or_default());
         }
     }
     batch
-}
-
-/// Finds the final answers of a verifier that solves, one at a time.
-fn solver(file: &VerifierFile) -> Option<Extractor> {
-    let is_solver = file.role == Some(Role::Solver) && file.votes.unwrap_or(1) == 1;
-    let extractor = || {
-        let name = file.extract.unwrap_or_default();
-        Extractor::new(name, file.pattern.as_deref(), file.pointer.as_deref()).ok()
-    };
-    is_solver.then(extractor).flatten()
 }
 
 const TICK: Duration = Duration::from_millis(100);

@@ -27,7 +27,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::charter::CharterError;
 use crate::folder::Folder;
-use crate::job::{Job, Work};
+use crate::job::Job;
 use crate::journal::{FileStorage, FolderLock, Header, Journal, LockError, OpenError, Record};
 use crate::line::Condition;
 use crate::run::calls::{Calls, Done};
@@ -35,7 +35,7 @@ use crate::run::counts::Counts;
 use crate::run::disk::Disk;
 use crate::run::watch::Watch;
 pub use crate::run::watch::{Notice, Observer, Progress};
-use crate::verifier::{Reply, Verdict};
+use crate::verifier::{Place, Reply, Verdict};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub struct Run {
 impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
-        let folder = Folder::new(&job.output);
+        let folder = Folder::new(&job.settings.output);
         fs::create_dir_all(folder.path()).map_err(|error| file_error(folder.path(), error))?;
         let lock = FolderLock::take(folder.path())?;
         if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
@@ -203,7 +203,7 @@ impl Run {
         lock: FolderLock,
     ) -> Result<Self, RunError> {
         let calls = Calls::new(&job);
-        let no_thread = |error| file_error(&job.output, error);
+        let no_thread = |error| file_error(&job.settings.output, error);
         let disk = Disk::new(journal).map_err(no_thread)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
         let (runtime, bytes_cut, lost_count) = (Some(runtime), 0, 0);
@@ -339,7 +339,7 @@ impl Run {
     fn start_ready(&mut self) {
         let in_flight_count = self.session.books().in_flight_count();
         let out_count = in_flight_count.saturating_sub(self.disk.kept_count());
-        for _ in out_count..self.job.file.concurrency {
+        for _ in out_count..self.job.settings.concurrency {
             let Some(pull) = self.disk.next_ready() else { break };
             self.calls.start(pull);
         }
@@ -349,13 +349,13 @@ impl Run {
     fn take_back(&mut self, watch: &mut Watch<'_>) {
         for pull in self.disk.take_back() {
             let reply = Reply::void(VoidFailure::NotConnected);
-            self.settle(&Done { pull, reply, cost: None }, watch);
+            self.settle(&Done { pull, reply }, watch);
         }
     }
 
     /// Asks until there is nothing to ask for now; makes our own calls on the spot.
     fn ask_all(&mut self, control: &Control, watch: &mut Watch<'_>) -> Result<Next, RunError> {
-        let concurrency = self.job.file.concurrency;
+        let concurrency = self.job.settings.concurrency;
         let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
         let begin = Instant::now();
         for count in 1_u32.. {
@@ -368,7 +368,7 @@ impl Run {
                     let Pull { ticket, arm, attribute, .. } = pull;
                     let intent = Record::Asked { ticket, arm, attribute };
                     watch.asked(&pull);
-                    if self.job.verifiers[attribute.index()].work.is_reproducible() {
+                    if self.job.verifiers[attribute.index()].verifier.is_reproducible() {
                         self.disk.append(&intent);
                         let done = self.own_call(&pull);
                         self.settle(&done, watch);
@@ -396,19 +396,10 @@ impl Run {
     fn own_call(&self, pull: &Pull) -> Done {
         let (arm, attribute) = (pull.arm, pull.attribute);
         let verifier = &self.job.verifiers[attribute.index()];
-        let (reply, cost) = match &verifier.work {
-            Work::Check(check) => {
-                (check.check(&self.job.candidates.get(arm)), verifier.tariff.ceiling)
-            }
-            Work::Replay(replay) => {
-                let order = self.session.books().tally(arm, attribute).dispatched_count - 1;
-                let (reply, recorded) = replay.call(arm, attribute, order);
-                let fixed = !verifier.tariff.is_metered();
-                (reply, if fixed { verifier.tariff.ceiling } else { recorded })
-            }
-            Work::Remote(_) => unreachable!("others make their own calls"),
-        };
-        Done { pull: *pull, reply, cost: Some(cost) }
+        let order = self.session.books().tally(arm, attribute).dispatched_count - 1;
+        let place = Place { candidates: &self.job.candidates, arm, attribute, order };
+        let reply = verifier.verifier.answer_here(place).unwrap_or_else(crashed);
+        Done { pull: *pull, reply }
     }
 
     /// Writes down what came back, and tells the session.
@@ -417,7 +408,7 @@ impl Run {
         let verifier = &self.job.verifiers[attribute.index()];
         // Without the time that it waited for its turn.
         let latency = done.reply.usage.worked;
-        let cost = done.cost.unwrap_or_else(|| verifier.tariff.charge(&done.reply.usage));
+        let cost = verifier.tariff.charge(&done.reply.usage);
         let outcome = self.outcome(done);
         let is_void = matches!(outcome, Outcome::Failed(Failure::Void(_), _));
         let cost = if is_void { Cost::ZERO } else { cost };
@@ -456,7 +447,7 @@ impl Run {
     }
 
     fn append_outcome(&mut self, attribute: AttributeId, record: &Record<'_>) {
-        if self.job.verifiers[attribute.index()].work.is_reproducible() {
+        if self.job.verifiers[attribute.index()].verifier.is_reproducible() {
             self.disk.append(record);
         } else {
             self.disk.append_outcome(record);
@@ -532,8 +523,9 @@ fn crashed() -> Reply {
 fn new_session(job: &Job, problem: Problem) -> Result<Session, RunError> {
     let parameters = policy::Parameters::default();
     let policy =
-        policy::by_name(&job.file.policy, &parameters).expect("the job's policy is checked");
-    let options = Options { stop_when_hopeless: job.file.stop_when_hopeless, ..Options::default() };
+        policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
+    let options =
+        Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
     Ok(Session::with_options(problem, policy, options)
         .expect("the default share of money in flight makes sense"))
 }

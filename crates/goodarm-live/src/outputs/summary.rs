@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::charter::Charter;
 use crate::history::{Call, History};
-use crate::job_file::{GuaranteeName, Kind, Unit};
+use crate::job_file::{GuaranteeName, Unit};
 use crate::outputs::totals::VerifierTotals;
 use crate::outputs::{promise, status_of};
 use crate::run::VERSION;
@@ -77,7 +77,7 @@ pub struct VerifierSummary {
     /// Its name.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: String,
     /// The mean score that is asked for.
     pub threshold: f64,
     /// The most that a call may cost.
@@ -181,9 +181,9 @@ fn verifier_summaries(totals: &Totals) -> Vec<VerifierSummary> {
         .zip(&totals.verifiers)
         .map(|(clause, totals)| VerifierSummary {
             name: clause.name.clone(),
-            kind: clause.kind,
+            kind: clause.kind.clone(),
             threshold: clause.threshold,
-            ceiling: clause.ceiling,
+            ceiling: clause.ceiling.units(),
             calls: totals.call_count,
             spent: totals.spent.to_string(),
             mean_score: totals.mean_score(),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use goodarm_core::{Cost, Pull};
+use goodarm_core::Pull;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::job::{Job, Work};
+use crate::job::Job;
 use crate::line::{Condition, Line};
 use crate::run::crashed;
 use crate::verifier::Reply;
@@ -14,8 +14,6 @@ use crate::verifier::Reply;
 pub(super) struct Done {
     pub(super) pull: Pull,
     pub(super) reply: Reply,
-    /// Known without the tariff, for calls of our own.
-    pub(super) cost: Option<Cost>,
 }
 
 /// Who makes the calls.
@@ -77,9 +75,9 @@ impl Calls {
 async fn make(mut slip: Slip) {
     let Pull { arm, attribute, .. } = slip.pull;
     let Some(bench) = slip.bench.clone() else { return };
-    let Work::Remote(remote) = &bench.job.verifiers[attribute.index()].work else { return };
+    let verifier = &bench.job.verifiers[attribute.index()].verifier;
     let candidate = bench.job.candidates.get(arm);
-    let reply = remote.call(&candidate, &bench.lines[attribute.index()]).await;
+    let reply = verifier.call(&candidate, &bench.lines[attribute.index()]).await;
     slip.hand_in(reply);
 }
 
@@ -93,7 +91,7 @@ impl Slip {
     fn hand_in(&mut self, reply: Reply) {
         if let Some(bench) = self.bench.take() {
             // Nobody listens any more when the run has been left.
-            let _ = bench.sender.send(Done { pull: self.pull, reply, cost: None });
+            let _ = bench.sender.send(Done { pull: self.pull, reply });
         }
     }
 }

@@ -4,11 +4,9 @@ use std::time::{Duration, Instant};
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Pull};
 
-use crate::job::Work;
 use crate::line::Condition;
 use crate::outputs::totals::VerifierTotals;
 use crate::run::{Control, Outcome, Run};
-use crate::verifier::Remote;
 
 /// Takes notice of what happens in a run. Everything it hears of is durable, or can be made again.
 pub trait Observer {
@@ -289,11 +287,9 @@ impl<'a> Watch<'a> {
             self.observer.notice(Notice::Warning(&text));
         }
         if !self.repeats_told {
-            let repeats = run.job.verifiers.iter().find_map(|verifier| match &verifier.work {
-                Work::Remote(Remote::Llm(llm)) => {
-                    llm.repeats().map(|warning| format!("{}: {warning}", verifier.name))
-                }
-                _ => None,
+            let repeats = run.job.verifiers.iter().find_map(|verifier| {
+                let warning = verifier.verifier.warning()?;
+                Some(format!("{}: {warning}", verifier.name))
             });
             if let Some(text) = repeats {
                 self.repeats_told = true;

@@ -93,7 +93,7 @@ impl Place {
         let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
         let folder = self.output();
         let books = run.session().books();
-        let calls = run.job().file.calls;
+        let calls = run.job().settings.calls;
         let summary = outputs::write(&folder, books, &run.job().candidates, "done", calls);
         (ending, summary.expect("the outputs are written"))
     }

@@ -75,10 +75,10 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Summary, Folder),
     let job = Arc::new(job);
     let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;
     let ending = run.drive(&Control::default(), &mut Nobody).map_err(failure)?;
-    let folder = Folder::new(&job.output);
+    let folder = Folder::new(&job.settings.output);
     let books = run.session().books();
     let summary =
-        outputs::write(&folder, books, &job.candidates, &ending_text(&ending), job.file.calls)
+        outputs::write(&folder, books, &job.candidates, &ending_text(&ending), job.settings.calls)
             .map_err(Failure::wrong_input)?;
     Ok((summary, folder))
 }

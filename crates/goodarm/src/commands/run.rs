@@ -115,10 +115,10 @@ fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Resu
 /// Writes the outputs and the report; says where the report is.
 fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<String, Failure> {
     let job = run.job();
-    let folder = Folder::new(&job.output);
+    let folder = Folder::new(&job.settings.output);
     let books = run.session().books();
     let summary =
-        outputs::write(&folder, books, &job.candidates, &ending_text(ending), job.file.calls)
+        outputs::write(&folder, books, &job.candidates, &ending_text(ending), job.settings.calls)
             .map_err(Failure::wrong_input)?;
     let report = write_report(&folder, &summary);
     let text = if arguments.json {

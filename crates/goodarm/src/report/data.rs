@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::Cost;
-use goodarm_live::job_file::{GuaranteeName, Kind, Unit};
+use goodarm_live::job_file::{GuaranteeName, Unit};
 use serde::{Serialize, Serializer};
 
 use super::noise::Noise;
@@ -99,7 +99,7 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct VerifierData {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: String,
     /// It always says the same, so one call tells all.
     pub(crate) exact: bool,
     pub(crate) threshold: f64,

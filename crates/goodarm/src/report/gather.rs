@@ -100,7 +100,7 @@ impl Gatherer {
         let arm_count = books.problem().arm_count();
         let verifiers = charter.verifiers.iter().map(|clause| Counts {
             threshold: clause.threshold,
-            ceiling: Cost::of_price(clause.ceiling).unwrap_or(Cost::ZERO),
+            ceiling: clause.ceiling,
             ..Counts::default()
         });
         Self {
@@ -246,10 +246,10 @@ impl Gatherer {
                 };
                 VerifierData {
                     name: clause.name.clone(),
-                    kind: clause.kind,
+                    kind: clause.kind.clone(),
                     exact: clause.scores == ScoresFile::Exact,
                     threshold: clause.threshold,
-                    ceiling: clause.ceiling,
+                    ceiling: clause.ceiling.units(),
                     calls: counts.call_count,
                     failures: std::mem::take(&mut counts.failures),
                     spent: counts.spent,
