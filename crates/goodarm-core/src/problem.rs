@@ -19,15 +19,15 @@ pub const SIGMA_MIN: f64 = 1e-6;
 /// Prior weights of arms lie between 1/this and this.
 pub const PRIOR_WEIGHT_MAX: f64 = 1e9;
 
-/// A problem as a person or a file states it.
+/// A problem as a person or a file states it; money is a number as written, or already a [`Cost`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct ProblemSpec {
+pub struct ProblemSpec<M = f64> {
     /// How many candidate answers there are; Q in the paper.
     pub arms: usize,
     /// The verifiers; M of them in the paper.
-    pub attributes: Vec<AttributeSpec>,
+    pub attributes: Vec<AttributeSpec<M>>,
     /// The most that may be spent; B in the paper.
-    pub budget: f64,
+    pub budget: M,
     /// The error probability; δ in the paper.
     pub delta: f64,
     /// What δ bounds, and with which evidence.
@@ -39,15 +39,43 @@ pub struct ProblemSpec {
 
 /// One verifier as a person or a file states it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AttributeSpec {
+pub struct AttributeSpec<M = f64> {
     /// What reports call it; unique within a problem.
     pub name: String,
     /// The most that one call may cost; c in the paper, where every call costs just that.
-    pub price: f64,
+    pub price: M,
     /// The mean score that an arm must reach; ξ in the paper.
     pub threshold: f64,
     /// What is known about the scores before any is seen.
     pub scores: ScoreModel,
+}
+
+/// An amount of money as a [`ProblemSpec`] may state it.
+pub trait Amount {
+    /// As the most that one call may cost.
+    fn to_price(&self) -> Result<Cost, CostError>;
+    /// As the most that may be spent.
+    fn to_budget(&self) -> Result<Cost, CostError>;
+}
+
+impl Amount for f64 {
+    fn to_price(&self) -> Result<Cost, CostError> {
+        Cost::of_price(*self)
+    }
+
+    fn to_budget(&self) -> Result<Cost, CostError> {
+        Cost::of_budget(*self)
+    }
+}
+
+impl Amount for Cost {
+    fn to_price(&self) -> Result<Cost, CostError> {
+        Ok(*self)
+    }
+
+    fn to_budget(&self) -> Result<Cost, CostError> {
+        Ok(*self)
+    }
 }
 
 /// What is known about an attribute's scores before any is seen. It is declared, never estimated:
@@ -264,8 +292,10 @@ impl Attribute {
         }
     }
 
-    fn new(spec: AttributeSpec, attribute: usize) -> Result<Self, SpecError> {
-        let price = Cost::of_price(spec.price)
+    fn new<M: Amount>(spec: AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
+        let price = spec
+            .price
+            .to_price()
             .map_err(|reason| SpecError::Price { attribute, reason })
             .and_then(|price| match price {
                 Cost::ZERO => Err(SpecError::PriceZero { attribute }),
@@ -289,7 +319,7 @@ impl Attribute {
 
 impl Problem {
     /// Checks everything there is to check.
-    pub fn new(spec: ProblemSpec) -> Result<Self, SpecError> {
+    pub fn new<M: Amount>(spec: ProblemSpec<M>) -> Result<Self, SpecError> {
         if spec.arms == 0 || spec.arms > ARMS_MAX {
             return Err(SpecError::Arms(spec.arms));
         }
@@ -305,7 +335,7 @@ impl Problem {
             attributes.push(attribute);
         }
         let delta = ErrorRate::new(spec.delta).map_err(|error| SpecError::Delta(error.0))?;
-        let budget = Cost::of_budget(spec.budget).map_err(SpecError::Budget)?;
+        let budget = spec.budget.to_budget().map_err(SpecError::Budget)?;
         if budget == Cost::ZERO {
             return Err(SpecError::BudgetZero);
         }

@@ -11,9 +11,9 @@ use std::fs;
 use std::time::Instant;
 
 use goodarm_core::{Ask, Options, Session, policy};
-use goodarm_live::job::{Job, Work};
+use goodarm_live::job::Job;
 use goodarm_live::run::Run;
-use goodarm_live::verifier::Verdict;
+use goodarm_live::verifier::{Place, Verdict};
 
 use crate::field::{Field, drive, say};
 
@@ -68,7 +68,7 @@ fn calls_a_second() {
 
 /// The same asks and scores without a journal.
 fn bare_session(job: &Job) -> f64 {
-    let policy = policy::by_name(&job.file.policy, &policy::Parameters::default());
+    let policy = policy::by_name(&job.settings.policy, &policy::Parameters::default());
     let policy = policy.expect("the job's policy");
     let options = Options { stop_when_hopeless: false, ..Options::default() };
     let mut session =
@@ -76,16 +76,14 @@ fn bare_session(job: &Job) -> f64 {
     let mut count = 0.0;
     let begin = Instant::now();
     while let Ask::Pull(pull) = session.ask().expect("policies name open pairs") {
-        let (score, cost) = match &job.verifiers[pull.attribute.index()].work {
-            Work::Replay(replay) => {
-                let tally = session.books().tally(pull.arm, pull.attribute);
-                let (reply, cost) =
-                    replay.call(pull.arm, pull.attribute, tally.dispatched_count - 1);
-                let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };
-                (score, cost)
-            }
-            _ => (1.0, pull.ceiling),
-        };
+        let verifier = &job.verifiers[pull.attribute.index()];
+        let tally = session.books().tally(pull.arm, pull.attribute);
+        let order = tally.dispatched_count - 1;
+        let candidates = &job.candidates;
+        let place = Place { candidates, arm: pull.arm, attribute: pull.attribute, order };
+        let reply = verifier.verifier.answer_here(place).expect("it answers here");
+        let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };
+        let cost = verifier.tariff.charge(&reply.usage);
         session.tell(pull.ticket, score, cost).expect("the ticket is out");
         count += 1.0;
     }

@@ -12,7 +12,7 @@ pub(crate) use self::json::first_value;
 pub(crate) use self::number::last as last_number;
 pub use self::number::{same, same_number};
 use crate::job_file::ExtractName;
-use crate::verifier::wrong::Wrong;
+use crate::verifier::problem::Problem;
 
 /// Finds the final answer in a text.
 #[derive(Clone, Debug)]
@@ -38,12 +38,12 @@ impl Extractor {
         name: ExtractName,
         pattern: Option<&str>,
         pointer: Option<&str>,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, Problem> {
         if pattern.is_some() && name != ExtractName::Regex {
-            return Err(Wrong::new("pattern", "needs extract = \"regex\""));
+            return Err(Problem::new("pattern", "needs extract = \"regex\""));
         }
         if pointer.is_some() && name != ExtractName::Json {
-            return Err(Wrong::new("pointer", "needs extract = \"json\""));
+            return Err(Problem::new("pointer", "needs extract = \"json\""));
         }
         let place = match name {
             ExtractName::Gsm8k => Place::Gsm8k,
@@ -106,20 +106,21 @@ pub(crate) fn first_word(text: &str) -> Option<(String, usize)> {
 }
 
 /// A JSON pointer, checked.
-pub(crate) fn checked_pointer(pointer: Option<&str>) -> Result<String, Wrong> {
+pub(crate) fn checked_pointer(pointer: Option<&str>) -> Result<String, Problem> {
     match pointer {
-        None => Err(Wrong::new("pointer", "a JSON pointer is needed, such as \"/answer\"")),
+        None => Err(Problem::missing("pointer", "a JSON pointer is needed, such as \"/answer\"")),
         Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
         Some(pointer) => {
-            Err(Wrong::new("pointer", format!("a JSON pointer begins with /: \"/{pointer}\"?")))
+            Err(Problem::new("pointer", format!("a JSON pointer begins with /: \"/{pointer}\"?")))
         }
     }
 }
 
 /// A regular expression, checked.
-pub(crate) fn checked_pattern(pattern: Option<&str>) -> Result<Regex, Wrong> {
-    let pattern = pattern.ok_or_else(|| Wrong::new("pattern", "a regular expression is needed"))?;
-    Regex::new(pattern).map_err(|error| Wrong::new("pattern", error.to_string()))
+pub(crate) fn checked_pattern(pattern: Option<&str>) -> Result<Regex, Problem> {
+    let pattern =
+        pattern.ok_or_else(|| Problem::missing("pattern", "a regular expression is needed"))?;
+    Regex::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
 }
 
 /// Letters, marks and digits of any script, with apostrophes and hyphens inside.

@@ -138,7 +138,7 @@ impl Auditor {
         let before = report.problem_count;
         let charter = self.history.charter.clone();
         let names: Vec<String> =
-            charter.verifiers.iter().map(|clause| clause.name.clone()).collect();
+            charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
         let (books, account, missing) = (&mut self.books, &mut self.account, &mut self.missing);
         let journal = folder.journal();
         loop {
@@ -240,13 +240,13 @@ fn compare_call(
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.
 fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
-    let clause = &charter.verifiers[call.attribute.index()];
-    let ceiling = Cost::of_price(clause.ceiling).ok()?;
+    let terms = &charter.verifiers[call.attribute.index()];
+    let ceiling = terms.ceiling;
     // What was lost may have been made, so it is paid even where it is made again.
     let is_lost = matches!(call.outcome, Err(Failure::Void(VoidFailure::LostRepeatable)));
     let is_void = matches!(call.outcome, Err(Failure::Void(_))) && !is_lost;
     let expected = if is_void { Cost::ZERO } else { ceiling };
-    let is_wrong = call.cost != expected && (is_void || !clause.metered);
+    let is_wrong = call.cost != expected && (is_void || !terms.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))
 }
 

@@ -1,10 +1,10 @@
 //! What a run was promised to be: written into its journal first, never changed after, but for a
 //! budget that is raised. Everything that a certificate depends on is in it.
 
-use goodarm_core::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
+use goodarm_core::{AttributeSpec, Cost, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
 use serde::{Deserialize, Serialize};
 
-use crate::job_file::{GuaranteeName, JobFile, Kind, ScoresFile, Unit};
+use crate::job_file::{self, GuaranteeName, ScoresFile, Unit};
 use crate::toml_text;
 
 /// The terms of a run.
@@ -13,7 +13,8 @@ pub struct Charter {
     /// What money counts.
     pub unit: Unit,
     /// The budget at the start.
-    pub budget: f64,
+    #[serde(serialize_with = "money::write", deserialize_with = "money::read_budget")]
+    pub budget: Cost,
     /// The error probability.
     pub delta: f64,
     /// What it bounds.
@@ -25,24 +26,28 @@ pub struct Charter {
     /// How many candidates there are.
     pub candidate_count: usize,
     /// The verifiers, in order.
-    pub verifiers: Vec<Clause>,
-    /// The job file, as text.
+    pub verifiers: Vec<VerifierTerms>,
+    /// The text that identifies the job: its file, or what stands for one.
     pub job: String,
+    /// The field that names a candidate; journals of version 0.1.0 have it in the job's text only.
+    #[serde(default)]
+    pub id_field: Option<String>,
 }
 
 /// The terms of one verifier.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Clause {
+pub struct VerifierTerms {
     /// What reports call it.
     pub name: String,
-    /// What it is.
-    pub kind: Kind,
+    /// Which kind of verifier it is.
+    pub kind: String,
     /// The mean score to be reached.
     pub threshold: f64,
     /// What is known of its scores.
     pub scores: ScoresFile,
     /// The most that a call may cost.
-    pub ceiling: f64,
+    #[serde(serialize_with = "money::write", deserialize_with = "money::read_price")]
+    pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
 }
@@ -70,16 +75,19 @@ impl Charter {
         serde_json::to_string(self).expect("a charter is plain data with text keys")
     }
 
-    /// The field that names a candidate, or why it is not known.
-    pub fn id_field(&self) -> Result<String, String> {
-        Ok(toml_text::parse::<JobFile>(&self.job)?.id_field)
+    /// The field that names a candidate.
+    pub fn id_field(&self) -> String {
+        self.id_field.clone().unwrap_or_else(|| {
+            let key = toml_text::parse::<IdField>(&self.job).unwrap_or_default();
+            key.id_field.unwrap_or_else(job_file::id_field)
+        })
     }
 
     /// The problem that the run solves.
     pub fn problem(&self) -> Result<Problem, CharterError> {
         let spec = ProblemSpec {
             arms: self.candidate_count,
-            attributes: self.verifiers.iter().map(Clause::spec).collect(),
+            attributes: self.verifiers.iter().map(VerifierTerms::spec).collect(),
             budget: self.budget,
             delta: self.delta,
             guarantee: self.guarantee.into(),
@@ -89,8 +97,14 @@ impl Charter {
     }
 }
 
-impl Clause {
-    fn spec(&self) -> AttributeSpec {
+/// The one key of a job file that is read here.
+#[derive(Default, Deserialize)]
+struct IdField {
+    id_field: Option<String>,
+}
+
+impl VerifierTerms {
+    fn spec(&self) -> AttributeSpec<Cost> {
         AttributeSpec {
             name: self.name.clone(),
             price: self.ceiling,
@@ -118,6 +132,86 @@ impl From<ScoresFile> for ScoreModel {
             ScoresFile::Bounded => Self::Bounded,
             ScoresFile::Exact => Self::Exact,
             ScoresFile::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
+        }
+    }
+}
+
+/// Amounts in a charter: exact decimals, as texts. Older journals have numbers.
+mod money {
+    use goodarm_core::Cost;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Amount {
+        Exact(String),
+        Number(f64),
+    }
+
+    pub(super) fn write<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(cost)
+    }
+
+    pub(super) fn read_budget<'de, D: Deserializer<'de>>(from: D) -> Result<Cost, D::Error> {
+        match Amount::deserialize(from)? {
+            Amount::Exact(text) => text.parse(),
+            Amount::Number(units) => Cost::of_budget(units),
+        }
+        .map_err(D::Error::custom)
+    }
+
+    pub(super) fn read_price<'de, D: Deserializer<'de>>(from: D) -> Result<Cost, D::Error> {
+        match Amount::deserialize(from)? {
+            Amount::Exact(text) => text.parse(),
+            Amount::Number(units) => Cost::of_price(units),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As version 0.1.0 wrote it.
+    const OLD: &str = r#"{"unit":"dollars","budget":2.5,"delta":0.05,"guarantee":"holm",
+        "policy":"rcb","stop_when_hopeless":true,"candidate_count":3,"verifiers":[
+        {"name":"a","kind":"check","threshold":0.5,"scores":"exact","ceiling":1e-9,"metered":false},
+        {"name":"b","kind":"llm","threshold":0.7,"scores":{"sub-gaussian":{"sigma":0.5,"lowest":null}},
+         "ceiling":0.000061,"metered":true}],"job":"budget = 2.5"}"#;
+
+    #[test]
+    fn a_charter_with_numbers_is_read_and_written_with_exact_decimals() {
+        let charter = Charter::read(OLD).unwrap();
+        assert_eq!(charter.budget.to_string(), "2.5");
+        let ceilings: Vec<String> =
+            charter.verifiers.iter().map(|terms| terms.ceiling.to_string()).collect();
+        assert_eq!(ceilings, ["0.000000001", "0.000061"]);
+        assert_eq!(charter.verifiers[1].kind, "llm");
+        let text = charter.text();
+        assert!(text.contains(r#""budget":"2.5""#), "{text}");
+        assert!(text.contains(r#""ceiling":"0.000061""#), "{text}");
+        assert_eq!(Charter::read(&text), Ok(charter));
+    }
+
+    #[test]
+    fn the_ledger_reserves_the_ceiling_to_the_last_digit() {
+        let mut charter = Charter::read(OLD).unwrap();
+        charter.budget = Cost::from_picos(123_456_789_012_345_678_901);
+        charter.verifiers[1].ceiling = Cost::from_picos(12_345_678_901_234_567_891);
+        let charter = Charter::read(&charter.text()).unwrap();
+        let problem = charter.problem().unwrap();
+        assert_eq!(problem.budget(), charter.budget);
+        let price = problem.attribute(goodarm_core::AttributeId(1)).price();
+        assert_eq!(price, charter.verifiers[1].ceiling);
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for budget in ["-1", "\"-1\"", "\"1e3\"", "true"] {
+            let text = OLD.replace("\"budget\":2.5", &format!("\"budget\":{budget}"));
+            assert!(Charter::read(&text).is_err(), "{budget}");
         }
     }
 }

@@ -12,10 +12,9 @@ use goodarm_core::ArmId;
 use crate::candidates::{Candidates, CandidatesError};
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
-use crate::job_file::VerifierFile;
 use crate::line::Limits;
-use crate::verifier::llm::Llm;
-use crate::verifier::wrong::Wrong;
+use crate::verifier::llm::{LlmKeys, Model};
+use crate::verifier::problem::Problem;
 use crate::verifier::{Reply, Verdict};
 
 /// What to generate, and how.
@@ -24,8 +23,11 @@ pub struct Request<'a> {
     pub questions: &'a Path,
     /// The field that names a question.
     pub id_field: &'a str,
-    /// The endpoint: an `llm` verifier whose prompt is sent and whose reply is the answer.
-    pub model: &'a VerifierFile,
+    /// The endpoint, whose prompt is sent and whose reply is the answer. Nothing is scored, so any
+    /// temperature will do.
+    pub model: &'a LlmKeys,
+    /// Until a request counts as failed.
+    pub timeout: Duration,
     /// The field that gets the answer.
     pub answer_field: &'a str,
     /// The answers; what is there already is not made again.
@@ -53,8 +55,8 @@ pub enum GenerateError {
     #[error("the endpoint is down ({0}); the same command goes on where it stopped")]
     Down(String),
     /// The endpoint's keys.
-    #[error("{}", .0.iter().map(Wrong::to_string).collect::<Vec<_>>().join("\\n"))]
-    Model(Vec<Wrong>),
+    #[error("{}", .0.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"))]
+    Model(Vec<Problem>),
 }
 
 /// How far it is.
@@ -76,10 +78,9 @@ pub fn generate(
 ) -> Result<Generated, GenerateError> {
     let file_error = |error| GenerateError::File { path: request.out.to_owned(), error };
     let questions = Candidates::read(request.questions, request.id_field)?;
-    let folder = Path::new(".");
-    let llm = Llm::new(request.model, folder).map_err(GenerateError::Model)?;
+    let model = Model::new(request.model, request.timeout).map_err(GenerateError::Model)?;
     questions.require_fields(
-        &llm.fields().into_iter().filter(|field| field != request.answer_field).collect(),
+        &model.fields().into_iter().filter(|field| field != request.answer_field).collect(),
     )?;
     let wanted: VecDeque<ArmId> = missing(request, &questions).map_err(file_error)?;
     let mut generated = Generated {
@@ -91,21 +92,17 @@ pub fn generate(
     let mut file =
         OpenOptions::new().create(true).append(true).open(request.out).map_err(file_error)?;
     let runtime = engine::runtime().map_err(file_error)?;
-    let limits = Limits {
-        concurrency: request.concurrency,
-        rate: request.model.rate,
-        retries: request.model.retries,
-        patience: PATIENCE,
-    };
+    let limits =
+        Limits { concurrency: request.concurrency, rate: None, retries: None, patience: PATIENCE };
     let mut engine: Engine<ArmId, Result<String, String>> = Engine::new([limits].into_iter());
-    let llm = Arc::new(llm);
+    let model = Arc::new(model);
     let work = engine.make_all(
         wanted,
         (request.concurrency, control),
         |engine, arm| {
-            let (llm, question) = (Arc::clone(&llm), questions.get(arm));
+            let (model, question) = (Arc::clone(&model), questions.get(arm));
             engine.start(arm, 0, async move |throttle| {
-                match llm.chat(&question, &throttle).await {
+                match model.ask(&question, &throttle).await {
                     Ok(reply) => Ok(reply.text),
                     Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => Err(reason),
                     Err(_) => Err("stopped".into()),

@@ -1,10 +1,16 @@
-//! The job file as a person writes it: every key, and nothing else. What the keys mean together is
-//! decided in [`crate::job`].
+//! The job file as a person writes it: the keys of the job and those of every verifier. The keys of
+//! one kind of verifier are in that kind's file; what the keys mean together is decided in
+//! [`crate::job`].
 
-use std::collections::BTreeMap;
+pub(crate) mod table;
 
-use schemars::JsonSchema;
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::verifier::{Kind, Kinds};
 
 /// A job: which answers to certify, with which verifiers, for how much.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -47,7 +53,7 @@ pub struct JobFile {
     #[serde(default = "yes")]
     pub stop_when_hopeless: bool,
     /// The verifiers; an answer is certified when its mean score reaches every one's threshold.
-    pub verifiers: Vec<VerifierFile>,
+    pub verifiers: Vec<Map<String, Value>>,
     /// A guess at the answers, for the forecast of `--dry-run` only.
     pub expect: Option<ExpectFile>,
 }
@@ -93,30 +99,14 @@ pub enum CallsName {
     Parquet,
 }
 
-/// What a verifier is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Built in and exact.
-    Check,
-    /// A program.
-    Command,
-    /// A POST.
-    Http,
-    /// An OpenAI-compatible chat endpoint.
-    Llm,
-    /// Recorded outcomes.
-    Replay,
-}
-
-/// One verifier: the keys of all kinds; a key that the kind does not know is an error.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+/// The keys that every verifier has.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct VerifierFile {
+pub struct VerifierKeys {
     /// What reports call it; no two alike.
     pub name: String,
-    /// check, command, http, llm or replay.
-    pub kind: Kind,
+    /// Which kind of verifier it is.
+    pub kind: String,
     /// The mean score that an answer must reach, between 0 and 1. Checks have 0.5 if none is given.
     pub threshold: Option<f64>,
     /// What is known of the scores before any is seen; each kind has a default.
@@ -136,73 +126,6 @@ pub struct VerifierFile {
     pub retries: Option<u32>,
     /// Seconds that the verifier may be down before the run stops, to be resumed; 300 if not given.
     pub patience: Option<f64>,
-
-    /// (check) What is asked for.
-    pub check: Option<CheckName>,
-    /// (check, llm solver) The candidate's field that is looked at; answer if not given.
-    pub field: Option<String>,
-    /// (check) The field to compare with.
-    pub with: Option<String>,
-    /// (check) A JSON Schema: a path, or a table.
-    pub schema: Option<serde_json::Value>,
-    /// (check, llm solver) Where the final answer is; last-number if not given.
-    pub extract: Option<ExtractName>,
-    /// (check, llm) A regular expression.
-    pub pattern: Option<String>,
-    /// (check, http, llm) A JSON pointer; of an http reply's score /score if not given.
-    pub pointer: Option<String>,
-
-    /// (command) The program and its arguments: no shell.
-    pub command: Option<Vec<String>>,
-    /// (command) A line for `sh -c`, instead of `command`.
-    pub shell: Option<String>,
-    /// (command) true: the program lives on and answers one JSON line for each JSON line.
-    pub worker: Option<bool>,
-
-    /// (http) Where to POST; (llm) the base address, which ends in /v1.
-    pub url: Option<String>,
-    /// (http, llm) The environment variable that holds the key, sent as a bearer token.
-    pub api_key_env: Option<String>,
-    /// (http, llm) More headers; a value `env:NAME` is read from the environment.
-    pub headers: Option<BTreeMap<String, String>>,
-    /// (http) A template of the body, which must come out as JSON; the candidate if not given.
-    pub body: Option<String>,
-
-    /// (llm) judge or solver.
-    pub role: Option<Role>,
-    /// (llm) The model's name.
-    pub model: Option<String>,
-    /// (llm) A template of the prompt: `{{ question }}` is the candidate's field.
-    pub prompt: Option<String>,
-    /// (llm) A template of a system message before it.
-    pub system: Option<String>,
-    /// (llm judge) How a reply becomes a score; yes-no if not given.
-    pub parse: Option<ParseName>,
-    /// (llm judge) What becomes 0 and what becomes 1; [0, 1] if not given.
-    pub range: Option<[f64; 2]>,
-    /// (llm solver) Solutions a call; the most frequent final answer counts. 1 if not given.
-    pub votes: Option<u32>,
-    /// (llm) More than 0, or the same reply comes back again and again; 1 if not given.
-    pub temperature: Option<f64>,
-    /// (llm) The most tokens of a reply.
-    pub max_tokens: Option<u32>,
-    /// (llm) More keys of the request, such as top_p.
-    pub parameters: Option<BTreeMap<String, serde_json::Value>>,
-
-    /// (replay) The recording that `goodarm record` made.
-    pub recording: Option<String>,
-    /// (replay) The verifier's name in the recording; this one's name if not given.
-    pub of: Option<String>,
-    /// (replay) with-replacement (the default) or in-order.
-    pub draws: Option<Draws>,
-}
-
-impl VerifierFile {
-    /// A verifier with nothing but a name and a kind.
-    pub fn new(name: &str, kind: Kind) -> Self {
-        serde_json::from_value(serde_json::json!({ "name": name, "kind": kind }))
-            .expect("all other keys may be missing")
-    }
 }
 
 /// What is known of scores.
@@ -242,22 +165,6 @@ pub struct MeteredFile {
     pub ceiling: Option<f64>,
 }
 
-/// What a built-in check asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CheckName {
-    /// A final answer can be found by `extract`.
-    FinalAnswer,
-    /// The regular expression `pattern` matches somewhere.
-    Regex,
-    /// It is JSON that `schema` accepts.
-    JsonSchema,
-    /// It is the same text as the field `with`, white space at the ends aside.
-    Equals,
-    /// Its final answer, by `extract`, is the same number as the field `with`'s.
-    NumberEquals,
-}
-
 /// Where the final answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -279,41 +186,6 @@ pub enum ExtractName {
     Regex,
 }
 
-/// What an LLM does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Reads the answer and scores it.
-    #[default]
-    Judge,
-    /// Solves the question afresh, and final answers are compared.
-    Solver,
-}
-
-/// How a judge's reply becomes a score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ParseName {
-    /// The first word, which must be yes or no: 1 or 0.
-    #[default]
-    YesNo,
-    /// The last number, brought from `range` to 0 to 1.
-    Number,
-    /// What is at `pointer` of a JSON reply: true or false, or a number brought from `range`.
-    Json,
-}
-
-/// How recorded outcomes are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Draws {
-    /// Independent draws: certifies the mean of the recording.
-    #[default]
-    WithReplacement,
-    /// Each outcome once: certifies the verifier's mean, as long as there are outcomes.
-    InOrder,
-}
-
 /// A guess at the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -327,21 +199,56 @@ pub struct ExpectFile {
     pub bad_mean: Option<f64>,
 }
 
-/// The JSON Schema of a job file.
-pub fn schema() -> String {
-    let schema = schemars::schema_for!(JobFile);
+/// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
+pub fn schema(kinds: &Kinds) -> String {
+    let mut generator = SchemaGenerator::default();
+    let variants: Vec<Value> = kinds
+        .iter()
+        .map(|kind| {
+            let name = format!("{} verifier", kind.name);
+            let variant = verifier_schema(kind, &mut generator);
+            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
+            generator.definitions_mut().insert(name, variant);
+            reference
+        })
+        .collect();
+    let mut schema = generator.into_root_schema_for::<JobFile>();
+    if let Some(items) = schema.pointer_mut("/properties/verifiers/items") {
+        *items = json!({ "oneOf": variants });
+    }
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
 }
 
-fn policy() -> String {
+/// The keys of every verifier and those of one kind, as one object.
+fn verifier_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
+    let mut schema = VerifierKeys::json_schema(generator).to_value();
+    let own = kind.schema(generator).to_value();
+    for (key, value) in own["properties"].as_object().into_iter().flatten() {
+        schema["properties"][key] = value.clone();
+    }
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.extend(own["required"].as_array().into_iter().flatten().cloned());
+    }
+    schema["properties"]["kind"]["const"] = kind.name.into();
+    schema["description"] = own["description"].clone();
+    schema
+}
+
+/// The names of all keys of an object.
+pub(crate) fn key_names(schema: &Schema) -> BTreeSet<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}
+
+pub(crate) fn policy() -> String {
     "rcb".into()
 }
 
-const fn concurrency() -> usize {
+pub(crate) const fn concurrency() -> usize {
     8
 }
 
-fn output() -> String {
+pub(crate) fn output() -> String {
     "run".into()
 }
 
@@ -349,6 +256,6 @@ const fn yes() -> bool {
     true
 }
 
-fn id_field() -> String {
+pub(crate) fn id_field() -> String {
     "id".into()
 }

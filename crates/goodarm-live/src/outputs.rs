@@ -70,8 +70,8 @@ pub struct PairFinding<'a> {
 /// Writes all files of the folder but the journal and the candidates.
 pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let (job, books) = (run.job(), run.session().books());
-    let folder = Folder::new(&job.output);
-    let span_millis = write_calls(&folder, &job.candidates, job.file.calls)?;
+    let folder = Folder::new(&job.settings.output);
+    let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
     write_findings(&folder, books, &job.candidates)?;
     let mut overview = Overview::in_full(&job.charter, books, run.account());
     overview.set_span(span_millis);
@@ -92,7 +92,7 @@ fn write_calls(
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
     let names: Vec<String> =
-        history.charter.verifiers.iter().map(|clause| clause.name.clone()).collect();
+        history.charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
     let mut failure = None;
     let (path, other) = match calls {
         CallsName::Jsonl => (folder.calls(), folder.calls_table()),

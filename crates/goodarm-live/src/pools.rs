@@ -8,10 +8,22 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::answer::{Extractor, same};
+use crate::answer::same;
 use crate::job::Job;
-use crate::job_file::Role;
 use crate::recording::Outcomes;
+use crate::verifier::FinalAnswers;
+
+/// Why there are no pools.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PoolsError {
+    /// Nothing in the job solves questions one at a time.
+    #[error("the job has no solver with one vote, so there are no solutions to pool")]
+    NoSolver,
+    /// The recording cannot be read, or the pools cannot be written.
+    #[error(transparent)]
+    File(#[from] io::Error),
+}
 
 /// Writes one line for each candidate: its own final answer, the reference answer in the field
 /// `gold`, and the recorded solutions with their costs. Answers that are the same are written alike.
@@ -20,19 +32,13 @@ pub fn write(
     recording: &Path,
     gold: &str,
     out: &mut impl Write,
-) -> Result<usize, String> {
-    let is_solver = |role| role == Some(Role::Solver);
-    let solver = job
-        .file
-        .verifiers
-        .iter()
-        .find(|file| is_solver(file.role) && file.votes.unwrap_or(1) == 1)
-        .ok_or("the job has no solver with one vote, so there are no solutions to pool")?;
-    let extract = solver.extract.unwrap_or_default();
-    let extractor = Extractor::new(extract, solver.pattern.as_deref(), solver.pointer.as_deref())
-        .map_err(|wrong| wrong.to_string())?;
-    let solutions = solutions(recording, &solver.name).map_err(|error| error.to_string())?;
-    let field = solver.field.as_deref().unwrap_or("answer");
+) -> Result<usize, PoolsError> {
+    let mut solvers = job.verifiers.iter().filter_map(|verifier| {
+        let answers = verifier.verifier.final_answers()?;
+        Some((&verifier.name, answers))
+    });
+    let (name, FinalAnswers { field, extractor }) = solvers.next().ok_or(PoolsError::NoSolver)?;
+    let solutions = solutions(recording, name)?;
     let mut count = 0;
     for arm in job.candidates.arms() {
         let candidate = job.candidates.get(arm);
@@ -58,9 +64,10 @@ pub fn write(
             "candidate": {"text": text(field), "answer": own, "tokens": 0},
             "solutions": solutions,
         });
-        writeln!(out, "{line}").map_err(|error| error.to_string())?;
+        writeln!(out, "{line}")?;
         count += 1;
     }
+    out.flush()?;
     Ok(count)
 }
 

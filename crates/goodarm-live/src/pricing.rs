@@ -1,11 +1,45 @@
 //! What a call costs: a fixed price, or a meter with a ceiling. Integers only, rounded up.
 
+use std::fmt;
 use std::time::Duration;
 
 use goodarm_core::Cost;
 
-use crate::job_file::MeteredFile;
+use crate::job_file::{MeteredFile, Unit};
 use crate::verifier::Usage;
+use crate::verifier::problem::Problem;
+
+/// How a verifier's calls are paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pricing {
+    /// Every call costs this.
+    Fixed(Cost),
+    /// A call costs what it takes.
+    Metered(Meter),
+}
+
+/// Prices for what a call turns out to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meter {
+    /// For the tokens of the prompt, per `per`.
+    pub input: Option<Cost>,
+    /// For the tokens of the reply, per `per`.
+    pub output: Option<Cost>,
+    /// How many tokens `input` and `output` pay for.
+    pub per: u64,
+    /// For each second that a call takes.
+    pub second: Option<Cost>,
+    /// The reply says what it cost.
+    pub reported: bool,
+    /// The most that a call may cost; found from what it can take if not given.
+    pub ceiling: Option<Cost>,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self { input: None, output: None, per: 1, second: None, reported: false, ceiling: None }
+    }
+}
 
 /// How a verifier's calls are charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,18 +49,8 @@ pub struct Tariff {
     meter: Option<Meter>,
 }
 
-/// Prices for what a call turns out to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Meter {
-    input: Option<Cost>,
-    output: Option<Cost>,
-    tokens_per_price: u64,
-    second: Option<Cost>,
-    reported: bool,
-}
-
 /// The most that a call can take, if that is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Tokens of all prompts of one call.
     pub input_tokens: Option<u64>,
@@ -36,61 +60,91 @@ pub struct Extent {
     pub timeout: Duration,
 }
 
-/// What is wrong with a price: the key, and what was expected.
-pub type Wrong = (&'static str, String);
+/// Until a call counts as failed, if the job does not say.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { input_tokens: None, output_tokens: None, timeout: TIMEOUT }
+    }
+}
+
+impl Pricing {
+    /// What a call costs if nothing is said about it: one call, or its seconds.
+    pub fn by_unit(unit: Unit) -> Option<Self> {
+        let one = Cost::from_units(1);
+        match unit {
+            Unit::Calls => Some(Self::Fixed(one)),
+            Unit::Seconds => Some(Self::Metered(Meter { second: Some(one), ..Meter::default() })),
+            Unit::Tokens | Unit::Dollars => None,
+        }
+    }
+
+    /// What the keys of a job file say, if they say anything.
+    pub fn of_keys(
+        price: Option<f64>,
+        metered: Option<&MeteredFile>,
+    ) -> Result<Option<Self>, Problem> {
+        match (price, metered) {
+            (Some(_), Some(_)) => Err(Problem::new("metered", "either price or metered, not both")),
+            (Some(price), None) => Ok(Some(Self::Fixed(amount("price", price)?))),
+            (None, Some(metered)) => Ok(Some(Self::Metered(Meter::of_file(metered)?))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The key of a job file that says so.
+    pub(crate) const fn key(&self) -> &'static str {
+        match self {
+            Self::Fixed(_) => "price",
+            Self::Metered(_) => "metered",
+        }
+    }
+}
+
+/// As a job file has it.
+impl fmt::Display for Pricing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let meter = match self {
+            Self::Fixed(price) => return write!(f, "price = {price}"),
+            Self::Metered(meter) => meter,
+        };
+        write!(f, "metered = {{ per = {}, reported = {}", meter.per, meter.reported)?;
+        let prices = [
+            ("input", meter.input),
+            ("output", meter.output),
+            ("second", meter.second),
+            ("ceiling", meter.ceiling),
+        ];
+        for (key, price) in prices {
+            if let Some(price) = price {
+                write!(f, ", {key} = {price}")?;
+            }
+        }
+        f.write_str(" }")
+    }
+}
 
 impl Tariff {
-    /// Every call costs the same.
-    pub fn fixed(price: f64) -> Result<Self, Wrong> {
-        let ceiling = amount("price", price)?;
-        if ceiling == Cost::ZERO {
-            return Err(("price", "a price must be more than 0".into()));
-        }
-        Ok(Self { ceiling, meter: None })
-    }
-
-    /// A call costs what it says, and at most `ceiling`: a recording's own cost.
-    pub fn recorded(ceiling: Cost) -> Self {
-        let meter =
-            Meter { input: None, output: None, tokens_per_price: 1, second: None, reported: true };
-        Self { ceiling: writable(ceiling), meter: Some(meter) }
-    }
-
-    /// A call costs what it takes.
-    pub fn metered(file: &MeteredFile, extent: Extent) -> Result<Self, Wrong> {
-        let price = |value: Option<f64>| value.map(|value| amount("metered", value)).transpose();
-        let per = file.per.unwrap_or(1.0);
-        if !(1.0..=PER_MAX).contains(&per) || per.fract() != 0.0 {
-            return Err(("metered", format!("per: {per} is not a whole number of tokens")));
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked above"
-        )]
-        let meter = Meter {
-            input: price(file.input)?,
-            output: price(file.output)?,
-            tokens_per_price: per as u64,
-            second: price(file.second)?,
-            reported: file.reported.unwrap_or(false),
+    /// What the pricing comes to for calls of this extent, which is found out only if it matters.
+    pub fn new(pricing: &Pricing, extent: impl FnOnce() -> Extent) -> Result<Self, Problem> {
+        let tariff = match pricing {
+            Pricing::Fixed(price) => Self { ceiling: *price, meter: None },
+            Pricing::Metered(meter) => {
+                meter.check()?;
+                let most = || meter.most(extent()).ok_or_else(no_ceiling);
+                Self { ceiling: meter.ceiling.map_or_else(most, Ok)?, meter: Some(*meter) }
+            }
         };
-        let is_empty = meter.input.is_none()
-            && meter.output.is_none()
-            && meter.second.is_none()
-            && !meter.reported;
-        if is_empty {
-            let hint = "nothing is metered: give input and output, second, or reported = true";
-            return Err(("metered", hint.into()));
+        match (tariff.ceiling, pricing) {
+            (Cost::ZERO, Pricing::Fixed(_)) => {
+                Err(Problem::new("price", "a price must be more than 0"))
+            }
+            (Cost::ZERO, Pricing::Metered(_)) => {
+                Err(Problem::new("metered", "the ceiling of a call must be more than 0"))
+            }
+            _ => Ok(tariff),
         }
-        let ceiling = match file.ceiling {
-            Some(ceiling) => amount("metered", ceiling)?,
-            None => writable(meter.most(extent).ok_or_else(no_ceiling)?),
-        };
-        if ceiling == Cost::ZERO {
-            return Err(("metered", "the ceiling of a call must be more than 0".into()));
-        }
-        Ok(Self { ceiling, meter: Some(meter) })
     }
 
     /// What a call has cost; the ceiling if the reply does not say enough.
@@ -106,6 +160,43 @@ impl Tariff {
 }
 
 impl Meter {
+    fn of_file(file: &MeteredFile) -> Result<Self, Problem> {
+        let price = |value: Option<f64>| value.map(|value| amount("metered", value)).transpose();
+        let per = file.per.unwrap_or(1.0);
+        if !(1.0..=PER_MAX).contains(&per) || per.fract() != 0.0 {
+            return Err(no_count(per));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
+        let per = per as u64;
+        Ok(Self {
+            input: price(file.input)?,
+            output: price(file.output)?,
+            per,
+            second: price(file.second)?,
+            reported: file.reported.unwrap_or(false),
+            ceiling: price(file.ceiling)?,
+        })
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        if self.per == 0 {
+            return Err(no_count(0.0));
+        }
+        let is_empty = self.input.is_none()
+            && self.output.is_none()
+            && self.second.is_none()
+            && !self.reported;
+        if is_empty {
+            let hint = "nothing is metered: give input and output, second, or reported = true";
+            return Err(Problem::new("metered", hint));
+        }
+        Ok(())
+    }
+
     fn bill(&self, usage: &Usage) -> Option<Cost> {
         let tokens = |price: Option<Cost>, count: Option<u64>| match price {
             Some(price) => count.map(|count| self.tokens(price, count)),
@@ -117,7 +208,7 @@ impl Meter {
             sum = sum.saturating_add(seconds(second, usage.worked));
         }
         if self.reported {
-            sum = sum.saturating_add(Cost::of_price(usage.cost?).ok()?);
+            sum = sum.saturating_add(usage.cost?);
         }
         Some(sum)
     }
@@ -135,14 +226,8 @@ impl Meter {
 
     fn tokens(&self, price: Cost, count: u64) -> Cost {
         let picos = price.picos().saturating_mul(u128::from(count));
-        Cost::from_picos(picos.div_ceil(u128::from(self.tokens_per_price)))
+        Cost::from_picos(picos.div_ceil(u128::from(self.per)))
     }
-}
-
-/// The next amount that a float can say exactly: a ceiling is written down as one.
-fn writable(cost: Cost) -> Cost {
-    let up = |factor: f64| Cost::of_price(cost.units() * factor).ok().filter(|up| *up >= cost);
-    up(1.0).or_else(|| up(1.0 + 1e-14)).unwrap_or(cost)
 }
 
 fn seconds(price: Cost, time: Duration) -> Cost {
@@ -150,14 +235,18 @@ fn seconds(price: Cost, time: Duration) -> Cost {
     Cost::from_picos(picos.div_ceil(1_000_000_000))
 }
 
-fn amount(key: &'static str, value: f64) -> Result<Cost, Wrong> {
-    Cost::of_price(value).map_err(|error| (key, error.to_string()))
+fn amount(key: &str, value: f64) -> Result<Cost, Problem> {
+    Cost::of_price(value).map_err(|error| Problem::new(key, error.to_string()))
 }
 
-fn no_ceiling() -> Wrong {
+fn no_ceiling() -> Problem {
     let hint =
         "the most that a call may cost is not known: give a ceiling (or, for an llm, max_tokens)";
-    ("metered", hint.into())
+    Problem::new("metered", hint)
+}
+
+fn no_count(per: f64) -> Problem {
+    Problem::new("metered", format!("per: {per} is not a whole number of tokens"))
 }
 
 const PER_MAX: f64 = 1e12;
@@ -177,6 +266,10 @@ mod tests {
         }
     }
 
+    fn metered(file: &MeteredFile, extent: Extent) -> Result<Tariff, Problem> {
+        Tariff::new(&Pricing::Metered(Meter::of_file(file)?), || extent)
+    }
+
     fn usage(input: Option<u64>, output: Option<u64>) -> Usage {
         Usage { input_tokens: input, output_tokens: output, ..Usage::default() }
     }
@@ -184,14 +277,14 @@ mod tests {
     #[test]
     fn tokens_are_charged_to_the_last_pico() {
         let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
-        let tariff = Tariff::metered(&file, Extent::default()).unwrap();
+        let tariff = metered(&file, Extent::default()).unwrap();
         assert_eq!(tariff.charge(&usage(Some(1000), Some(10))).to_string(), "0.000156");
     }
 
     #[test]
     fn a_reply_without_usage_costs_the_ceiling() {
         let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
-        let tariff = Tariff::metered(&file, Extent::default()).unwrap();
+        let tariff = metered(&file, Extent::default()).unwrap();
         for missing in [usage(None, Some(1)), usage(Some(1), None), usage(None, None)] {
             assert_eq!(tariff.charge(&missing), tariff.ceiling);
         }
@@ -199,20 +292,20 @@ mod tests {
 
     #[test]
     fn without_a_known_ceiling_nothing_starts() {
-        assert!(Tariff::metered(&dollars(), Extent::default()).is_err());
+        assert!(metered(&dollars(), Extent::default()).is_err());
         let extent =
             Extent { input_tokens: Some(1000), output_tokens: Some(100), ..Extent::default() };
-        let tariff = Tariff::metered(&dollars(), extent).unwrap();
+        let tariff = metered(&dollars(), extent).unwrap();
         assert_eq!(tariff.ceiling.to_string(), "0.00021");
         let reported = MeteredFile { reported: Some(true), ..MeteredFile::default() };
-        assert!(Tariff::metered(&reported, extent).is_err());
+        assert!(metered(&reported, extent).is_err());
     }
 
     #[test]
     fn seconds_are_charged_by_the_nanosecond() {
         let file = MeteredFile { second: Some(0.5), ..MeteredFile::default() };
         let extent = Extent { timeout: Duration::from_secs(9), ..Extent::default() };
-        let tariff = Tariff::metered(&file, extent).unwrap();
+        let tariff = metered(&file, extent).unwrap();
         assert_eq!(tariff.ceiling.to_string(), "5");
         let usage = Usage { worked: Duration::from_nanos(3), ..Usage::default() };
         assert_eq!(tariff.charge(&usage).picos(), 1500);
@@ -220,6 +313,6 @@ mod tests {
 
     #[test]
     fn a_table_that_meters_nothing_is_refused() {
-        assert!(Tariff::metered(&MeteredFile::default(), Extent::default()).is_err());
+        assert!(metered(&MeteredFile::default(), Extent::default()).is_err());
     }
 }

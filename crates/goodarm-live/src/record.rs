@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 
-use crate::answer::Extractor;
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
-use crate::job::{Job, Work};
-use crate::job_file::{Role, VerifierFile};
+use crate::job::Job;
+use crate::job_file::ScoresFile;
 use crate::line::Line;
 use crate::recording::{self, Outcomes};
 use crate::verifier::Verdict;
@@ -116,7 +115,7 @@ pub fn record(
         Engine::new(job.verifiers.iter().map(|verifier| verifier.limits));
     let work = engine.make_all(
         pairs.list,
-        (job.file.concurrency, control),
+        (job.settings.concurrency, control),
         |engine, pair| {
             let job = Arc::clone(job);
             engine.start((), pair.attribute, async move |throttle| {
@@ -178,11 +177,13 @@ fn pairs(
     let mut cost = Cost::ZERO;
     for arm in job.candidates.arms() {
         for (attribute, verifier) in job.verifiers.iter().enumerate() {
-            let wanted = match verifier.work {
-                Work::Replay(_) => continue,
+            let is_exact = verifier.verifier.default_scores() == ScoresFile::Exact;
+            let wanted = match (verifier.verifier.is_reproducible(), is_exact) {
                 // It always says the same.
-                Work::Check(_) => 1,
-                Work::Remote(_) => times,
+                (true, true) => 1,
+                // It is drawn from a recording.
+                (true, false) => continue,
+                (false, _) => times,
             };
             let key = (job.candidates.id(arm).to_owned(), verifier.name.clone());
             let missing = wanted.saturating_sub(done.get(&key).copied().unwrap_or(0));
@@ -207,7 +208,7 @@ fn pairs(
 async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
     let verifier = &job.verifiers[pair.attribute];
     let candidate = job.candidates.get(pair.arm);
-    let solver = solver(&job.file.verifiers[pair.attribute]);
+    let solver = verifier.verifier.final_answers();
     let mut batch = Batch {
         outcomes: Outcomes {
             id: candidate.id.clone(),
@@ -220,11 +221,7 @@ async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
         spent: Cost::ZERO,
     };
     for _ in 0..pair.missing {
-        let reply = match &verifier.work {
-            Work::Check(check) => check.check(&candidate),
-            Work::Remote(remote) => remote.call(&candidate, line).await,
-            Work::Replay(_) => break,
-        };
+        let reply = verifier.verifier.call(&candidate, line).await;
         let score = match reply.verdict {
             Verdict::Score(score) => Some(score),
             Verdict::Failed(..) => None,
@@ -234,26 +231,13 @@ async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
                 break;
             }
         };
-        let cost = match &verifier.work {
-            Work::Check(_) => verifier.tariff.ceiling,
-            _ => verifier.tariff.charge(&reply.usage),
-        };
+        let cost = verifier.tariff.charge(&reply.usage);
         batch.spent = batch.spent.saturating_add(cost);
         batch.outcomes.scores.push(score);
         batch.outcomes.costs.push(cost.to_string().parse().unwrap_or(f64::MAX));
         if let Some(solver) = &solver {
-            batch.outcomes.answers.push(solver.extract(&reply.text).unwrap_or_default());
+            batch.outcomes.answers.push(solver.extractor.extract(&reply.text).unwrap_or_default());
         }
     }
     batch
-}
-
-/// Finds the final answers of a verifier that solves, one at a time.
-fn solver(file: &VerifierFile) -> Option<Extractor> {
-    let is_solver = file.role == Some(Role::Solver) && file.votes.unwrap_or(1) == 1;
-    let extractor = || {
-        let name = file.extract.unwrap_or_default();
-        Extractor::new(name, file.pattern.as_deref(), file.pointer.as_deref()).ok()
-    };
-    is_solver.then(extractor).flatten()
 }

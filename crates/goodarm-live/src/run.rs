@@ -9,7 +9,6 @@ mod announce;
 mod disk;
 mod ending;
 mod resume;
-mod shim;
 
 use std::fs;
 use std::sync::Arc;
@@ -33,7 +32,7 @@ use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::Disk;
 pub use crate::run::ending::{Ending, RunError};
-use crate::verifier::{Reply, Verdict};
+use crate::verifier::{Place, Reply, Verdict};
 
 /// A run that can be driven.
 pub struct Run {
@@ -53,7 +52,7 @@ pub struct Run {
 impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
-        let folder = Folder::new(&job.output);
+        let folder = Folder::new(&job.settings.output);
         fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
         let lock = FolderLock::take(folder.path())?;
         if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
@@ -89,7 +88,7 @@ impl Run {
         lock: FolderLock,
     ) -> Result<Self, RunError> {
         let engine = Engine::new(job.verifiers.iter().map(|verifier| verifier.limits));
-        let disk = Disk::new(journal).map_err(|error| RunError::file(&job.output, error))?;
+        let disk = Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
             job,
             session,
@@ -142,7 +141,7 @@ impl Run {
     ) -> Result<Ending, RunError> {
         let runtime = match self.runtime.take() {
             Some(runtime) => runtime,
-            None => engine::runtime().map_err(|error| RunError::file(&self.job.output, error))?,
+            None => engine::runtime().map_err(|error| RunError::file(&self.job.settings.output, error))?,
         };
         let result = runtime.block_on(self.drive_async(control, observer));
         // Calls in flight of a run that was left end with the runtime, not before.
@@ -244,13 +243,13 @@ impl Run {
     fn start_ready(&mut self) {
         let in_flight_count = self.session.books().in_flight_count();
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
-        for _ in started_count..self.job.file.concurrency {
+        for _ in started_count..self.job.settings.concurrency {
             let Some(pull) = self.disk.next_ready() else { break };
             let job = Arc::clone(&self.job);
             let verifier = pull.attribute.index();
             self.engine.start(pull, verifier, async move |throttle| {
                 let candidate = job.candidates.get(pull.arm);
-                job.verifiers[verifier].call(&candidate, &throttle).await
+                job.verifiers[verifier].verifier.call(&candidate, &throttle).await
             });
         }
     }
@@ -268,7 +267,7 @@ impl Run {
         control: &Control,
         announcer: &mut Announcer<'_>,
     ) -> Result<Next, RunError> {
-        let concurrency = self.job.file.concurrency;
+        let concurrency = self.job.settings.concurrency;
         let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
         let begin = Instant::now();
         for count in 1_u32.. {
@@ -300,6 +299,18 @@ impl Run {
             }
         }
         Ok(Next::More)
+    }
+
+    /// What a verifier says that this process evaluates itself; none if others do.
+    fn own_reply(&self, pull: &Pull) -> Option<Reply> {
+        let &Pull { arm, attribute, .. } = pull;
+        let verifier = &self.job.verifiers[attribute.index()].verifier;
+        if !verifier.is_reproducible() {
+            return None;
+        }
+        let order = self.session.books().tally(arm, attribute).dispatched_count - 1;
+        let place = Place { candidates: &self.job.candidates, arm, attribute, order };
+        verifier.answer_here(place)
     }
 
     fn settle_returned(
@@ -340,7 +351,7 @@ impl Run {
     /// Writes a call down, tells the session, and counts it.
     fn book(&mut self, call: &Call<'_>) {
         let record = Record { event: call.event(), note: call.note.borrowed() };
-        if self.job.verifiers[call.attribute.index()].is_reproducible() {
+        if self.job.verifiers[call.attribute.index()].verifier.is_reproducible() {
             self.disk.append(&record);
         } else {
             self.disk.append_outcome(&record);
@@ -417,8 +428,8 @@ fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
 fn new_session(job: &Job, problem: Problem) -> Session {
     let parameters = policy::Parameters::default();
     let policy =
-        policy::by_name(&job.file.policy, &parameters).expect("the job's policy is checked");
-    let options = Options { stop_when_hopeless: job.file.stop_when_hopeless, ..Options::default() };
+        policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
+    let options = Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
     Session::with_options(problem, policy, options)
         .expect("the default share of money in flight makes sense")
 }

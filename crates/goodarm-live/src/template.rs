@@ -9,6 +9,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
 use thiserror::Error;
 
 use crate::candidates::Candidate;
+use crate::verifier::problem::Problem;
 
 /// A longer text is not sent.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -64,6 +65,11 @@ impl Template {
             names.remove(global);
         }
         Ok(Self { environment, names })
+    }
+
+    /// Reads the template that a key of a job file holds.
+    pub(crate) fn of_key(key: &str, source: &str) -> Result<Self, Problem> {
+        Self::new(source).map_err(|error| Problem::new(key, error.to_string()))
     }
 
     /// The candidate's fields that the template needs.

@@ -14,7 +14,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 /// The nearest of the names that the parser expected, if one is near.
-fn suggestion(message: &str) -> Option<&str> {
+pub(crate) fn suggestion(message: &str) -> Option<&str> {
     let (found, expected) = message.split_once(", expected ")?;
     let found = found.split('`').nth(1)?;
     nearest(found, expected.split('`').skip(1).step_by(2))

@@ -1,41 +1,132 @@
 //! What a call asks, and what comes back: the seam between the runner and the world.
+//!
+//! A verifier is anything that implements [`Verifier`]. Those that a job file can name are listed in
+//! [`KINDS`], one line a kind; a program that embeds goodarm may add kinds of its own
+//! ([`Kinds::with`]) or hand a verifier to a job directly ([`crate::job::VerifierSpec`]).
 
+pub mod attempt;
 pub mod check;
 pub mod command;
 pub mod http;
+mod kind;
 pub mod llm;
+pub mod problem;
 pub mod replay;
 mod score;
 mod wire;
-pub mod wrong;
 
+use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::time::Duration;
 
-use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
 
-use crate::candidates::Candidate;
+pub use self::kind::{Kind, KindKeys, Kinds, Setting};
+use crate::answer::Extractor;
+use crate::candidates::{Candidate, Candidates};
+use crate::job_file::{ScoresFile, Unit};
 use crate::line::Line;
+use crate::pricing::{Extent, Pricing};
 
-/// A verifier that lives outside this process: each call is fresh, takes time, and may fail.
-pub enum Remote {
-    /// A program.
-    Command(command::Command),
-    /// A POST.
-    Http(http::Http),
-    /// A chat endpoint.
-    Llm(llm::Llm),
+/// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
+pub const KINDS: &[Kind] = &[
+    Kind::new::<check::CheckKeys>("check"),
+    Kind::new::<command::CommandKeys>("command"),
+    Kind::new::<http::HttpKeys>("http"),
+    Kind::new::<llm::LlmKeys>("llm"),
+    Kind::new::<replay::ReplayKeys>("replay"),
+];
+
+/// Something that scores a candidate. Each call must be a fresh run of it.
+pub trait Verifier: Send + Sync {
+    /// What a call would send for a candidate, or why it cannot: for people, before anything is
+    /// spent.
+    fn preview(&self, candidate: &Candidate) -> String;
+
+    /// Makes one call, void attempts and their retries included; [`attempt::attempts`] is the loop
+    /// for that. A failure that may depend on the candidate counts: it is never void.
+    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a>;
+
+    /// The candidate's fields that it needs.
+    fn fields(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
+    /// What is known of its scores if the job does not say.
+    fn default_scores(&self) -> ScoresFile {
+        ScoresFile::Bounded
+    }
+
+    /// The mean score to be reached if the job does not say.
+    fn default_threshold(&self) -> Option<f64> {
+        None
+    }
+
+    /// What a call costs if the job does not say: one call, or its seconds; none if the job must.
+    fn default_pricing(&self, unit: Unit) -> Option<Pricing> {
+        Pricing::by_unit(unit)
+    }
+
+    /// The most that a call can take; asked only if its price depends on that.
+    fn extent(&self, candidates: &Candidates) -> Extent {
+        let _ = candidates;
+        Extent::default()
+    }
+
+    /// Whether [`Self::answer_here`] answers: then this process evaluates it, at once, and a call
+    /// that was lost can be made again and says the same.
+    fn is_reproducible(&self) -> bool {
+        false
+    }
+
+    /// The answer, if this process evaluates the verifier itself and it says the same again for the
+    /// same place. All others are called.
+    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+        let _ = place;
+        None
+    }
+
+    /// Something that a person should know, such as signs of a cache.
+    fn warning(&self) -> Option<String> {
+        None
+    }
+
+    /// If each call is one solution of the question: how its final answer is found in the reply.
+    fn final_answers(&self) -> Option<FinalAnswers<'_>> {
+        None
+    }
 }
 
-impl Remote {
-    /// Makes one call, void attempts and their retries included.
-    pub async fn call(&self, candidate: &Candidate, line: &Line) -> Reply {
-        match self {
-            // Slow ones go into a box of their own, so that fast ones are not moved about as large.
-            Self::Command(command) => Box::pin(command.call(candidate, line)).await,
-            Self::Llm(llm) => Box::pin(llm.call(candidate, line)).await,
-            Self::Http(http) => http.call(candidate, line).await,
-        }
+/// A call on its way.
+pub type Called<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
+
+/// Which call it is: the `order`-th one, counted from 0, of a verifier on a candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// All candidates.
+    pub candidates: &'a Candidates,
+    /// Which of them.
+    pub arm: ArmId,
+    /// Which of the job's verifiers.
+    pub attribute: AttributeId,
+    /// How many calls of this pair came before.
+    pub order: u64,
+}
+
+impl Place<'_> {
+    /// The candidate.
+    pub fn candidate(&self) -> Candidate {
+        self.candidates.get(self.arm)
     }
+}
+
+/// How a solver's final answers are found.
+#[derive(Clone, Copy, Debug)]
+pub struct FinalAnswers<'a> {
+    /// The candidate's field that holds its own answer.
+    pub field: &'a str,
+    /// Finds the final answer in a text.
+    pub extractor: &'a Extractor,
 }
 
 /// What came back from a call.
@@ -61,19 +152,24 @@ pub enum Verdict {
 }
 
 /// What a call took, as far as the reply says.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens of the prompt.
     pub input_tokens: Option<u64>,
     /// Tokens of the reply.
     pub output_tokens: Option<u64>,
-    /// The cost that a command or http verifier reports.
-    pub cost: Option<f64>,
+    /// The cost that the reply itself states.
+    pub cost: Option<Cost>,
     /// How long the verifier worked, without waiting for its turn.
     pub worked: Duration,
 }
 
 impl Reply {
+    /// A score, for a call that took nothing worth counting.
+    pub const fn score(score: f64) -> Self {
+        Self { verdict: Verdict::Score(score), usage: score::NOTHING, text: String::new() }
+    }
+
     /// A call that failed in a way that may depend on the answer.
     pub fn failed(failure: CountedFailure, reason: impl Into<String>) -> Self {
         Self {

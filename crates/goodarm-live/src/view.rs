@@ -10,8 +10,8 @@ use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, VerifierTotals};
-use crate::charter::{Charter, Clause};
-use crate::job_file::{GuaranteeName, Kind, ScoresFile, Unit};
+use crate::charter::{Charter, VerifierTerms};
+use crate::job_file::{GuaranteeName, ScoresFile, Unit};
 use crate::run::VERSION;
 use crate::view::noise::Noise;
 pub use crate::view::uniform::Uniform;
@@ -115,13 +115,14 @@ pub struct VerifierView {
     /// What reports call it.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: String,
     /// It always says the same, so one call tells all.
     pub exact: bool,
     /// The mean score that is asked for.
     pub threshold: f64,
     /// The most that a call may cost.
-    pub ceiling: f64,
+    #[serde(serialize_with = "exact")]
+    pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
     /// Failures by name.
@@ -194,7 +195,7 @@ impl Overview {
             money: Money::new(charter, books, account),
             uniform: None,
             coverage: Vec::new(),
-            verifiers: verifiers.map(|(clause, totals)| verifier(clause, totals)).collect(),
+            verifiers: verifiers.map(|(terms, totals)| verifier(terms, totals)).collect(),
             notes: Vec::new(),
         }
     }
@@ -243,13 +244,13 @@ impl Money {
     }
 }
 
-fn verifier(clause: &Clause, totals: &VerifierTotals) -> VerifierView {
+fn verifier(terms: &VerifierTerms, totals: &VerifierTotals) -> VerifierView {
     VerifierView {
-        name: clause.name.clone(),
-        kind: clause.kind,
-        exact: clause.scores == ScoresFile::Exact,
-        threshold: clause.threshold,
-        ceiling: clause.ceiling,
+        name: terms.name.clone(),
+        kind: terms.kind.clone(),
+        exact: terms.scores == ScoresFile::Exact,
+        threshold: terms.threshold,
+        ceiling: terms.ceiling,
         calls: totals.call_count,
         failures: totals.failures.clone(),
         spent: totals.spent,

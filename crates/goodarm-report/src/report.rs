@@ -84,7 +84,7 @@ impl Report {
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
         let Gathered { charter, fingerprint, mut data, reply_lengths } = gather::gather(&folder)?;
-        let id_field = charter.id_field().unwrap_or_else(|_| "id".into());
+        let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
         let candidates = match Candidates::read(&path, &id_field) {
             Ok(candidates) if candidates.fingerprint() == fingerprint => Some(candidates),

@@ -26,7 +26,7 @@ pub(super) fn candidates(
             path.display()
         )));
     }
-    let id_field = history.charter.id_field().map_err(unreadable)?;
+    let id_field = history.charter.id_field();
     let candidates =
         Candidates::read(&path, &id_field).map_err(|error| unreadable(error.to_string()))?;
     let count = history.charter.candidate_count;

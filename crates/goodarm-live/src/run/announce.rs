@@ -262,7 +262,7 @@ impl<'a> Announcer<'a> {
             self.observer.notice(Notice::Warning(&text));
         }
         for (verifier, is_warned) in run.job.verifiers.iter().zip(&mut self.is_warned) {
-            if let Some(warning) = verifier.warning().filter(|_| !*is_warned) {
+            if let Some(warning) = verifier.verifier.warning().filter(|_| !*is_warned) {
                 *is_warned = true;
                 self.observer.notice(Notice::Warning(&format!("{}: {warning}", verifier.name)));
             }

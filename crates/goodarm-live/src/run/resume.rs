@@ -23,7 +23,7 @@ pub(super) fn is_unborn(path: &Path) -> bool {
 }
 
 pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
-    let folder = Folder::new(&job.output);
+    let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
     if !path.exists() {
         return Err(RunError::NothingToResume(folder.path().to_owned()));
@@ -90,7 +90,7 @@ impl Run {
 
     fn raise_budget(&mut self) -> Result<(), RunError> {
         let now = self.session.books().ledger().budget();
-        let wanted = Cost::of_budget(self.job.file.budget).expect("the job's budget is checked");
+        let wanted = self.job.settings.budget;
         // No money is spent beyond what the job says now, even if it was promised once.
         if wanted < now {
             let text = format!(
@@ -115,10 +115,14 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
     }
     let mut changes = changes::of_job(&charter.job, &job.text);
     if header.candidates != job.candidates.fingerprint() {
-        changes.push(format!("  the content of {}", job.file.candidates));
+        changes.push(format!("  the content of {}", job.candidates_name));
     }
-    let comparable =
-        |charter: &Charter| Charter { budget: 0.0, job: String::new(), ..charter.clone() };
+    let comparable = |charter: &Charter| Charter {
+        budget: Cost::ZERO,
+        job: String::new(),
+        id_field: None,
+        ..charter.clone()
+    };
     if changes.is_empty() && comparable(charter) != comparable(&job.charter) {
         changes.push("  a file that the job names, and with it a price or a score model".into());
     }

@@ -4,16 +4,63 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use goodarm_core::Cost;
 use jsonschema::Validator;
 use regex::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::score::{NOTHING, in_short};
-use super::wrong::{Wrong, sort_out};
-use super::{Reply, Verdict};
+use super::problem::{Problem, collect};
+use super::score::in_short;
+use super::{Called, KindKeys, Place, Reply, Setting, Verifier};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
-use crate::job_file::{CheckName, ScoresFile, VerifierFile};
+use crate::job_file::{ExtractName, ScoresFile, Unit};
+use crate::line::Line;
+use crate::pricing::Pricing;
+
+/// A check that this program makes itself: exact, and next to free.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckKeys {
+    /// What is asked for.
+    pub check: Option<CheckName>,
+    /// The candidate's field that is looked at; answer if not given.
+    pub field: Option<String>,
+    /// The field to compare with.
+    pub with: Option<String>,
+    /// A JSON Schema: a path, or a table.
+    pub schema: Option<Value>,
+    /// Where the final answer is; last-number if not given.
+    pub extract: Option<ExtractName>,
+    /// A regular expression.
+    pub pattern: Option<String>,
+    /// A JSON pointer to the final answer.
+    pub pointer: Option<String>,
+}
+
+/// What a built-in check asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckName {
+    /// A final answer can be found by `extract`.
+    FinalAnswer,
+    /// The regular expression `pattern` matches somewhere.
+    Regex,
+    /// It is JSON that `schema` accepts.
+    JsonSchema,
+    /// It is the same text as the field `with`, white space at the ends aside.
+    Equals,
+    /// Its final answer, by `extract`, is the same number as the field `with`'s.
+    NumberEquals,
+}
+
+impl KindKeys for CheckKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        Ok(Box::new(Check::new(self, setting.folder)?))
+    }
+}
 
 /// A check that this program makes itself.
 #[derive(Debug)]
@@ -33,38 +80,20 @@ enum Rule {
 }
 
 impl Check {
-    /// Keys of this kind, beyond those of every kind.
-    pub const KEYS: &[&str] =
-        &["check", "field", "with", "schema", "extract", "pattern", "pointer"];
-
-    /// A check; `folder` is the job file's.
-    pub fn new(file: &VerifierFile, folder: &Path) -> Result<Self, Vec<Wrong>> {
-        let Some(name) = file.check else {
+    /// A check; paths start from `folder`.
+    pub fn new(keys: &CheckKeys, folder: &Path) -> Result<Self, Vec<Problem>> {
+        let Some(name) = keys.check else {
             let names = "final-answer, regex, json-schema, equals or number-equals";
-            return Err(vec![Wrong::new("check", format!("one is needed: {names}"))]);
+            return Err(vec![Problem::missing("check", format!("one is needed: {names}"))]);
         };
-        let mut wrongs = superfluous(file, name);
-        let rule = Rule::new(file, folder, name).map_err(|more| wrongs.extend(more)).ok();
+        let mut problems = superfluous(keys, name);
+        let rule = Rule::new(keys, folder, name, &mut problems);
         match rule {
-            Some(rule) if wrongs.is_empty() => {
-                Ok(Self { field: file.field.clone().unwrap_or_else(|| "answer".into()), rule })
+            Some(rule) if problems.is_empty() => {
+                Ok(Self { field: keys.field.clone().unwrap_or_else(|| "answer".into()), rule })
             }
-            _ => Err(wrongs),
+            _ => Err(problems),
         }
-    }
-
-    /// What is known of the scores if the job file says nothing.
-    pub const fn default_scores(&self) -> ScoresFile {
-        ScoresFile::Exact
-    }
-
-    /// The candidate's fields that are looked at.
-    pub fn fields(&self) -> BTreeSet<String> {
-        let with = match &self.rule {
-            Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with.clone()),
-            _ => None,
-        };
-        with.into_iter().chain([self.field.clone()]).collect()
     }
 
     /// Scores a candidate: 1 or 0, and why.
@@ -73,37 +102,77 @@ impl Check {
             Some(value) => self.rule.judge(value, candidate),
             None => (false, format!("no field {}", self.field)),
         };
-        Reply { verdict: Verdict::Score(f64::from(u8::from(is_good))), usage: NOTHING, text }
+        Reply { text, ..Reply::score(f64::from(u8::from(is_good))) }
+    }
+}
+
+impl Verifier for Check {
+    fn preview(&self, _: &Candidate) -> String {
+        "checked here, once for each candidate".into()
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Line) -> Called<'a> {
+        Box::pin(std::future::ready(self.check(candidate)))
+    }
+
+    fn fields(&self) -> BTreeSet<String> {
+        let with = match &self.rule {
+            Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with.clone()),
+            _ => None,
+        };
+        with.into_iter().chain([self.field.clone()]).collect()
+    }
+
+    fn default_scores(&self) -> ScoresFile {
+        ScoresFile::Exact
+    }
+
+    fn default_threshold(&self) -> Option<f64> {
+        Some(0.5)
+    }
+
+    fn default_pricing(&self, _: Unit) -> Option<Pricing> {
+        Some(Pricing::Fixed(PRICE))
+    }
+
+    fn is_reproducible(&self) -> bool {
+        true
+    }
+
+    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+        Some(self.check(&place.candidate()))
     }
 }
 
 impl Rule {
-    fn new(file: &VerifierFile, folder: &Path, name: CheckName) -> Result<Self, Vec<Wrong>> {
-        let mut wrongs = Vec::new();
+    fn new(
+        keys: &CheckKeys,
+        folder: &Path,
+        name: CheckName,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
         let extractor = || {
-            let (pattern, pointer) = (file.pattern.as_deref(), file.pointer.as_deref());
-            Extractor::new(file.extract.unwrap_or_default(), pattern, pointer)
+            let (pattern, pointer) = (keys.pattern.as_deref(), keys.pointer.as_deref());
+            Extractor::new(keys.extract.unwrap_or_default(), pattern, pointer)
         };
         let with = || {
-            file.with
-                .clone()
-                .ok_or_else(|| Wrong::new("with", "the name of a field to compare with is needed"))
+            let needed = "the name of a field to compare with is needed";
+            keys.with.clone().ok_or_else(|| Problem::missing("with", needed))
         };
-        let rule = match name {
-            CheckName::FinalAnswer => sort_out(extractor(), &mut wrongs).map(Self::FinalAnswer),
+        match name {
+            CheckName::FinalAnswer => collect(extractor(), problems).map(Self::FinalAnswer),
             CheckName::Regex => {
-                sort_out(checked_pattern(file.pattern.as_deref()), &mut wrongs).map(Self::Regex)
+                collect(checked_pattern(keys.pattern.as_deref()), problems).map(Self::Regex)
             }
-            CheckName::JsonSchema => sort_out(validator(file, folder), &mut wrongs)
+            CheckName::JsonSchema => collect(validator(keys, folder), problems)
                 .map(|validator| Self::JsonSchema(Box::new(validator))),
-            CheckName::Equals => sort_out(with(), &mut wrongs).map(|with| Self::Equals { with }),
+            CheckName::Equals => collect(with(), problems).map(|with| Self::Equals { with }),
             CheckName::NumberEquals => {
-                let with = sort_out(with(), &mut wrongs);
-                let extractor = sort_out(extractor(), &mut wrongs);
+                let with = collect(with(), problems);
+                let extractor = collect(extractor(), problems);
                 with.zip(extractor).map(|(with, extractor)| Self::NumberEquals { with, extractor })
             }
-        };
-        rule.ok_or(wrongs)
+        }
     }
 
     fn judge(&self, value: &Value, candidate: &Candidate) -> (bool, String) {
@@ -167,11 +236,14 @@ fn compare(extractor: &Extractor, text: &str, other: &str) -> (bool, String) {
 }
 
 /// A schema from a file or from the job file itself. References to other places are not followed.
-fn validator(file: &VerifierFile, folder: &Path) -> Result<Validator, Wrong> {
-    let wrong = |problem: String| Wrong::new("schema", problem);
+fn validator(keys: &CheckKeys, folder: &Path) -> Result<Validator, Problem> {
+    let wrong = |message: String| Problem::new("schema", message);
     let loaded;
-    let schema = match &file.schema {
-        None => return Err(wrong("a JSON Schema is needed: a path, or a table".into())),
+    let schema = match &keys.schema {
+        None => {
+            let needed = "a JSON Schema is needed: a path, or a table";
+            return Err(Problem::missing("schema", needed));
+        }
         Some(Value::String(path)) => {
             let path = folder.join(path);
             let text = std::fs::read_to_string(&path)
@@ -186,20 +258,20 @@ fn validator(file: &VerifierFile, folder: &Path) -> Result<Validator, Wrong> {
 }
 
 /// Keys that this check would silently ignore.
-fn superfluous(file: &VerifierFile, name: CheckName) -> Vec<Wrong> {
+fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
     let extracts = matches!(name, CheckName::FinalAnswer | CheckName::NumberEquals);
     let compares = matches!(name, CheckName::Equals | CheckName::NumberEquals);
     let pattern = name == CheckName::Regex || extracts;
     [
-        ("with", file.with.is_some() && !compares, "only equals and number-equals compare"),
-        ("schema", file.schema.is_some() && name != CheckName::JsonSchema, "for json-schema only"),
-        ("extract", file.extract.is_some() && !extracts, "for final-answer and number-equals only"),
-        ("pattern", file.pattern.is_some() && !pattern, "this check has no pattern"),
-        ("pointer", file.pointer.is_some() && !extracts, "this check has no pointer"),
+        ("with", keys.with.is_some() && !compares, "only equals and number-equals compare"),
+        ("schema", keys.schema.is_some() && name != CheckName::JsonSchema, "for json-schema only"),
+        ("extract", keys.extract.is_some() && !extracts, "for final-answer and number-equals only"),
+        ("pattern", keys.pattern.is_some() && !pattern, "this check has no pattern"),
+        ("pointer", keys.pointer.is_some() && !extracts, "this check has no pointer"),
     ]
     .into_iter()
     .filter(|(_, is_wrong, _)| *is_wrong)
-    .map(|(key, _, problem)| Wrong::new(key, problem))
+    .map(|(key, _, message)| Problem::new(key, message))
     .collect()
 }
 
@@ -210,6 +282,9 @@ pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
         other => Cow::Owned(other.to_string()),
     }
 }
+
+/// It runs here and costs nothing worth counting, but a price must be more than 0.
+const PRICE: Cost = Cost::from_picos(1000);
 
 #[cfg(test)]
 mod tests;

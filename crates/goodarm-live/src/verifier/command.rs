@@ -3,25 +3,45 @@
 mod process;
 mod worker;
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use self::process::Process;
 use self::worker::Pool;
-use super::score::{NOTHING, cost_of, in_short, score_of, shorten};
-use super::wire::timeout_of;
-use super::wrong::{Wrong, sort_out};
-use super::{Reply, Usage, Verdict};
-use crate::candidates::Candidate;
-use crate::job_file::{ScoresFile, VerifierFile};
-use crate::line::{Line, Stopping, Turn};
+use super::attempt::{Attempt, attempts};
+use super::problem::Problem;
+use super::score::{cost_of, in_short, score_of, shorten};
+use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
+use crate::candidates::{Candidate, Candidates};
+use crate::line::Line;
+use crate::pricing::Extent;
+
+/// A program that reads a candidate and answers with a score.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandKeys {
+    /// The program and its arguments: no shell.
+    pub command: Option<Vec<String>>,
+    /// A line for `sh -c`, instead of `command`.
+    pub shell: Option<String>,
+    /// true: the program lives on and answers one JSON line for each JSON line.
+    pub worker: Option<bool>,
+}
+
+impl KindKeys for CommandKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        let command = Command::new(self, setting.folder, setting.timeout);
+        Ok(Box::new(command.map_err(|problem| vec![problem])?))
+    }
+}
 
 /// A program: one process a call, or workers that live on.
 #[derive(Debug)]
@@ -48,29 +68,11 @@ enum Outcome {
 }
 
 impl Command {
-    /// Keys of this kind, beyond those of every kind.
-    pub const KEYS: &[&str] = &["command", "shell", "worker"];
-
-    /// A verifier that runs its program in the job file's folder. Nothing is started yet.
-    pub fn new(file: &VerifierFile, folder: &Path) -> Result<Self, Vec<Wrong>> {
-        let mut wrongs = Vec::new();
-        let program = sort_out(Program::new(file, folder), &mut wrongs);
-        let timeout = sort_out(timeout_of(file), &mut wrongs);
-        let workers = file.worker.unwrap_or(false).then(Pool::default);
-        match (program, timeout) {
-            (Some(program), Some(timeout)) => Ok(Self { program, timeout, workers }),
-            _ => Err(wrongs),
-        }
-    }
-
-    /// What is known of the scores if the job file says nothing.
-    pub const fn default_scores(&self) -> ScoresFile {
-        ScoresFile::Bounded
-    }
-
-    /// A program gets all fields and needs none that we know of.
-    pub const fn fields(&self) -> BTreeSet<String> {
-        BTreeSet::new()
+    /// A verifier that runs its program in `folder`. Nothing is started yet.
+    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Problem> {
+        let program = Program::new(keys, folder)?;
+        let workers = keys.worker.unwrap_or(false).then(Pool::default);
+        Ok(Self { program, timeout, workers })
     }
 
     /// Kills the workers; a call that is out ends as crashed.
@@ -80,33 +82,20 @@ impl Command {
         }
     }
 
-    /// Makes one call. A program that cannot be started has not begun to work: it is tried again
-    /// for as long as the line is patient.
-    pub async fn call(&self, candidate: &Candidate, line: &Line) -> Reply {
-        let mut attempts = 0;
-        loop {
-            let turn = match line.turn().await {
-                Ok(turn) => turn,
-                Err(Stopping) => return Reply::void(VoidFailure::NotConnected),
-            };
-            let began = Instant::now();
-            let outcome = match &self.workers {
-                Some(pool) => pool.call(&self.program, candidate, self.timeout).await,
-                None => self.run(candidate).await,
-            };
-            match outcome {
-                Ok(outcome) => return outcome.into_reply(turn, began.elapsed()),
-                Err(error) => {
-                    attempts += 1;
-                    let reason = format!("cannot start {}: {error}", self.program.shown);
-                    turn.refused(VoidFailure::NotConnected, None, reason.clone());
-                    if line.is_given_up(attempts) {
-                        let reason = format!("given up after {attempts} attempts: {reason}");
-                        let failed = Reply::failed(CountedFailure::GivenUp, reason);
-                        return Reply { usage: NOTHING, ..failed };
-                    }
-                }
-            }
+    /// A program that cannot be started has not begun to work.
+    async fn attempt(&self, candidate: &Candidate) -> Attempt<Reply> {
+        let began = Instant::now();
+        let outcome = match &self.workers {
+            Some(pool) => pool.call(&self.program, candidate, self.timeout).await,
+            None => self.run(candidate).await,
+        };
+        match outcome {
+            Ok(outcome) => outcome.into_attempt(began.elapsed()),
+            Err(error) => Attempt::Void {
+                failure: VoidFailure::NotConnected,
+                retry_after: None,
+                reason: format!("cannot start {}: {error}", self.program.shown),
+            },
         }
     }
 
@@ -124,28 +113,45 @@ impl Command {
     }
 }
 
+impl Verifier for Command {
+    fn preview(&self, candidate: &Candidate) -> String {
+        format!("$ {}\n{}", self.program.line(), candidate.json)
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
+        Box::pin(async move {
+            attempts(line, || self.attempt(candidate)).await.unwrap_or_else(|reply| reply)
+        })
+    }
+
+    fn extent(&self, _: &Candidates) -> Extent {
+        Extent { timeout: self.timeout, ..Extent::default() }
+    }
+}
+
 impl Program {
-    fn new(file: &VerifierFile, folder: &Path) -> Result<Self, Wrong> {
+    fn new(keys: &CommandKeys, folder: &Path) -> Result<Self, Problem> {
         let folder = std::path::absolute(folder)
-            .map_err(|error| Wrong::new("command", format!("{}: {error}", folder.display())))?;
-        let (shown, arguments) = match (&file.command, &file.shell) {
+            .map_err(|error| Problem::new("command", format!("{}: {error}", folder.display())))?;
+        let (shown, arguments) = match (&keys.command, &keys.shell) {
             (Some(words), None) => match words.split_first() {
                 Some((program, arguments)) if !program.is_empty() => {
                     (program.clone(), arguments.to_vec())
                 }
-                _ => return Err(Wrong::new("command", "a program is needed first")),
+                _ => return Err(Problem::new("command", "a program is needed first")),
             },
             (None, Some(line)) if !line.trim().is_empty() => {
                 ("sh".to_owned(), vec!["-c".to_owned(), line.clone()])
             }
-            (None, Some(_)) => return Err(Wrong::new("shell", "a line for sh is needed")),
+            (None, Some(_)) => return Err(Problem::new("shell", "a line for sh is needed")),
             (None, None) => {
-                return Err(Wrong::new("command", "a program and its arguments are needed"));
+                let needed = "a program and its arguments are needed";
+                return Err(Problem::missing("command", needed));
             }
-            (Some(_), Some(_)) => return Err(Wrong::new("shell", "not together with command")),
+            (Some(_), Some(_)) => return Err(Problem::new("shell", "not together with command")),
         };
         if arguments.iter().any(|argument| argument.contains('\0')) || shown.contains('\0') {
-            return Err(Wrong::new("command", "no argument may hold a zero byte"));
+            return Err(Problem::new("command", "no argument may hold a zero byte"));
         }
         // A name with a slash is a file; where it is must not depend on where we were started.
         let path = if shown.contains(std::path::is_separator) {
@@ -157,9 +163,20 @@ impl Program {
         if program.is_missing() {
             let shown = &program.shown;
             let reason = format!("there is no program {shown:?} here or in the PATH");
-            return Err(Wrong::new("command", reason));
+            return Err(Problem::new("command", reason));
         }
         Ok(program)
+    }
+
+    /// What a person would type.
+    fn line(&self) -> String {
+        match self.arguments.as_slice() {
+            [flag, line] if self.shown == "sh" && flag == "-c" => line.clone(),
+            arguments => {
+                let words = [&self.shown].into_iter().chain(arguments);
+                words.map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+        }
     }
 
     /// Better now than after many attempts; whether it can be started is seen when it is.
@@ -185,19 +202,19 @@ impl Outcome {
         }
     }
 
-    fn into_reply(self, turn: Turn<'_>, worked: Duration) -> Reply {
+    fn into_attempt(self, worked: Duration) -> Attempt<Reply> {
         let usage = Usage { worked, ..Usage::default() };
         match self {
             Self::Answered(output) => {
-                turn.answered();
                 let text = String::from_utf8_lossy(&output).into_owned();
                 let (verdict, cost) = read(&text);
-                Reply { verdict, usage: Usage { cost, ..usage }, text: shorten(text) }
+                let usage = Usage { cost, ..usage };
+                Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
             }
             Self::Failed { failure, reason, output } => {
-                turn.broke(&reason);
                 let text = shorten(String::from_utf8_lossy(&output).into_owned());
-                Reply { usage, text, ..Reply::failed(failure, reason) }
+                let outcome = Reply { usage, text, ..Reply::failed(failure, reason.clone()) };
+                Attempt::Broke { outcome, reason }
             }
         }
     }
@@ -216,7 +233,7 @@ fn input_line(json: &str) -> String {
 
 /// The score and the cost in what a program wrote: a bare number, or an object with `score`, in the
 /// last line that is not empty, or as all of it.
-fn read(output: &str) -> (Verdict, Option<f64>) {
+fn read(output: &str) -> (Verdict, Option<Cost>) {
     let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
     let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) else {
         return unreadable("the program wrote nothing".to_owned());

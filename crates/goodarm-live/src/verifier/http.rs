@@ -1,71 +1,94 @@
 //! A server that takes a POST and answers with a score.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::CountedFailure;
+use goodarm_core::{Cost, CountedFailure};
+use schemars::JsonSchema;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
-use super::wire::{Wire, url_of};
-use super::wrong::{Wrong, sort_out};
-use super::{Reply, Usage, Verdict};
+use super::wire::{Endpoint, EndpointKeys, url_of};
+use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
-use crate::candidates::Candidate;
-use crate::job_file::{ScoresFile, VerifierFile};
+use crate::candidates::{Candidate, Candidates};
 use crate::line::Line;
+use crate::pricing::Extent;
 use crate::template::Template;
 
 /// A server of one's own.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpKeys {
+    /// Where to POST.
+    pub url: Option<String>,
+    /// The environment variable that holds the key, sent as a bearer token.
+    pub api_key_env: Option<String>,
+    /// More headers; a value `env:NAME` is read from the environment.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// A template of the body, which must come out as JSON; the candidate if not given.
+    pub body: Option<String>,
+    /// A JSON pointer to the score in the reply; /score if not given.
+    pub pointer: Option<String>,
+}
+
+impl KindKeys for HttpKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        Ok(Box::new(Http::new(self, setting)?))
+    }
+}
+
+/// A server that is asked by POST.
 #[derive(Debug)]
 pub struct Http {
-    wire: Wire,
+    endpoint: Endpoint,
     body: Option<Template>,
     pointer: String,
 }
 
 impl Http {
-    /// Keys of this kind, beyond those of every kind.
-    pub const KEYS: &[&str] = &["url", "api_key_env", "headers", "body", "pointer"];
-
     /// A verifier; keys are read from the environment now.
-    pub fn new(file: &VerifierFile, _folder: &Path) -> Result<Self, Vec<Wrong>> {
-        let mut wrongs = Vec::new();
-        let wire = Wire::new(file, url_of(file)).map_err(|more| wrongs.extend(more)).ok();
-        let pointer = checked_pointer(Some(file.pointer.as_deref().unwrap_or("/score")));
-        let pointer = sort_out(pointer, &mut wrongs);
-        let body = file.body.as_deref().map(Template::new).transpose();
-        let body =
-            sort_out(body.map_err(|error| Wrong::new("body", error.to_string())), &mut wrongs);
-        match (wire, pointer, body) {
-            (Some(wire), Some(pointer), Some(body)) => Ok(Self { wire, body, pointer }),
-            _ => Err(wrongs),
+    pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let own = EndpointKeys {
+            url: keys.url.as_deref(),
+            api_key_env: keys.api_key_env.as_deref(),
+            headers: keys.headers.as_ref(),
+        };
+        let endpoint = Endpoint::new(own, url_of(own.url), setting.timeout)
+            .map_err(|more| problems.extend(more))
+            .ok();
+        let pointer = checked_pointer(Some(keys.pointer.as_deref().unwrap_or("/score")));
+        let pointer = collect(pointer, &mut problems);
+        let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
+        let body = collect(body, &mut problems);
+        match (endpoint, pointer, body) {
+            (Some(endpoint), Some(pointer), Some(body)) => Ok(Self { endpoint, body, pointer }),
+            _ => Err(problems),
         }
     }
 
-    /// What is known of the scores if the job file says nothing.
-    pub const fn default_scores(&self) -> ScoresFile {
-        ScoresFile::Bounded
+    /// The body for a candidate, or why there is none.
+    fn body<'a>(&self, candidate: &'a Candidate) -> Result<Cow<'a, str>, String> {
+        match &self.body {
+            Some(body) => rendered(body, candidate).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(&candidate.json)),
+        }
     }
 
-    /// The candidate's fields that the body needs.
-    pub fn fields(&self) -> BTreeSet<String> {
-        self.body.as_ref().map(Template::fields).unwrap_or_default()
-    }
-
-    /// Makes one call, void attempts and their retries included.
-    pub async fn call(&self, candidate: &Candidate, line: &Line) -> Reply {
-        let rendered = match self.body.as_ref().map(|body| rendered(body, candidate)).transpose() {
-            Ok(rendered) => rendered,
+    async fn post(&self, candidate: &Candidate, line: &Line) -> Reply {
+        let body = match self.body(candidate) {
+            Ok(body) => body,
             // Not sent, but it depends on the answer, so it counts.
             Err(reason) => {
                 let failed = Reply::failed(CountedFailure::Unreadable, reason);
                 return Reply { usage: NOTHING, ..failed };
             }
         };
-        let body = rendered.as_deref().unwrap_or(&candidate.json);
-        let received = match self.wire.post(line, body).await {
+        let received = match self.endpoint.post(line, &body).await {
             Ok(received) => received,
             Err(reply) => return reply,
         };
@@ -75,11 +98,11 @@ impl Http {
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
         let usage = Usage { cost, worked: received.worked, ..Usage::default() };
-        Reply { verdict, usage, text: self.wire.clean(text) }
+        Reply { verdict, usage, text: self.endpoint.clean(text) }
     }
 
     /// The score, and the cost if the reply says one.
-    fn read(&self, body: &[u8]) -> (Verdict, Option<f64>) {
+    fn read(&self, body: &[u8]) -> (Verdict, Option<Cost>) {
         let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
         let value: Value = match serde_json::from_slice(body) {
             Ok(value) => value,
@@ -89,13 +112,32 @@ impl Http {
             Some(found) => match score_of(found) {
                 Some(score) => Verdict::Score(score),
                 None => {
-                    let found = in_short(&self.wire.clean(found.to_string()));
+                    let found = in_short(&self.endpoint.clean(found.to_string()));
                     unreadable(format!("{} is no score: {found}", self.pointer))
                 }
             },
             None => unreadable(format!("nothing at {} of the reply", self.pointer)),
         };
         (verdict, cost_of(value.get("cost")))
+    }
+}
+
+impl Verifier for Http {
+    fn preview(&self, candidate: &Candidate) -> String {
+        let body = self.body(candidate).unwrap_or_else(Cow::Owned);
+        format!("POST {}\n{body}", self.endpoint.shown())
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
+        Box::pin(self.post(candidate, line))
+    }
+
+    fn fields(&self) -> BTreeSet<String> {
+        self.body.as_ref().map(Template::fields).unwrap_or_default()
+    }
+
+    fn extent(&self, _: &Candidates) -> Extent {
+        Extent { timeout: self.endpoint.timeout(), ..Extent::default() }
     }
 }
 

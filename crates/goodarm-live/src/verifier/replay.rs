@@ -2,11 +2,56 @@
 //! and k alone, so a call that was lost can be made again and says the same.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::candidates::Candidates;
-use crate::job_file::Draws;
+use super::problem::Problem;
+use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
+use crate::candidates::{Candidate, Candidates};
+use crate::job_file::{ScoresFile, Unit};
+use crate::line::Line;
+use crate::pricing::{Meter, Pricing};
 use crate::recording::{Outcome, Recording};
-use crate::verifier::{Reply, Usage, Verdict};
+
+/// Recorded outcomes.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayKeys {
+    /// The recording that `goodarm record` made.
+    pub recording: Option<String>,
+    /// The verifier's name in the recording; this one's name if not given.
+    pub of: Option<String>,
+    /// with-replacement (the default) or in-order.
+    pub draws: Option<Draws>,
+}
+
+/// How recorded outcomes are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draws {
+    /// Independent draws: certifies the mean of the recording.
+    #[default]
+    WithReplacement,
+    /// Each outcome once: certifies the verifier's mean, as long as there are outcomes.
+    InOrder,
+}
+
+impl KindKeys for ReplayKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        let Some(path) = &self.recording else {
+            let needed = "the path of a recording is needed; `goodarm record` makes one";
+            return Err(vec![Problem::missing("recording", needed)]);
+        };
+        let of = self.of.as_ref().unwrap_or(&setting.keys.name);
+        let recording = Recording::read(&setting.folder.join(path), of).map_err(|reasons| {
+            let problem = |reason| Problem::new("recording", reason);
+            reasons.into_iter().map(problem).collect::<Vec<_>>()
+        })?;
+        let draws = self.draws.unwrap_or_default();
+        let replay = Replay::new(&recording, setting.candidates, draws, setting.seed);
+        Ok(Box::new(replay.map_err(|reason| vec![Problem::new("recording", reason)])?))
+    }
+}
 
 /// Recorded outcomes, arm by arm.
 #[derive(Clone, Debug)]
@@ -20,9 +65,6 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The keys that only this kind has.
-    pub const KEYS: &'static [&'static str] = &["recording", "of", "draws"];
-
     /// The outcomes for each candidate; the ids without any are an error.
     pub fn new(
         recording: &Recording,
@@ -49,43 +91,64 @@ impl Replay {
         Ok(Self { outcomes, starts, draws, seed, ceiling })
     }
 
-    /// The most expensive outcome.
-    pub const fn ceiling(&self) -> Cost {
-        self.ceiling
-    }
-
     /// Whether all scores are 0 or 1.
-    pub fn is_binary(&self) -> bool {
+    fn is_binary(&self) -> bool {
         let is_binary =
             |outcome: &Outcome| outcome.score.is_none_or(|score| [0.0, 1.0].contains(&score));
         self.outcomes.iter().all(is_binary)
     }
 
-    /// The outcome of a pair's `order`-th call, counted from 0, and what it cost.
-    pub fn call(&self, arm: ArmId, attribute: AttributeId, order: u64) -> (Reply, Cost) {
+    /// The outcome of a call, with what it cost; the dearest if there is none.
+    fn outcome(&self, place: Place<'_>) -> Reply {
+        let Place { arm, attribute, order, .. } = place;
         let pool = &self.outcomes[self.starts[arm.index()]..self.starts[arm.index() + 1]];
         let size = pool.len() as u64;
         let index = match self.draws {
             Draws::WithReplacement => draw(self.seed, arm, attribute, order) % size,
-            Draws::InOrder if order < size => order,
-            Draws::InOrder => {
-                let reason = format!("all {size} recorded outcomes are used");
-                return (Reply::failed(CountedFailure::GivenUp, reason), self.ceiling);
-            }
+            Draws::InOrder => order,
         };
         let Some(outcome) = usize::try_from(index).ok().and_then(|index| pool.get(index)) else {
-            return (Reply::failed(CountedFailure::GivenUp, "no recorded outcome"), self.ceiling);
+            let reason = format!("all {size} recorded outcomes are used");
+            return costing(self.ceiling, Reply::failed(CountedFailure::GivenUp, reason));
         };
         let reply = match outcome.score {
-            Some(score) => Reply {
-                verdict: Verdict::Score(score),
-                usage: Usage::default(),
-                text: String::new(),
-            },
+            Some(score) => Reply::score(score),
             None => Reply::failed(CountedFailure::Unreadable, "recorded as failed"),
         };
-        (reply, outcome.cost)
+        costing(outcome.cost, reply)
     }
+}
+
+impl Verifier for Replay {
+    fn preview(&self, _: &Candidate) -> String {
+        "recorded outcomes".into()
+    }
+
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Line) -> Called<'a> {
+        let reason = "which recorded outcome it is depends on the place of the call";
+        Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, reason)))
+    }
+
+    fn default_scores(&self) -> ScoresFile {
+        if self.is_binary() { ScoresFile::Binary } else { ScoresFile::Bounded }
+    }
+
+    fn default_pricing(&self, _: Unit) -> Option<Pricing> {
+        let ceiling = Some(self.ceiling);
+        Some(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
+    }
+
+    fn is_reproducible(&self) -> bool {
+        true
+    }
+
+    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+        Some(self.outcome(place))
+    }
+}
+
+fn costing(cost: Cost, reply: Reply) -> Reply {
+    Reply { usage: Usage { cost: Some(cost), ..Usage::default() }, ..reply }
 }
 
 /// A hash of where the draw is made: its low bits choose, with a bias below 10⁻¹².

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use goodarm_core::Cost;
 use serde_json::Value;
 
 use super::{REPLY_BYTES_MAX, Usage};
@@ -10,7 +11,7 @@ use super::{REPLY_BYTES_MAX, Usage};
 pub(crate) const NOTHING: Usage = Usage {
     input_tokens: Some(0),
     output_tokens: Some(0),
-    cost: Some(0.0),
+    cost: Some(Cost::ZERO),
     worked: Duration::ZERO,
 };
 
@@ -23,8 +24,8 @@ pub(crate) fn score_of(value: &Value) -> Option<f64> {
 }
 
 /// A cost that a ledger can take.
-pub(crate) fn cost_of(value: Option<&Value>) -> Option<f64> {
-    value?.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0)
+pub(crate) fn cost_of(value: Option<&Value>) -> Option<Cost> {
+    Cost::of_price(value?.as_f64()?).ok()
 }
 
 /// The beginning of a text, as much as is kept.

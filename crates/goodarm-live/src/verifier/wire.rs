@@ -8,6 +8,7 @@ mod retry_after;
 mod secrets;
 mod transport;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -18,15 +19,17 @@ use tokio::time::Instant;
 
 use self::secrets::Secrets;
 use self::transport::{Answer, Cut, Transport, Unanswered};
-use super::score::{NOTHING, in_short, shorten};
-use super::wrong::{Wrong, sort_out};
+use super::attempt::{Attempt, attempts};
+use super::problem::{Problem, collect};
+use super::score::{in_short, shorten};
 use super::{BODY_BYTES_MAX, Reply, Usage};
-use crate::job_file::VerifierFile;
-use crate::line::{Line, Stopping, Turn};
+use crate::line::Line;
 
 /// An address with everything that does not change from call to call.
-pub(crate) struct Wire {
+pub(crate) struct Endpoint {
     transport: Box<Transport>,
+    /// The address as the job has it, without the secrets.
+    shown: String,
     /// The server's name, and its port if it has an unusual one.
     host: String,
     timeout: Duration,
@@ -42,87 +45,70 @@ pub(crate) struct Received {
     pub(crate) worked: Duration,
 }
 
-/// What became of one attempt.
-enum Attempt {
-    Received(Vec<u8>),
-    /// No work was begun.
-    Void {
-        failure: VoidFailure,
-        retry_after: Option<Duration>,
-        reason: String,
-    },
-    /// It counts.
-    Failed {
-        failure: CountedFailure,
-        reason: String,
-        text: String,
-        blame: Blame,
-    },
-}
-
-/// Whether a failure says something about the server or about the request.
+/// The keys that every endpoint has.
 #[derive(Clone, Copy)]
-enum Blame {
-    Server,
-    Request,
+pub(crate) struct EndpointKeys<'a> {
+    pub(crate) url: Option<&'a str>,
+    pub(crate) api_key_env: Option<&'a str>,
+    pub(crate) headers: Option<&'a BTreeMap<String, String>>,
 }
 
-impl Wire {
-    /// A wire to `url`.
-    pub(crate) fn new(file: &VerifierFile, url: Result<Url, Wrong>) -> Result<Self, Vec<Wrong>> {
-        let mut wrongs = Vec::new();
-        let url = sort_out(url, &mut wrongs);
-        let timeout = sort_out(timeout_of(file), &mut wrongs);
+/// What became of one request: a whole body, or what the call comes to without one.
+type Exchange = Attempt<Result<Vec<u8>, Reply>>;
+
+impl Endpoint {
+    /// An endpoint at `url`; keys are read from the environment now.
+    pub(crate) fn new(
+        keys: EndpointKeys<'_>,
+        url: Result<Url, Problem>,
+        timeout: Duration,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let url = collect(url, &mut problems);
         let mut secrets = Secrets::default();
-        let mut headers = secrets::headers(file, &mut secrets, &mut wrongs);
+        let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        let (Some(url), Some(timeout)) = (url, timeout) else { return Err(wrongs) };
+        let Some(url) = url else { return Err(problems) };
         secrets.add_from_url(&url);
+        let shown = secrets.remove(keys.url.unwrap_or_default().to_owned());
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let transport = sort_out(Transport::new(url, headers, timeout), &mut wrongs);
-        let key_from = file.api_key_env.clone();
+        let transport = collect(Transport::new(url, headers, timeout), &mut problems);
+        let key_from = keys.api_key_env.map(str::to_owned);
         match transport {
-            Some(transport) if wrongs.is_empty() => {
-                Ok(Self { transport: Box::new(transport), host, timeout, key_from, secrets })
+            Some(transport) if problems.is_empty() => {
+                let transport = Box::new(transport);
+                Ok(Self { transport, shown, host, timeout, key_from, secrets })
             }
-            _ => Err(wrongs),
+            _ => Err(problems),
         }
     }
 
-    /// Posts a JSON body when the line lets it, again as long as no work was begun. What is not a
-    /// whole body with a status of success is the call's reply already.
+    /// The address as the job has it, without the secrets.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Until a request counts as failed.
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
+    /// with a status of success is the call's reply already.
     pub(crate) async fn post(&self, line: &Line, body: &str) -> Result<Received, Reply> {
-        let mut attempts = 0;
-        loop {
-            let turn = match line.turn().await {
-                Ok(turn) => turn,
-                Err(Stopping) => return Err(Reply::void(VoidFailure::NotConnected)),
-            };
-            let began = Instant::now();
-            let attempt = self.attempt(body).await;
-            let worked = began.elapsed();
-            match attempt {
-                Attempt::Received(body) => {
-                    turn.answered();
-                    return Ok(Received { body, worked });
-                }
-                Attempt::Void { failure, retry_after, reason } => {
-                    attempts += 1;
-                    turn.refused(failure, retry_after, reason.clone());
-                    if line.is_given_up(attempts) {
-                        let reason = format!("given up after {attempts} attempts: {reason}");
-                        let failed = Reply::failed(CountedFailure::GivenUp, reason);
-                        return Err(Reply { usage: NOTHING, ..failed });
-                    }
-                }
-                Attempt::Failed { failure, reason, text, blame } => {
-                    blame.tell(turn, &reason);
-                    let usage = Usage { worked, ..Usage::default() };
-                    return Err(Reply { usage, text, ..Reply::failed(failure, reason) });
-                }
-            }
-        }
+        attempts(line, || self.timed(body)).await?
+    }
+
+    /// One attempt, with the time that it took.
+    async fn timed(&self, body: &str) -> Attempt<Result<Received, Reply>> {
+        let began = Instant::now();
+        let exchange = self.attempt(body).await;
+        let worked = began.elapsed();
+        exchange.map(|outcome| match outcome {
+            Ok(body) => Ok(Received { body, worked }),
+            Err(reply) => Err(Reply { usage: Usage { worked, ..reply.usage }, ..reply }),
+        })
     }
 
     /// A text without the secrets, as much of it as is kept.
@@ -135,18 +121,18 @@ impl Wire {
         self.secrets.remove(text)
     }
 
-    async fn attempt(&self, body: &str) -> Attempt {
+    async fn attempt(&self, body: &str) -> Exchange {
         // Connecting has a shorter limit of its own, so what is cut off here has been sent.
         match tokio::time::timeout(self.timeout, self.exchange(body)).await {
             Ok(attempt) => attempt,
-            Err(_) => Attempt::broken(
+            Err(_) => broken(
                 CountedFailure::TimedOut,
                 format!("no reply within {} s", self.timeout.as_secs_f64()),
             ),
         }
     }
 
-    async fn exchange(&self, body: &str) -> Attempt {
+    async fn exchange(&self, body: &str) -> Exchange {
         let answer = match self.transport.post(body).await {
             Ok(answer) => answer,
             Err(unanswered) => return self.unanswered(unanswered),
@@ -155,20 +141,19 @@ impl Wire {
             return self.refused(answer).await;
         }
         match answer.body(BODY_BYTES_MAX).await {
-            Ok(body) => Attempt::Received(body),
-            Err(Cut::TooLong) => Attempt::broken(
+            Ok(body) => Attempt::Answered(Ok(body)),
+            Err(Cut::TooLong) => broken(
                 CountedFailure::Truncated,
                 format!("the reply is longer than {BODY_BYTES_MAX} bytes"),
             ),
-            Err(Cut::Broken(cause)) => Attempt::broken(
-                CountedFailure::Truncated,
-                format!("the reply was cut off: {cause}"),
-            ),
+            Err(Cut::Broken(cause)) => {
+                broken(CountedFailure::Truncated, format!("the reply was cut off: {cause}"))
+            }
         }
     }
 
     /// There is no response at all.
-    fn unanswered(&self, unanswered: Unanswered) -> Attempt {
+    fn unanswered(&self, unanswered: Unanswered) -> Exchange {
         let host = &self.host;
         match unanswered {
             Unanswered::NotConnected(cause) => Attempt::Void {
@@ -179,13 +164,13 @@ impl Wire {
             // Whatever was sent may have arrived, so this counts and is not sent again.
             Unanswered::NoReply(cause) => {
                 let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
-                Attempt::broken(CountedFailure::Crashed, reason)
+                broken(CountedFailure::Crashed, reason)
             }
         }
     }
 
     /// There is a response, without success.
-    async fn refused(&self, answer: Answer) -> Attempt {
+    async fn refused(&self, answer: Answer) -> Exchange {
         let status = answer.status();
         let retry_after = retry_after::read(answer.headers());
         let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
@@ -215,65 +200,44 @@ impl Wire {
                 } else {
                     reason
                 };
-                Attempt::Failed { failure, reason, text, blame: Blame::of(status) }
+                let reply = Reply { text, ..Reply::failed(failure, reason.clone()) };
+                if is_about_the_request(status) {
+                    Attempt::Answered(Err(reply))
+                } else {
+                    Attempt::Broke { outcome: Err(reply), reason }
+                }
             }
         }
     }
 }
 
 /// Says where to, and no secret.
-impl fmt::Debug for Wire {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Wire").field("host", &self.host).finish_non_exhaustive()
+        formatter.debug_struct("Endpoint").field("host", &self.host).finish_non_exhaustive()
     }
 }
 
-impl Attempt {
-    const fn broken(failure: CountedFailure, reason: String) -> Self {
-        Self::Failed { failure, reason, text: String::new(), blame: Blame::Server }
-    }
+/// The server may have begun to work, and gave no usable reply.
+fn broken(failure: CountedFailure, reason: String) -> Exchange {
+    Attempt::Broke { outcome: Err(Reply::failed(failure, reason.clone())), reason }
 }
 
-impl Blame {
-    /// Bad requests, long ones and filtered ones depend on the answer; the server is well.
-    const fn of(status: StatusCode) -> Self {
-        match status.as_u16() {
-            400 | 413 | 422 | 451 => Self::Request,
-            _ => Self::Server,
-        }
-    }
-
-    fn tell(self, turn: Turn<'_>, reason: &str) {
-        match self {
-            Self::Server => turn.broke(reason),
-            Self::Request => turn.answered(),
-        }
-    }
-}
-
-/// Seconds until a call counts as failed.
-pub(crate) fn timeout_of(file: &VerifierFile) -> Result<Duration, Wrong> {
-    let seconds = file.timeout.unwrap_or(TIMEOUT_SECONDS);
-    let wrong = || Wrong::new("timeout", format!("{seconds} is no number of seconds above 0"));
-    if seconds <= 0.0 {
-        return Err(wrong());
-    }
-    let timeout = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
-    Ok(timeout.clamp(Duration::from_millis(1), TIMEOUT_MAX))
+/// Bad requests, long ones and filtered ones depend on the answer; the server is well.
+const fn is_about_the_request(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 413 | 422 | 451)
 }
 
 /// An address to POST to.
-pub(crate) fn url_of(file: &VerifierFile) -> Result<Url, Wrong> {
-    let url = file.url.as_deref().ok_or_else(|| Wrong::new("url", "an address is needed"))?;
-    let url = Url::parse(url).map_err(|error| Wrong::new("url", error.to_string()))?;
+pub(crate) fn url_of(url: Option<&str>) -> Result<Url, Problem> {
+    let url = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
+    let url = Url::parse(url).map_err(|error| Problem::new("url", error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(Wrong::new("url", "an address that begins with http:// or https:// is needed"));
+        let expected = "an address that begins with http:// or https:// is needed";
+        return Err(Problem::new("url", expected));
     }
     Ok(url)
 }
 
-const TIMEOUT_SECONDS: f64 = 60.0;
-/// Longer waits are not waited.
-const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
 /// So much of an error's body is read.
 const ERROR_BYTES_MAX: usize = 64 << 10;

@@ -37,7 +37,7 @@ pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Unifo
         .iter()
         .zip(verifiers)
         .map(|(&calls, verifier)| {
-            let price = verifier.mean_price.unwrap_or(verifier.ceiling);
+            let price = verifier.mean_price.unwrap_or(verifier.ceiling.units());
             calls as f64 * books.problem().arm_count() as f64 * price
         })
         .sum();

@@ -194,7 +194,7 @@ fn a_scale_of_its_own_certifies_nothing() {
     let (_, _, summary, _) = run_against(act, "");
     assert_eq!(summary.certified, 0, "3 of 10 points is no full score");
     let failures = &summary.verifiers[0].failures;
-    assert_eq!(failures.keys().collect::<Vec<_>>(), ["unreadable"], "{failures:?}");
+    assert_eq!(failures.keys().copied().collect::<Vec<_>>(), ["unreadable"], "{failures:?}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
     let (ending, summary) = place.run();
     assert!(matches!(ending, Ending::VerifierDown { .. }), "{ending:?}");
     assert_eq!(summary.money.spent.to_string(), "0");
-    let counted = summary.verifiers[0].failures.keys().find(|name| *name != "not-connected");
+    let counted = summary.verifiers[0].failures.keys().find(|name| **name != "not-connected");
     assert_eq!(counted, None, "a call that never began does not count");
     place.assert_clean();
 }

@@ -5,22 +5,40 @@ mod http;
 mod llm;
 mod worker;
 
+use std::path::Path;
 use std::time::Duration;
 
-use goodarm_core::CountedFailure;
-use goodarm_live::candidates::Candidate;
-use goodarm_live::job_file::VerifierFile;
+use goodarm_core::{Cost, CountedFailure};
+use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::job_file::VerifierKeys;
 use goodarm_live::line::{Condition, Limits, Line};
-use goodarm_live::verifier::wrong::Wrong;
-use goodarm_live::verifier::{Reply, Verdict};
+use goodarm_live::verifier::problem::Problem;
+use goodarm_live::verifier::{Reply, Setting, Verdict};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// A verifier's entry with these keys.
-fn file(kind: &str, keys: Value) -> VerifierFile {
-    let mut keys = keys;
-    keys["name"] = "v".into();
-    keys["kind"] = kind.into();
-    serde_json::from_value(keys).expect("keys of the job file")
+/// Makes a verifier of a kind's own keys and those of every verifier, which stand together as in a
+/// job file.
+fn make<K: DeserializeOwned, V>(
+    keys: Value,
+    new: impl FnOnce(&K, &Setting<'_>) -> Result<V, Vec<Problem>>,
+) -> Result<V, Vec<Problem>> {
+    let Value::Object(mut own) = keys else { panic!("keys") };
+    let mut common = json!({"name": "v", "kind": "k"});
+    for key in ["scores", "metered", "timeout"] {
+        common[key] = own.remove(key).unwrap_or_default();
+    }
+    let common: VerifierKeys = serde_json::from_value(common).expect("keys of every verifier");
+    let own: K = serde_json::from_value(Value::Object(own)).expect("keys of the kind");
+    let candidates = Candidates::from_lines([r#"{"id": "q1"}"#], "id").expect("a candidate");
+    let timeout = Duration::from_secs_f64(common.timeout.unwrap_or(60.0));
+    let folder = Path::new(".");
+    new(&own, &Setting { keys: &common, timeout, folder, candidates: &candidates, seed: 0 })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "what a reply has")]
+fn cost(units: f64) -> Option<Cost> {
+    Some(Cost::of_price(units).expect("an amount"))
 }
 
 fn candidate(fields: Value) -> Candidate {
@@ -65,11 +83,11 @@ fn assert_down(line: &Line, words: &str) {
 
 /// Exactly these keys are wrong.
 #[track_caller]
-fn assert_wrong<T>(made: Result<T, Vec<Wrong>>, keys: &[&str]) -> String {
-    let wrongs = made.err().expect("it is wrong");
-    let found: Vec<&str> = wrongs.iter().map(|wrong| wrong.key).collect();
-    assert_eq!(found, keys, "{wrongs:?}");
-    wrongs.iter().map(Wrong::to_string).collect::<Vec<_>>().join("\n")
+fn assert_wrong<T>(made: Result<T, Vec<Problem>>, keys: &[&str]) -> String {
+    let problems = made.err().expect("it is wrong");
+    let found: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(found, keys, "{problems:?}");
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a process still runs; one that only waits to be collected does not.

@@ -16,7 +16,7 @@ use crate::report::lines::{CallLine, Detail, Kept, call_line, field_lines, pair_
 /// An answer as JSON.
 pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> String {
     let (fields, field_count) =
-        field_lines(job.candidates.json(certificate.arm), &job.file.id_field, FIELD_BYTES_MAX);
+        field_lines(job.candidates.json(certificate.arm), &job.settings.id_field, FIELD_BYTES_MAX);
     // Without its calls an answer is still worth showing.
     let calls = Calls::read(job, journal, certificate.arm).unwrap_or_default();
     let mut pairs = certificate.pairs.clone();

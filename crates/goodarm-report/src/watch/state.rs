@@ -29,7 +29,7 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(job: &Arc<Job>, control: &Arc<Control>, snapshot: Snapshot) -> Self {
         // A page does not know in which folder goodarm was started.
-        let folder = std::path::absolute(&job.output).unwrap_or_else(|_| job.output.clone());
+        let folder = std::path::absolute(&job.settings.output).unwrap_or_else(|_| job.settings.output.clone());
         Self {
             job: Arc::clone(job),
             folder: folder.display().to_string(),
@@ -133,7 +133,7 @@ impl Shared {
     fn line(&self, certificate: &Certificate) -> Line<'_> {
         let &Certificate { arm, rank, ref pairs, .. } = certificate;
         let candidates = &self.job.candidates;
-        let id_field = &self.job.file.id_field;
+        let id_field = &self.job.settings.id_field;
         let (fields, field_count) = field_lines(candidates.json(arm), id_field, PREVIEW_BYTES_MAX);
         Line {
             arm: arm.0,
@@ -148,7 +148,7 @@ impl Shared {
 
     /// The journal of the run.
     pub(super) fn journal(&self) -> PathBuf {
-        goodarm_live::folder::Folder::new(&self.job.output).journal()
+        goodarm_live::folder::Folder::new(&self.job.settings.output).journal()
     }
 }
 

@@ -5,10 +5,8 @@ use std::io::{self, Write as _};
 
 use goodarm_core::{ArmId, Cost, Guarantee, ScoreModel};
 use goodarm_files::Scores;
-use goodarm_live::candidates::Candidate;
 use goodarm_live::job::Job;
-use goodarm_live::job_file::{Kind, ScoresFile, VerifierFile};
-use goodarm_live::template::Template;
+use goodarm_live::job_file::ScoresFile;
 use goodarm_report::words::{amount, printable, unit_name};
 use goodarm_sim::plan::{AnswerSpec, PlanSpec, Spread, VerifierSpec, plan};
 
@@ -21,21 +19,20 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
         job.path.display(),
         job.candidates.len(),
         job.verifiers.len(),
-        job.file.delta
+        job.settings.delta
     );
     let first = job.candidates.get(ArmId(0));
-    let verifiers = job.verifiers.iter().zip(&job.charter.verifiers).zip(&job.file.verifiers);
-    for ((verifier, clause), file) in verifiers {
-        let price = if clause.metered { "at most " } else { "" };
+    for (verifier, terms) in job.verifiers.iter().zip(&job.charter.verifiers) {
+        let price = if terms.metered { "at most " } else { "" };
         let _ = writeln!(
             text,
-            "{} ({:?}): threshold {}, {price}{} {unit} a call",
+            "{} ({}): threshold {}, {price}{} {unit} a call",
             verifier.name,
-            clause.kind,
-            clause.threshold,
+            terms.kind,
+            terms.threshold,
             amount(verifier.tariff.ceiling)
         );
-        let preview = preview(file, &first);
+        let preview = verifier.verifier.preview(&first);
         for line in preview.lines().take(PREVIEW_LINES_MAX) {
             let _ = writeln!(text, "    {}", printable(line));
         }
@@ -43,39 +40,11 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
     let _ = writeln!(
         text,
         "\nIt will spend at most {} {unit}: a call starts only if its ceiling still fits.",
-        Cost::of_budget(job.file.budget).map_or_else(|_| job.file.budget.to_string(), amount)
+        amount(job.settings.budget)
     );
     text += &forecast(job, unit)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
-}
-
-/// What the verifier would get for a candidate.
-fn preview(file: &VerifierFile, candidate: &Candidate) -> String {
-    let rendered = |source: &str| {
-        Template::new(source)
-            .and_then(|template| template.render(candidate))
-            .unwrap_or_else(|error| error.to_string())
-    };
-    let url = file.url.as_deref().unwrap_or_default();
-    match file.kind {
-        Kind::Check => "checked here, once for each candidate".into(),
-        Kind::Replay => "recorded outcomes".into(),
-        Kind::Command => {
-            let arguments = file.command.as_ref().map(|command| command.join(" "));
-            let line = arguments.or_else(|| file.shell.clone()).unwrap_or_default();
-            format!("$ {line}\n{}", candidate.json)
-        }
-        Kind::Http => {
-            let body = file.body.as_deref().map_or_else(|| candidate.json.clone(), rendered);
-            format!("POST {url}\n{body}")
-        }
-        Kind::Llm => {
-            let model = file.model.as_deref().unwrap_or_default();
-            let prompt = rendered(file.prompt.as_deref().unwrap_or("{{ question }}"));
-            format!("{url} {model}\n{prompt}")
-        }
-    }
 }
 
 fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
@@ -83,19 +52,19 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
     let simulated = count.min(SIMULATED_ANSWERS_MAX);
     #[expect(clippy::cast_precision_loss, reason = "a forecast")]
     let scale = count as f64 / simulated as f64;
-    let good_share = job.file.expect.map_or(GOOD_SHARE, |expect| expect.good);
+    let good_share = job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     #[expect(clippy::allow_attributes_without_reason, reason = "a share of a count")]
     let good = (good_share * simulated as f64).round() as usize;
     let spec = PlanSpec {
-        delta: job.file.delta,
-        budget: Some(job.file.budget / scale),
+        delta: job.settings.delta,
+        budget: Some(job.settings.budget.units() / scale),
         slack: 0.1,
-        guarantee: Guarantee::from(job.file.guarantee).into(),
-        policy: job.file.policy.clone(),
-        concurrency: job.file.concurrency,
+        guarantee: Guarantee::from(job.settings.guarantee).into(),
+        policy: job.settings.policy.clone(),
+        concurrency: job.settings.concurrency,
         repetitions: REPETITIONS,
-        seed: job.file.seed,
+        seed: job.settings.seed,
         verifiers: verifiers(job),
         answers: vec![
             AnswerSpec { count: good, means: means(job, true), spread: SPREAD },
@@ -123,7 +92,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
 }
 
 fn means(job: &Job, good: bool) -> Vec<f64> {
-    let expect = job.file.expect;
+    let expect = job.settings.expect;
     let mean = |threshold: f64, exact: bool| match (exact, good) {
         // An answer that fails a check costs next to nothing, so a forecast need not count it.
         (true, _) => 1.0,
@@ -132,22 +101,19 @@ fn means(job: &Job, good: bool) -> Vec<f64> {
         }
         (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
     };
-    let clauses = &job.charter.verifiers;
-    clauses
-        .iter()
-        .map(|clause| mean(clause.threshold, clause.scores == ScoresFile::Exact))
-        .collect()
+    let terms = job.charter.verifiers.iter();
+    terms.map(|terms| mean(terms.threshold, terms.scores == ScoresFile::Exact)).collect()
 }
 
 fn verifiers(job: &Job) -> Vec<VerifierSpec> {
     job.charter
         .verifiers
         .iter()
-        .map(|clause| VerifierSpec {
-            name: clause.name.clone(),
-            price: clause.ceiling,
-            threshold: clause.threshold,
-            scores: Scores::from(ScoreModel::from(clause.scores)).into(),
+        .map(|terms| VerifierSpec {
+            name: terms.name.clone(),
+            price: terms.ceiling.units(),
+            threshold: terms.threshold,
+            scores: Scores::from(ScoreModel::from(terms.scores)).into(),
             deviation: None,
         })
         .collect()

@@ -75,7 +75,7 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder)
     let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;
     let ending = run.drive(&Control::default(), &mut ()).map_err(failure)?;
     let summary = outputs::write(&run, &ending.to_string()).map_err(Failure::wrong_input)?;
-    Ok((summary, Folder::new(&job.output)))
+    Ok((summary, Folder::new(&job.settings.output)))
 }
 
 const JOB: &str = include_str!("../../../../examples/capitals/job.toml");

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use goodarm_live::generate::{GenerateError, Request, generate};
-use goodarm_live::job_file::{Kind, ScoresFile, VerifierFile};
+use goodarm_live::verifier::llm::LlmKeys;
 use goodarm_report::words::printable;
 
 use crate::cli::GenerateArguments;
@@ -14,22 +15,27 @@ use crate::exit::Exit;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
-    let model = VerifierFile {
+    let model = LlmKeys {
         url: Some(arguments.url.clone()),
         model: arguments.model.clone(),
         api_key_env: arguments.api_key_env.clone(),
         prompt: Some(arguments.prompt.clone()),
         temperature: Some(arguments.temperature),
         max_tokens: Some(arguments.max_tokens),
-        timeout: Some(arguments.timeout),
-        // Nothing is scored, so answers need not be fresh samples: temperature 0 will do.
-        scores: Some(ScoresFile::Exact),
-        ..VerifierFile::new("generate", Kind::Llm)
+        ..LlmKeys::default()
     };
+    let timeout = Duration::try_from_secs_f64(arguments.timeout)
+        .ok()
+        .filter(|timeout| !timeout.is_zero())
+        .ok_or_else(|| {
+            let value = arguments.timeout;
+            Failure::wrong_input(format!("--timeout: {value} is not a number of seconds above 0"))
+        })?;
     let request = Request {
         questions: &arguments.questions,
         id_field: &arguments.id_field,
         model: &model,
+        timeout,
         answer_field: &arguments.answer_field,
         out: &arguments.out,
         concurrency: arguments.concurrency,

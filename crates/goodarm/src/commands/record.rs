@@ -52,7 +52,6 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
         let mut file = BufWriter::new(file);
         let count = pools::write(&job, &arguments.out, &arguments.gold, &mut file)
-            .and_then(|count| file.flush().map(|()| count).map_err(|error| error.to_string()))
             .map_err(Failure::wrong_input)?;
         let _ = writeln!(io::stdout().lock(), "{count} pools in {}", path.display());
     }

@@ -114,7 +114,7 @@ fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Resu
 
 /// Writes the outputs and the report; says where the report is.
 fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<String, Failure> {
-    let folder = Folder::new(&run.job().output);
+    let folder = Folder::new(&run.job().settings.output);
     let summary = outputs::write(run, &ending.to_string()).map_err(Failure::wrong_input)?;
     let report = write_report(&folder, &summary);
     let text = if arguments.json {

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use super::*;
+use crate::verifier::Verdict;
 
-fn file(keys: Value) -> VerifierFile {
-    let mut keys = keys;
-    keys["name"] = "c".into();
-    keys["kind"] = "check".into();
-    serde_json::from_value(keys).unwrap()
+fn new(keys: Value, folder: &Path) -> Result<Check, Vec<Problem>> {
+    let keys: CheckKeys = serde_json::from_value(keys).unwrap();
+    Check::new(&keys, folder)
 }
 
 fn candidate(fields: Value) -> Candidate {
@@ -15,16 +14,16 @@ fn candidate(fields: Value) -> Candidate {
 
 #[track_caller]
 fn check(keys: Value, fields: Value, score: f64, why: &str) {
-    let reply = Check::new(&file(keys), Path::new(".")).unwrap().check(&candidate(fields));
+    let reply = new(keys, Path::new(".")).unwrap().check(&candidate(fields));
     assert_eq!(reply.verdict, Verdict::Score(score), "{}", reply.text);
     assert!(reply.text.contains(why), "{}", reply.text);
 }
 
 #[track_caller]
 fn wrong(keys: Value, expected: &[&str]) {
-    let wrongs = Check::new(&file(keys), Path::new(".")).expect_err("it is wrong");
-    let keys: Vec<&str> = wrongs.iter().map(|wrong| wrong.key).collect();
-    assert_eq!(keys, expected, "{wrongs:?}");
+    let problems = new(keys, Path::new(".")).expect_err("it is wrong");
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(keys, expected, "{problems:?}");
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn a_schema_may_be_a_file_and_never_an_address() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("s.json"), r#"{"type": "integer"}"#).unwrap();
     let keys = json!({"check": "json-schema", "schema": "s.json"});
-    let check = Check::new(&file(keys), folder.path()).unwrap();
+    let check = new(keys, folder.path()).unwrap();
     assert_eq!(check.check(&candidate(json!({"answer": "5"}))).verdict, Verdict::Score(1.0));
     wrong(json!({"check": "json-schema", "schema": "no-such-file.json"}), &["schema"]);
     let far = json!({"$ref": "http://127.0.0.1:9/schema.json"});
@@ -106,6 +105,6 @@ fn what_is_wrong_names_its_key() {
 #[test]
 fn fields_that_are_looked_at() {
     let keys = json!({"check": "equals", "with": "gold", "field": "reply"});
-    let check = Check::new(&file(keys), Path::new(".")).unwrap();
+    let check = new(keys, Path::new(".")).unwrap();
     assert_eq!(check.fields(), ["gold", "reply"].map(String::from).into());
 }

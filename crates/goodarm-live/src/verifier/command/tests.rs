@@ -10,6 +10,7 @@ fn check(output: &str, score: Option<f64>, cost: Option<f64>) {
         (Verdict::Failed(CountedFailure::Unreadable, _), None) => {}
         (verdict, _) => panic!("{output:?}: {verdict:?}"),
     }
+    let cost = cost.map(|cost| Cost::of_price(cost).unwrap());
     assert_eq!(said_cost, cost, "{output:?}");
 }
 

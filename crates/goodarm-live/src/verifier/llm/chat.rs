@@ -6,18 +6,20 @@ use goodarm_core::CountedFailure;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
+use super::LlmKeys;
 use super::reply::{Completion, Said};
-use crate::job_file::VerifierFile;
 use crate::line::Line;
+use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::in_short;
-use crate::verifier::wire::{Wire, url_of};
-use crate::verifier::wrong::{Wrong, sort_out};
+use crate::verifier::wire::{Endpoint, EndpointKeys, url_of};
 use crate::verifier::{Reply, Usage};
 
 /// An OpenAI-compatible `/chat/completions`, with everything that stays the same.
 #[derive(Debug)]
-pub struct Chat {
-    wire: Wire,
+pub(super) struct Chat {
+    endpoint: Endpoint,
+    /// The model's name.
+    model: String,
     /// The request up to its messages.
     head: String,
     max_tokens: Option<u32>,
@@ -37,34 +39,50 @@ pub struct ChatReply {
 }
 
 impl Chat {
-    /// An endpoint from the keys `url`, `api_key_env`, `headers`, `model`, `temperature`,
-    /// `max_tokens`, `parameters` and `timeout`.
-    pub fn new(file: &VerifierFile) -> Result<Self, Vec<Wrong>> {
-        let mut wrongs = Vec::new();
-        let wire = Wire::new(file, completions_url(file)).map_err(|more| wrongs.extend(more)).ok();
-        let head = head(file, &mut wrongs);
-        match wire {
-            Some(wire) if wrongs.is_empty() => {
-                Ok(Self { wire, head, max_tokens: max_tokens_of(file) })
+    pub(super) fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let own = EndpointKeys {
+            url: keys.url.as_deref(),
+            api_key_env: keys.api_key_env.as_deref(),
+            headers: keys.headers.as_ref(),
+        };
+        let endpoint = Endpoint::new(own, completions_url(own.url), timeout)
+            .map_err(|more| problems.extend(more))
+            .ok();
+        let head = head(keys, &mut problems);
+        let model = keys.model.clone().unwrap_or_default();
+        match endpoint {
+            Some(endpoint) if problems.is_empty() => {
+                Ok(Self { endpoint, model, head, max_tokens: max_tokens_of(keys) })
             }
-            _ => Err(wrongs),
+            _ => Err(problems),
         }
     }
 
     /// The most tokens of a reply, if the requests say.
-    pub const fn max_tokens(&self) -> Option<u32> {
+    pub(super) const fn max_tokens(&self) -> Option<u32> {
         self.max_tokens
+    }
+
+    /// Until a request counts as failed.
+    pub(super) const fn timeout(&self) -> Duration {
+        self.endpoint.timeout()
+    }
+
+    /// The address and the model, for people.
+    pub(super) fn shown(&self) -> String {
+        format!("{} {}", self.endpoint.shown(), self.model)
     }
 
     /// Asks once, void attempts and their retries included. What is no text is a call's reply
     /// already.
-    pub async fn ask(
+    pub(super) async fn ask(
         &self,
         system: Option<&str>,
         prompt: &str,
         line: &Line,
     ) -> Result<ChatReply, Reply> {
-        let received = self.wire.post(line, &self.body(system, prompt)).await?;
+        let received = self.endpoint.post(line, &self.body(system, prompt)).await?;
         let completion: Completion = match serde_json::from_slice(&received.body) {
             Ok(completion) => completion,
             Err(error) => {
@@ -77,14 +95,15 @@ impl Chat {
         let id = completion.id().to_owned();
         match completion.into_said() {
             Said::Text { text, is_cut } => {
-                Ok(ChatReply { text: self.wire.unsecret(text), is_cut, id, usage })
+                Ok(ChatReply { text: self.endpoint.unsecret(text), is_cut, id, usage })
             }
             Said::Refused(said) => {
-                let reason = in_short(&self.wire.clean(said));
+                let reason = in_short(&self.endpoint.clean(said));
                 Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
             }
             Said::Nothing(reason) => {
-                let text = self.wire.clean(String::from_utf8_lossy(&received.body).into_owned());
+                let text =
+                    self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
                 Err(Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) })
             }
         }
@@ -98,7 +117,7 @@ impl Chat {
         worked: Duration,
     ) -> Reply {
         let usage = Usage { worked, ..Usage::default() };
-        Reply { usage, text: self.wire.clean(text), ..Reply::failed(failure, reason) }
+        Reply { usage, text: self.endpoint.clean(text), ..Reply::failed(failure, reason) }
     }
 
     fn body(&self, system: Option<&str>, prompt: &str) -> String {
@@ -124,11 +143,11 @@ fn push_message(body: &mut String, role: &str, content: &str) {
 }
 
 /// `{url}/chat/completions`, unless that is there already.
-fn completions_url(file: &VerifierFile) -> Result<Url, Wrong> {
-    let mut url = url_of(file)?;
+fn completions_url(url: Option<&str>) -> Result<Url, Problem> {
+    let mut url = url_of(url)?;
     if !url.path().trim_end_matches('/').ends_with("/chat/completions") {
         url.path_segments_mut()
-            .map_err(|()| Wrong::new("url", "an address with a path is needed"))?
+            .map_err(|()| Problem::new("url", "an address with a path is needed"))?
             .pop_if_empty()
             .extend(["chat", "completions"]);
     }
@@ -136,29 +155,29 @@ fn completions_url(file: &VerifierFile) -> Result<Url, Wrong> {
 }
 
 /// Everything of the request that comes before the messages.
-fn head(file: &VerifierFile, wrongs: &mut Vec<Wrong>) -> String {
+fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
     let mut request = Map::new();
-    match file.model.as_deref() {
+    match keys.model.as_deref() {
         Some(model) if !model.trim().is_empty() => request.insert("model".into(), model.into()),
         _ => {
-            wrongs.push(Wrong::new("model", "the name of a model is needed"));
+            problems.push(Problem::missing("model", "the name of a model is needed"));
             None
         }
     };
-    if let Some(temperature) = sort_out(temperature_of(file), wrongs) {
+    if let Some(temperature) = collect(temperature_of(keys), problems) {
         request.insert("temperature".into(), temperature.into());
     }
     request.insert("stream".into(), false.into());
-    match file.max_tokens {
-        Some(0) => wrongs.push(Wrong::new("max_tokens", "at least 1 is needed")),
+    match keys.max_tokens {
+        Some(0) => problems.push(Problem::new("max_tokens", "at least 1 is needed")),
         Some(count) => {
             request.insert("max_tokens".into(), count.into());
         }
         None => {}
     }
-    for (name, value) in file.parameters.iter().flatten() {
+    for (name, value) in keys.parameters.iter().flatten() {
         match reserved(name, value) {
-            Some(problem) => wrongs.push(Wrong::new("parameters", problem)),
+            Some(message) => problems.push(Problem::new("parameters", message)),
             None => {
                 request.insert(name.clone(), value.clone());
             }
@@ -170,19 +189,19 @@ fn head(file: &VerifierFile, wrongs: &mut Vec<Wrong>) -> String {
 }
 
 /// How warm, if the file says a number that can be right.
-pub(super) fn temperature_of(file: &VerifierFile) -> Result<f64, Wrong> {
-    let temperature = file.temperature.unwrap_or(1.0);
+fn temperature_of(keys: &LlmKeys) -> Result<f64, Problem> {
+    let temperature = keys.temperature.unwrap_or(1.0);
     if temperature.is_finite() && temperature >= 0.0 {
         Ok(temperature)
     } else {
-        Err(Wrong::new("temperature", format!("{temperature} is no number from 0")))
+        Err(Problem::new("temperature", format!("{temperature} is no number from 0")))
     }
 }
 
 /// The newer name for the limit counts too.
-fn max_tokens_of(file: &VerifierFile) -> Option<u32> {
-    file.max_tokens.or_else(|| {
-        let value = file.parameters.as_ref()?.get("max_completion_tokens")?;
+fn max_tokens_of(keys: &LlmKeys) -> Option<u32> {
+    keys.max_tokens.or_else(|| {
+        let value = keys.parameters.as_ref()?.get("max_completion_tokens")?;
         u32::try_from(value.as_u64()?).ok()
     })
 }

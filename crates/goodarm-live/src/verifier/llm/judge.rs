@@ -1,9 +1,9 @@
 //! How a judge's reply becomes a score.
 
+use super::{LlmKeys, ParseName};
 use crate::answer::{checked_pointer, first_value, first_word, last_number};
-use crate::job_file::{ParseName, VerifierFile};
+use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::in_short;
-use crate::verifier::wrong::{Wrong, sort_out};
 
 /// Reads scores out of a judge's replies.
 #[derive(Clone, Debug)]
@@ -21,21 +21,21 @@ pub(super) struct Range {
 }
 
 impl Parser {
-    pub(super) fn new(file: &VerifierFile, wrongs: &mut Vec<Wrong>) -> Option<Self> {
-        let parse = file.parse.unwrap_or_default();
-        if file.range.is_some() && parse == ParseName::YesNo {
-            wrongs.push(Wrong::new("range", "needs parse = \"number\" or \"json\""));
+    pub(super) fn new(keys: &LlmKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+        let parse = keys.parse.unwrap_or_default();
+        if keys.range.is_some() && parse == ParseName::YesNo {
+            problems.push(Problem::new("range", "needs parse = \"number\" or \"json\""));
         }
-        if file.pointer.is_some() && parse != ParseName::Json {
-            wrongs.push(Wrong::new("pointer", "needs parse = \"json\""));
+        if keys.pointer.is_some() && parse != ParseName::Json {
+            problems.push(Problem::new("pointer", "needs parse = \"json\""));
         }
-        let range = sort_out(Range::new(file.range.unwrap_or([0.0, 1.0])), wrongs)?;
+        let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
         match parse {
             ParseName::YesNo => Some(Self::YesNo),
             ParseName::Number => Some(Self::Number(range)),
             ParseName::Json => {
-                let pointer = checked_pointer(Some(file.pointer.as_deref().unwrap_or("/score")));
-                Some(Self::Json { pointer: sort_out(pointer, wrongs)?, range })
+                let pointer = checked_pointer(Some(keys.pointer.as_deref().unwrap_or("/score")));
+                Some(Self::Json { pointer: collect(pointer, problems)?, range })
             }
         }
     }
@@ -80,12 +80,12 @@ impl Parser {
 }
 
 impl Range {
-    fn new([worst, best]: [f64; 2]) -> Result<Self, Wrong> {
+    fn new([worst, best]: [f64; 2]) -> Result<Self, Problem> {
         let width = (best - worst).abs();
         if width.is_finite() && width > 0.0 {
             Ok(Self { worst, best })
         } else {
-            Err(Wrong::new("range", "two different numbers are needed: the worst and the best"))
+            Err(Problem::new("range", "two different numbers are needed: the worst and the best"))
         }
     }
 

@@ -6,15 +6,14 @@ use std::task::Poll;
 
 use goodarm_core::CountedFailure;
 
-use super::CUT;
 use super::chat::ChatReply;
+use super::{CUT, LlmKeys};
 use crate::answer::{Extractor, same};
 use crate::candidates::Candidate;
-use crate::job_file::VerifierFile;
 use crate::verifier::check::text_of;
+use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::{NOTHING, in_short, shorten};
-use crate::verifier::wrong::{Wrong, sort_out};
-use crate::verifier::{REPLY_BYTES_MAX, Reply, Usage, Verdict};
+use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict};
 
 /// What a solver needs beside the model.
 #[derive(Debug)]
@@ -35,18 +34,19 @@ struct Vote {
 }
 
 impl Solver {
-    pub(super) fn new(file: &VerifierFile, wrongs: &mut Vec<Wrong>) -> Option<Self> {
+    pub(super) fn new(keys: &LlmKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let extractor = Extractor::new(
-            file.extract.unwrap_or_default(),
-            file.pattern.as_deref(),
-            file.pointer.as_deref(),
+            keys.extract.unwrap_or_default(),
+            keys.pattern.as_deref(),
+            keys.pointer.as_deref(),
         );
-        let extractor = sort_out(extractor, wrongs);
-        let votes = file.votes.unwrap_or(1);
+        let extractor = collect(extractor, problems);
+        let votes = keys.votes.unwrap_or(1);
         if !(1..=VOTES_MAX).contains(&votes) {
-            wrongs.push(Wrong::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
+            problems
+                .push(Problem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
         }
-        let field = file.field.clone().unwrap_or_else(|| "answer".into());
+        let field = keys.field.clone().unwrap_or_else(|| "answer".into());
         Some(Self { field, extractor: extractor?, votes })
     }
 
@@ -56,6 +56,10 @@ impl Solver {
 
     pub(super) const fn votes(&self) -> u32 {
         self.votes
+    }
+
+    pub(super) fn final_answers(&self) -> FinalAnswers<'_> {
+        FinalAnswers { field: &self.field, extractor: &self.extractor }
     }
 
     /// The candidate's own final answer.

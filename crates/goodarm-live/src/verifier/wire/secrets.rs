@@ -5,8 +5,8 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
-use crate::job_file::VerifierFile;
-use crate::verifier::wrong::{Wrong, sort_out};
+use super::EndpointKeys;
+use crate::verifier::problem::{Problem, collect};
 
 /// What must not appear in any text. It has no `Debug`, so that it cannot.
 #[derive(Default)]
@@ -39,38 +39,38 @@ impl Secrets {
 
 /// The headers of every request.
 pub(super) fn headers(
-    file: &VerifierFile,
+    keys: EndpointKeys<'_>,
     secrets: &mut Secrets,
-    wrongs: &mut Vec<Wrong>,
+    problems: &mut Vec<Problem>,
 ) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if let Some(variable) = &file.api_key_env
-        && let Some(key) = sort_out(from_environment("api_key_env", variable), wrongs)
+    if let Some(variable) = keys.api_key_env
+        && let Some(key) = collect(from_environment("api_key_env", variable), problems)
     {
         secrets.add(&key);
         let value = sensitive("api_key_env", variable, &format!("Bearer {key}"));
-        sort_out(value, wrongs).map(|value| headers.insert(AUTHORIZATION, value));
+        collect(value, problems).map(|value| headers.insert(AUTHORIZATION, value));
     }
-    for (name, value) in file.headers.iter().flatten() {
+    for (name, value) in keys.headers.into_iter().flatten() {
         let Ok(header) = HeaderName::try_from(name.as_str()) else {
-            wrongs.push(Wrong::new("headers", format!("{name:?} is no name of a header")));
+            problems.push(Problem::new("headers", format!("{name:?} is no name of a header")));
             continue;
         };
         if header == CONTENT_LENGTH || header == TRANSFER_ENCODING {
-            let problem = format!("{name} follows from the body and cannot be set");
-            wrongs.push(Wrong::new("headers", problem));
+            let message = format!("{name} follows from the body and cannot be set");
+            problems.push(Problem::new("headers", message));
             continue;
         }
         let value = match value.strip_prefix("env:") {
-            Some(variable) => sort_out(from_environment("headers", variable), wrongs),
+            Some(variable) => collect(from_environment("headers", variable), problems),
             None => Some(value.clone()),
         };
         let Some(value) = value else { continue };
-        if is_secret(&header, file.headers.as_ref().and_then(|headers| headers.get(name))) {
+        if is_secret(&header, keys.headers.and_then(|headers| headers.get(name))) {
             value.split_whitespace().for_each(|word| secrets.add(word));
         }
         let value = sensitive("headers", name, &value);
-        sort_out(value, wrongs).map(|value| headers.insert(header, value));
+        collect(value, problems).map(|value| headers.insert(header, value));
     }
     headers
 }
@@ -81,19 +81,19 @@ fn is_secret(header: &HeaderName, written: Option<&String>) -> bool {
         || ["auth", "key", "token", "secret", "cookie"].iter().any(|part| name.contains(part))
 }
 
-fn from_environment(key: &'static str, variable: &str) -> Result<String, Wrong> {
+fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
     let problem = match std::env::var(variable) {
         Ok(value) if !value.trim().is_empty() => return Ok(value.trim().to_owned()),
         Ok(_) => "is empty",
         Err(std::env::VarError::NotPresent) => "is not set",
         Err(std::env::VarError::NotUnicode(_)) => "is not text",
     };
-    Err(Wrong::new(key, format!("the environment variable {variable} {problem}")))
+    Err(Problem::new(key, format!("the environment variable {variable} {problem}")))
 }
 
-fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, Wrong> {
+fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, Problem> {
     let mut value = HeaderValue::from_str(value)
-        .map_err(|_| Wrong::new(key, format!("{name} holds what no header may hold")))?;
+        .map_err(|_| Problem::new(key, format!("{name} holds what no header may hold")))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -11,7 +11,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url, redirect, retry};
 
 use self::direct::{Direct, DirectAnswer};
-use crate::verifier::wrong::Wrong;
+use crate::verifier::problem::Problem as Wrong;
 
 /// A way to one address.
 pub(super) enum Transport {

@@ -6,16 +6,23 @@ use std::time::Duration;
 use goodarm_core::CountedFailure;
 use goodarm_live::line::Condition;
 use goodarm_live::verifier::command::Command;
-use goodarm_live::verifier::{Reply, Verdict};
+use goodarm_live::verifier::problem::Problem;
+use goodarm_live::verifier::{Reply, Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{
-    assert_down, assert_failed, assert_gone, assert_score, assert_wrong, candidate, file, line,
-    question,
+    assert_down, assert_failed, assert_gone, assert_score, assert_wrong, candidate, cost, line,
+    make, question,
 };
 
-fn command(keys: Value, folder: &Path) -> Command {
-    Command::new(&file("command", keys), folder).expect("a verifier")
+fn new(keys: Value, folder: &Path) -> Result<Command, Vec<Problem>> {
+    make(keys, |keys, setting| {
+        Command::new(keys, folder, setting.timeout).map_err(|problem| vec![problem])
+    })
+}
+
+pub(super) fn command(keys: Value, folder: &Path) -> Command {
+    new(keys, folder).expect("a verifier")
 }
 
 async fn run(shell: &str) -> Reply {
@@ -32,7 +39,7 @@ async fn a_program_reads_the_candidate_and_answers_a_score() {
     let reply =
         run(r#"cat > /dev/null; echo '{"score": 0.8, "cost": 0.01, "reason": "fine"}'"#).await;
     assert_score(&reply, 0.8);
-    assert_eq!(reply.usage.cost, Some(0.01));
+    assert_eq!(reply.usage.cost, cost(0.01));
     assert_score(&run("wc -l").await, 1.0);
 }
 
@@ -162,14 +169,11 @@ async fn nothing_is_started_when_the_run_stops() {
 
 #[test]
 fn what_is_wrong_names_its_key() {
-    let new = |keys: Value| Command::new(&file("command", keys), Path::new("."));
+    let new = |keys: Value| new(keys, Path::new("."));
     assert_wrong(new(json!({})), &["command"]);
     assert_wrong(new(json!({"command": []})), &["command"]);
     assert_wrong(new(json!({"command": [""]})), &["command"]);
     assert_wrong(new(json!({"command": ["a\u{0}b"]})), &["command"]);
     assert_wrong(new(json!({"shell": " "})), &["shell"]);
-    assert_wrong(
-        new(json!({"command": ["a"], "shell": "a", "timeout": 0.0})),
-        &["shell", "timeout"],
-    );
+    assert_wrong(new(json!({"command": ["a"], "shell": "a"})), &["shell"]);
 }

@@ -1,17 +1,18 @@
 //! Models that judge and solve, behind a server that may do anything.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
+use goodarm_live::candidates::Candidates;
 use goodarm_live::job_file::ScoresFile;
 use goodarm_live::line::{Condition, Limits, Line};
-use goodarm_live::verifier::Verdict;
-use goodarm_live::verifier::llm::{Llm, Repeats};
+use goodarm_live::pricing::Extent;
+use goodarm_live::verifier::llm::{Llm, Model, Repeats};
+use goodarm_live::verifier::{Verdict, Verifier as _};
 use serde_json::{Value, json};
 
-use super::{assert_failed, assert_score, assert_wrong, candidate, file, line, question};
+use super::{assert_failed, assert_score, assert_wrong, candidate, line, make, question};
 use crate::server::{Act, Server, completion, status};
 
 fn with(base: Value, keys: Value) -> Value {
@@ -30,7 +31,7 @@ fn solver_keys(url: &str, keys: Value) -> Value {
 }
 
 fn llm(keys: Value) -> Llm {
-    Llm::new(&file("llm", keys), Path::new(".")).expect("a verifier")
+    make(keys, Llm::new).expect("a verifier")
 }
 
 fn reply_with(choice: Value, usage: Value) -> Act {
@@ -63,8 +64,13 @@ async fn a_judge_asks_and_reads_yes_or_no() {
     assert_eq!(seen.json(), expected);
     assert_eq!(judge.fields(), ["answer", "id"].map(String::from).into());
     assert_eq!(judge.default_scores(), ScoresFile::Binary);
-    assert_eq!(judge.prompt_bytes(&question()), Ok(13 + 22));
-    assert_eq!((judge.max_tokens(), judge.votes()), (Some(5), 1));
+    let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
+    let extent =
+        Extent { input_tokens: Some(13 + 22 + 256), output_tokens: Some(5), ..Extent::default() };
+    assert_eq!(judge.extent(&candidates), extent);
+    let preview = judge.preview(&question());
+    let expected = "m\nsystem: You judge q1.\nuser: Is It is #### 4 right?";
+    assert!(preview.ends_with(expected), "{preview}");
 }
 
 #[tokio::test]
@@ -178,7 +184,6 @@ async fn votes_are_requests_of_their_own_at_once() {
     })
     .await;
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 5})));
-    assert_eq!(solver.votes(), 5);
     let reply = solver.call(&question(), &line(None)).await;
     assert_score(&reply, 1.0);
     assert!(reply.text.starts_with("3 of 5: 4\n"), "{}", reply.text);
@@ -251,17 +256,17 @@ async fn a_cache_in_between_is_noticed() {
 #[tokio::test]
 async fn a_text_can_be_had_unjudged() {
     let server = Server::start([completion("Paris")]).await;
-    let model = llm(solver_keys(&server.url("/v1"), json!({"extract": "whole"})));
-    let said = model.chat(&question(), &line(None)).await.expect("a text");
+    let keys = solver_keys(&server.url("/v1"), json!({"temperature": 0.0}));
+    let keys = serde_json::from_value(keys).expect("keys");
+    let model = Model::new(&keys, Duration::from_secs(60)).expect("a model");
+    let said = model.ask(&question(), &line(None)).await.expect("a text");
     assert_eq!((said.text.as_str(), said.is_cut), ("Paris", false));
     assert_eq!(said.usage.output_tokens, Some(2));
 }
 
 #[test]
 fn settings_that_repeat_are_refused_unless_declared() {
-    let new = |keys: Value| {
-        Llm::new(&file("llm", judge_keys("http://127.0.0.1:9", keys)), Path::new("."))
-    };
+    let new = |keys: Value| make(judge_keys("http://127.0.0.1:9", keys), Llm::new);
     let wrong = assert_wrong(new(json!({"temperature": 0.0})), &["temperature"]);
     assert_eq!(
         wrong,
@@ -283,7 +288,7 @@ fn settings_that_repeat_are_refused_unless_declared() {
 
 #[test]
 fn what_is_wrong_names_its_key() {
-    let new = |keys: Value| Llm::new(&file("llm", keys), Path::new("."));
+    let new = |keys: Value| make(keys, Llm::new);
     let wrong = assert_wrong(new(json!({})), &["url", "model", "prompt"]);
     assert!(wrong.ends_with("prompt: a template is needed"), "{wrong}");
     let judge = |keys: Value| new(judge_keys("http://127.0.0.1:9", keys));

@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use goodarm_core::CountedFailure;
+use goodarm_live::verifier::Verifier as _;
 use goodarm_live::verifier::command::Command;
 use serde_json::{Value, json};
 
-use super::{
-    assert_down, assert_failed, assert_gone, assert_score, candidate, file, line, question,
-};
+use super::{assert_down, assert_failed, assert_gone, assert_score, candidate, line, question};
 
 fn worker(shell: &str, keys: Value) -> Command {
     let mut keys = keys;
     keys["shell"] = shell.into();
     keys["worker"] = true.into();
-    Command::new(&file("command", keys), Path::new(".")).expect("a verifier")
+    super::command::command(keys, Path::new("."))
 }
 
 #[tokio::test]
@@ -128,7 +127,7 @@ async fn a_worker_that_cannot_be_started_takes_the_line_down() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("no-program"), "a text").expect("a file");
     let keys = json!({"command": ["./no-program"], "worker": true});
-    let verifier = Command::new(&file("command", keys), folder.path()).expect("a verifier");
+    let verifier = super::command::command(keys, folder.path());
     let line = line(Some(0));
     let reply = verifier.call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::GivenUp, "cannot start");

@@ -2,16 +2,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn file(keys: Value) -> VerifierFile {
-    let mut keys = keys;
-    keys["name"] = "j".into();
-    keys["kind"] = "llm".into();
+fn keys_of(keys: Value) -> LlmKeys {
     serde_json::from_value(keys).unwrap()
 }
 
 #[track_caller]
 fn check(keys: Value, text: &str, expected: Option<f64>) {
-    let parser = Parser::new(&file(keys), &mut Vec::new()).unwrap();
+    let parser = Parser::new(&keys_of(keys), &mut Vec::new()).unwrap();
     match (parser.score(text), expected) {
         (Ok(score), Some(expected)) => {
             assert!((score - expected).abs() < 1e-12, "{text:?}: {score}");
@@ -69,9 +66,9 @@ fn fields_of_json() {
 #[test]
 fn what_is_wrong_names_its_key() {
     let wrong = |keys: Value| {
-        let mut wrongs = Vec::new();
-        Parser::new(&file(keys), &mut wrongs);
-        wrongs.iter().map(|wrong| wrong.key).collect::<Vec<_>>()
+        let mut problems = Vec::new();
+        Parser::new(&keys_of(keys), &mut problems);
+        problems.into_iter().map(|problem| problem.key).collect::<Vec<_>>()
     };
     assert_eq!(wrong(json!({"range": [0.0, 1.0]})), ["range"]);
     assert_eq!(wrong(json!({"parse": "number", "range": [1.0, 1.0]})), ["range"]);

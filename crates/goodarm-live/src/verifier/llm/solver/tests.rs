@@ -6,8 +6,8 @@ use serde_json::json;
 use super::*;
 
 fn solver(votes: u32) -> Solver {
-    let file = json!({"name": "s", "kind": "llm", "votes": votes, "extract": "gsm8k"});
-    Solver::new(&serde_json::from_value(file).unwrap(), &mut Vec::new()).unwrap()
+    let keys = json!({"votes": votes, "extract": "gsm8k"});
+    Solver::new(&serde_json::from_value(keys).unwrap(), &mut Vec::new()).unwrap()
 }
 
 fn said(text: &str) -> Result<ChatReply, Reply> {
@@ -96,10 +96,11 @@ fn long_replies_are_cut_to_their_share() {
 
 #[test]
 fn votes_have_limits() {
-    let mut wrongs = Vec::new();
+    let mut problems = Vec::new();
     for votes in [0, VOTES_MAX + 1] {
-        let file = json!({"name": "s", "kind": "llm", "votes": votes});
-        Solver::new(&serde_json::from_value(file).unwrap(), &mut wrongs);
+        let keys = LlmKeys { votes: Some(votes), ..LlmKeys::default() };
+        Solver::new(&keys, &mut problems);
     }
-    assert_eq!(wrongs.iter().map(|wrong| wrong.key).collect::<Vec<_>>(), ["votes", "votes"]);
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(keys, ["votes", "votes"]);
 }

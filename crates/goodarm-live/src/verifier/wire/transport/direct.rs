@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use self::message::{Body, Head, Request};
 use super::{Cut, IDLE_MAX, Unanswered};
-use crate::verifier::wrong::Wrong;
+use crate::verifier::problem::Problem as Wrong;
 
 /// Connections to one address.
 pub(in super::super) struct Direct {

@@ -1,0 +1,113 @@
+//! Everything that is wrong with a job, said at once.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::verifier::problem::{Problem, ProblemKind};
+
+/// Everything that is wrong with a job.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct JobError {
+    /// At least one problem, in the job's order.
+    pub problems: Vec<JobProblem>,
+}
+
+/// One thing that is wrong with a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobProblem {
+    /// The job file, if there is one.
+    pub file: Option<PathBuf>,
+    /// Its line, counted from 1.
+    pub line: Option<usize>,
+    /// Which verifier it is about, counted from 0, and its name.
+    pub verifier: Option<(usize, String)>,
+    /// The key that it is about.
+    pub key: Option<String>,
+    /// What sort of problem it is.
+    pub kind: ProblemKind,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let gap = if index == 0 { "" } else { "\n" };
+            write!(f, "{gap}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl JobError {
+    pub(super) fn one(kind: ProblemKind, message: String) -> Self {
+        Self { problems: vec![JobProblem::new(kind, message)] }
+    }
+
+    /// An error if there are problems.
+    pub(super) fn check(problems: Vec<JobProblem>) -> Result<(), Self> {
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
+    }
+}
+
+impl fmt::Display for JobProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        // The parser's own message has it.
+        if let Some(line) = self.line.filter(|_| self.kind != ProblemKind::Syntax) {
+            write!(f, "line {line}: ")?;
+        }
+        if let Some((_, name)) = &self.verifier {
+            let is_sentence = matches!(self.kind, ProblemKind::UnknownField(_));
+            write!(f, "verifier {name:?}{} ", if is_sentence { "" } else { ":" })?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl JobProblem {
+    pub(super) const fn new(kind: ProblemKind, message: String) -> Self {
+        Self { file: None, line: None, verifier: None, key: None, kind, message }
+    }
+
+    /// A field that no candidate has is misspelt in the job, and not in each of them.
+    pub(super) fn unknown_field(
+        place: usize,
+        verifier: &str,
+        (field, nearest): (String, Option<String>),
+    ) -> Self {
+        let hint = nearest.map_or(String::new(), |name| format!("; did you mean {name:?}?"));
+        let message = format!("uses the field {field:?}, which no candidate has{hint}");
+        let verifier = Some((place, verifier.to_owned()));
+        Self { verifier, ..Self::new(ProblemKind::UnknownField(field), message) }
+    }
+}
+
+/// Adds problems of the job or of one of its verifiers, except with keys that have some already: a
+/// value that cannot be read is not missing as well.
+pub(super) fn extend(
+    problems: &mut Vec<JobProblem>,
+    verifier: Option<(usize, &str)>,
+    more: Vec<Problem>,
+) {
+    let verifier = verifier.map(|(place, name)| (place, name.to_owned()));
+    let is_known = |known: &JobProblem, problem: &Problem| {
+        known.verifier == verifier && known.key.as_ref() == Some(&problem.key)
+    };
+    let new: Vec<JobProblem> = more
+        .into_iter()
+        .filter(|problem| !problems.iter().any(|known| is_known(known, problem)))
+        .map(|Problem { key, kind, message }| JobProblem {
+            verifier: verifier.clone(),
+            key: Some(key).filter(|key| !key.is_empty()),
+            ..JobProblem::new(kind, message)
+        })
+        .collect();
+    problems.extend(new);
+}

@@ -1,0 +1,287 @@
+//! From a job file to what it states: all keys are looked at, and all that is wrong is said at once,
+//! with its line.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use goodarm_core::Cost;
+use schemars::{JsonSchema, SchemaGenerator};
+
+use super::error::{self, JobError, JobProblem};
+use super::{Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble, in_range};
+use crate::candidates::Candidates;
+use crate::job_file::table::{Table, unknown_key, unknown_keys};
+use crate::job_file::{JobFile, VerifierKeys, key_names};
+use crate::pricing::{Pricing, TIMEOUT};
+use crate::toml_text;
+use crate::verifier::problem::{Problem, ProblemKind, collect};
+use crate::verifier::{Kind, KindKeys, Kinds, Setting};
+
+/// The text of a job file.
+pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
+    fs::read_to_string(path).map_err(|error| {
+        let problem = JobProblem::new(ProblemKind::Unreadable, error.to_string());
+        JobError { problems: vec![JobProblem { file: Some(path.to_owned()), ..problem }] }
+    })
+}
+
+/// Reads a job file without what it names: for those who need only the text.
+pub fn read_file(path: &Path, text: &str) -> Result<JobFile, JobError> {
+    let table = table_of(path, text)?;
+    let mut problems = Vec::new();
+    let file = read_own(&table, &mut problems);
+    match file {
+        Some(file) if problems.is_empty() => Ok(file),
+        _ => Err(located(path, &table, JobError { problems })),
+    }
+}
+
+/// The folder that the paths in a job file start from.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The job that a text states.
+pub(super) fn parse(
+    path: &Path,
+    text: String,
+    overrides: &Overrides,
+    kinds: &Kinds,
+) -> Result<Job, JobError> {
+    let table = table_of(path, &text)?;
+    let mut problems = Vec::new();
+    let file = read_own(&table, &mut problems);
+    let entries: Vec<Entry<'_>> = table.tables("verifiers").into_iter().map(Entry::new).collect();
+    let read: Vec<Option<ReadEntry>> = entries
+        .iter()
+        .enumerate()
+        .map(|(place, entry)| entry.read(place, kinds, &mut problems))
+        .collect();
+    let result = match file {
+        Some(file) => build(path, &text, &file, overrides, (read, problems)),
+        None => Err(JobError { problems }),
+    };
+    result.map_err(|error| located(path, &table, error))
+}
+
+fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
+    Table::parse(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| 1 + before.matches('\n').count());
+        let message = error.to_string().trim_end().to_owned();
+        let problem = JobProblem::new(ProblemKind::Syntax, message);
+        let file = Some(path.to_owned());
+        JobError { problems: vec![JobProblem { file, line, ..problem }] }
+    })
+}
+
+/// The job's own keys.
+fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
+    let known = key_names(&JobFile::json_schema(&mut SchemaGenerator::default()));
+    let list: Vec<&str> = known.iter().map(String::as_str).collect();
+    let list = list.join(", ");
+    let unknown = unknown_keys(table, &known);
+    let unknown = unknown.map(|(key, meant)| {
+        unknown_key(key, format!("a job has no such key; it has {list}"), meant)
+    });
+    error::extend(problems, None, unknown.collect());
+    let mut more = Vec::new();
+    let file = table.read(&mut more);
+    error::extend(problems, None, more);
+    file
+}
+
+/// One of `[[verifiers]]`.
+struct Entry<'a> {
+    table: Table<'a>,
+    name: String,
+}
+
+/// The keys of one of them, each in its shape.
+struct ReadEntry {
+    keys: VerifierKeys,
+    own: Box<dyn KindKeys>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(table: Table<'a>) -> Self {
+        let name = table.text_of("name").unwrap_or_default().to_owned();
+        Self { table, name }
+    }
+
+    /// All keys, those of every verifier and those of its kind.
+    fn read(
+        &self,
+        place: usize,
+        kinds: &Kinds,
+        problems: &mut Vec<JobProblem>,
+    ) -> Option<ReadEntry> {
+        let mut more = Vec::new();
+        let known = key_names(&VerifierKeys::json_schema(&mut SchemaGenerator::default()));
+        let keys = self.table.with_keys(&known).read::<VerifierKeys>(&mut more);
+        let kind = self.table.text_of("kind").and_then(|name| match kinds.get(name) {
+            Some(kind) => Some(kind),
+            None => {
+                more.push(unknown_kind(name, kinds));
+                None
+            }
+        });
+        let own = kind.and_then(|kind| {
+            let own_names = kind.key_names();
+            more.extend(foreign_keys(&self.table, kind, (&known, &own_names)));
+            kind.read(&self.table.with_keys(&own_names), &mut more)
+        });
+        error::extend(problems, Some((place, &self.name)), more);
+        Some(ReadEntry { keys: keys?, own: own? })
+    }
+}
+
+fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let hint = toml_text::nearest(name, names.iter().copied())
+        .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    Problem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
+}
+
+/// Keys that a kind does not have.
+fn foreign_keys(
+    table: &Table<'_>,
+    kind: &Kind,
+    (common, own): (&BTreeSet<String>, &BTreeSet<String>),
+) -> Vec<Problem> {
+    let known = common | own;
+    let list: Vec<&str> = own.iter().map(String::as_str).collect();
+    let list = if list.is_empty() { "none of its own".into() } else { list.join(", ") };
+    let message = format!("a verifier of kind {} has no such key; it has {list}", kind.name);
+    unknown_keys(table, &known)
+        .map(|(key, meant)| unknown_key(key, message.clone(), meant))
+        .collect()
+}
+
+/// Makes the job of what was read.
+fn build(
+    path: &Path,
+    text: &str,
+    file: &JobFile,
+    overrides: &Overrides,
+    (read, mut problems): (Vec<Option<ReadEntry>>, Vec<JobProblem>),
+) -> Result<Job, JobError> {
+    let folder = folder_of(path);
+    let mut more = Vec::new();
+    let settings = settings(file, overrides, folder, &mut more);
+    error::extend(&mut problems, None, more);
+    let candidates = match Candidates::read(&folder.join(&file.candidates), &file.id_field) {
+        Ok(candidates) => candidates,
+        Err(error) => {
+            // Whatever else is wrong is worth knowing too.
+            error::extend(&mut problems, None, settings.problems());
+            let problem = JobProblem::new(ProblemKind::Candidates, error.to_string());
+            problems.push(JobProblem { file: Some(path.to_owned()), ..problem });
+            return Err(JobError { problems });
+        }
+    };
+    let (mut verifiers, mut places) = (Vec::new(), Vec::new());
+    for (place, entry) in read.into_iter().enumerate() {
+        let Some(ReadEntry { keys, own }) = entry else { continue };
+        let mut more = Vec::new();
+        let timeout = seconds("timeout", keys.timeout, TIMEOUT, &mut more);
+        let setting =
+            Setting { keys: &keys, timeout, folder, candidates: &candidates, seed: file.seed };
+        match own.build(&setting) {
+            Ok(verifier) => {
+                verifiers.push(verifier_spec(&keys, verifier, &mut more));
+                places.push(place);
+            }
+            Err(own) => more.extend(own),
+        }
+        error::extend(&mut problems, Some((place, &keys.name)), more);
+    }
+    let (path, text) = (path.to_owned(), text.to_owned());
+    let candidates_name = file.candidates.clone();
+    let origin = Origin { path, text, candidates_name, places, problems };
+    assemble(JobSpec { settings, candidates, verifiers }, origin)
+}
+
+fn settings(
+    file: &JobFile,
+    overrides: &Overrides,
+    folder: &Path,
+    problems: &mut Vec<Problem>,
+) -> Settings {
+    let budget = overrides.budget.unwrap_or(file.budget);
+    let message = || Problem::new("budget", format!("{budget} is no amount above 0"));
+    let budget = collect(Cost::of_budget(budget).map_err(|_| message()), problems);
+    Settings {
+        budget: budget.unwrap_or(Cost::ZERO),
+        unit: file.unit,
+        delta: file.delta,
+        guarantee: file.guarantee,
+        policy: file.policy.clone(),
+        concurrency: file.concurrency,
+        seed: file.seed,
+        output: overrides.output.clone().unwrap_or_else(|| folder.join(&file.output)),
+        calls: file.calls,
+        stop_when_hopeless: file.stop_when_hopeless,
+        id_field: file.id_field.clone(),
+        expect: file.expect,
+    }
+}
+
+fn verifier_spec(
+    keys: &VerifierKeys,
+    verifier: Box<dyn crate::verifier::Verifier>,
+    problems: &mut Vec<Problem>,
+) -> VerifierSpec {
+    let spec = VerifierSpec::new(&keys.name, verifier);
+    let pricing = collect(Pricing::of_keys(keys.price, keys.metered.as_ref()), problems);
+    VerifierSpec {
+        kind: keys.kind.clone(),
+        threshold: keys.threshold,
+        scores: keys.scores,
+        // A price that is wrong is not missing as well.
+        pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),
+        rate: keys.rate,
+        concurrency: keys.concurrency,
+        retries: keys.retries,
+        patience: seconds("patience", keys.patience, spec.patience, problems),
+        ..spec
+    }
+}
+
+fn seconds(
+    key: &str,
+    given: Option<f64>,
+    default: Duration,
+    problems: &mut Vec<Problem>,
+) -> Duration {
+    let given = given.and_then(|seconds| collect(in_range(key, seconds), problems));
+    given.map_or(default, Duration::from_secs_f64)
+}
+
+/// The same problems, with where they are.
+fn located(path: &Path, table: &Table<'_>, mut error: JobError) -> JobError {
+    let verifiers = table.tables("verifiers");
+    for problem in &mut error.problems {
+        // The candidates are in a file of their own, which the message names.
+        if problem.file.is_some() || problem.kind == ProblemKind::Candidates {
+            continue;
+        }
+        problem.file = Some(path.to_owned());
+        let place = problem.verifier.as_ref().and_then(|(place, _)| verifiers.get(*place));
+        problem.line = match (place, &problem.key, &problem.kind) {
+            (Some(verifier), _, ProblemKind::UnknownField(field)) => {
+                Some(verifier.line_with(field))
+            }
+            (Some(verifier), Some(key), _) => Some(verifier.line_of(key)),
+            (Some(verifier), None, _) => Some(verifier.line_of("")),
+            (None, Some(key), _) if table.has(key) => Some(table.line_of(key)),
+            (None, ..) => None,
+        };
+    }
+    error
+}

@@ -1,0 +1,167 @@
+//! A table of TOML that remembers on which line everything stands, so that all that is wrong with it
+//! can be said at once, and where.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue, Deserializer};
+
+use super::key_names;
+use crate::toml_text;
+use crate::verifier::problem::{Problem, ProblemKind};
+
+/// A table and the text that it is part of.
+pub(crate) struct Table<'a> {
+    text: &'a str,
+    span: Range<usize>,
+    entries: DeTable<'a>,
+}
+
+impl<'a> Table<'a> {
+    /// The whole of a text.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, toml::de::Error> {
+        let table = DeTable::parse(text).map_err(|mut error| {
+            error.set_input(Some(text));
+            error
+        })?;
+        Ok(Self { text, span: table.span(), entries: table.into_inner() })
+    }
+
+    /// The tables in the array `key`; none if it is something else.
+    pub(crate) fn tables(&self, key: &str) -> Vec<Self> {
+        let array = self.entries.get(key).and_then(|value| value.get_ref().as_array());
+        array
+            .into_iter()
+            .flatten()
+            .filter_map(|value| {
+                let entries = value.get_ref().as_table()?.clone();
+                Some(Self { text: self.text, span: value.span(), entries })
+            })
+            .collect()
+    }
+
+    /// The text at a key, if that is a text.
+    pub(crate) fn text_of(&self, key: &str) -> Option<&str> {
+        self.entries.get(key)?.get_ref().as_str()
+    }
+
+    /// The names of all keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(|key| key.get_ref().as_ref())
+    }
+
+    /// The same table with some of its keys only.
+    pub(crate) fn with_keys(&self, names: &BTreeSet<String>) -> Self {
+        let is_wanted = |key: &Spanned<DeString<'_>>| names.contains(key.get_ref().as_ref());
+        let entries = self.entries.clone().into_iter().filter(|(key, _)| is_wanted(key)).collect();
+        Self { text: self.text, span: self.span.clone(), entries }
+    }
+
+    /// The table as a `T`, or everything that stands in the way: keys that are missing, and values
+    /// that cannot be read.
+    pub(crate) fn read<T>(&self, problems: &mut Vec<Problem>) -> Option<T>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        let schema = T::json_schema(&mut SchemaGenerator::default());
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let missing = required.filter_map(Value::as_str).filter(|key| !self.has(key));
+        let before = problems.len();
+        problems.extend(missing.map(|key| Problem::missing(key, "this key is needed")));
+        let mut known = self.with_keys(&key_names(&schema));
+        loop {
+            let error = match T::deserialize(known.deserializer()) {
+                Ok(value) if problems.len() == before => return Some(value),
+                Ok(_) => return None,
+                Err(error) => error,
+            };
+            // Without this key the next problem shows.
+            match error.span().and_then(|span| known.take_key_at(&span)) {
+                Some(key) => problems.push(Problem::new(key, message(&error))),
+                None if problems.len() == before => {
+                    problems.push(Problem::new("", message(&error)));
+                    return None;
+                }
+                None => return None,
+            }
+        }
+    }
+
+    /// The line of a key, counted from 1, or of the table if it has no such key.
+    pub(crate) fn line_of(&self, key: &str) -> usize {
+        let found = self.entries.iter().find(|(name, _)| name.get_ref() == key);
+        self.line_at(found.map_or(self.span.start, |(name, _)| name.span().start))
+    }
+
+    /// The first line in whose value a word is, or of the table if it is in none.
+    pub(crate) fn line_with(&self, word: &str) -> usize {
+        let at = self.entries.iter().filter_map(|(_, value)| {
+            let span = value.span();
+            Some(span.start + self.text.get(span)?.find(word)?)
+        });
+        self.line_at(at.min().unwrap_or(self.span.start))
+    }
+
+    /// Whether there is such a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    fn deserializer(&self) -> Deserializer<'a> {
+        Spanned::new(self.span.clone(), self.entries.clone()).into()
+    }
+
+    /// Takes out the key in whose name or value a place is.
+    fn take_key_at(&mut self, place: &Range<usize>) -> Option<String> {
+        let mut entries = self.entries.iter();
+        let (key, _) =
+            entries.find(|(key, value)| holds(&key.span(), place) || is_in(place, value))?;
+        let key = key.get_ref().to_string();
+        self.entries.remove(key.as_str());
+        Some(key)
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+    }
+}
+
+fn holds(outer: &Range<usize>, place: &Range<usize>) -> bool {
+    outer.start <= place.start && place.end <= outer.end
+}
+
+/// A table with a header of its own has only that for its place, so what is in it is looked at too.
+fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
+    holds(&value.span(), place)
+        || value.get_ref().as_table().is_some_and(|table| {
+            table.iter().any(|(key, value)| holds(&key.span(), place) || is_in(place, value))
+        })
+}
+
+/// Keys that are in none of these lists, each with the name that was probably meant.
+pub(crate) fn unknown_keys<'a>(
+    table: &'a Table<'_>,
+    known: &'a BTreeSet<String>,
+) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
+    let unknown = table.keys().filter(|key| !known.contains(*key));
+    unknown.map(|key| (key, toml_text::nearest(key, known.iter().map(String::as_str))))
+}
+
+/// A key that there is not.
+pub(crate) fn unknown_key(key: &str, message: String, meant: Option<&str>) -> Problem {
+    let hint = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    Problem { kind: ProblemKind::UnknownKey, ..Problem::new(key, message + &hint) }
+}
+
+/// What the parser says, with the spelling that was probably meant.
+fn message(error: &toml::de::Error) -> String {
+    let message = error.message().trim_end();
+    match toml_text::suggestion(message) {
+        Some(name) => format!("{message}; did you mean `{name}`?"),
+        None => message.to_owned(),
+    }
+}

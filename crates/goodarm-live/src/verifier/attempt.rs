@@ -1,0 +1,80 @@
+//! One call as attempts: wait for a turn, try, and try again for as long as no work was begun.
+
+use std::time::Duration;
+
+use goodarm_core::{CountedFailure, VoidFailure};
+
+use super::Reply;
+use super::score::NOTHING;
+use crate::line::{Line, Stopping};
+
+/// What became of one attempt.
+#[derive(Clone, Debug)]
+pub enum Attempt<T> {
+    /// The verifier is well, whatever it said: the call is over.
+    Answered(T),
+    /// The verifier broke after it began to work: the call is over and counts. Several of these in
+    /// a row pause the verifier.
+    Broke {
+        /// What the call comes to.
+        outcome: T,
+        /// What went wrong.
+        reason: String,
+    },
+    /// No work was begun, whatever the candidate is: the attempt may be repeated.
+    Void {
+        /// In which way.
+        failure: VoidFailure,
+        /// The pause that the verifier asked for.
+        retry_after: Option<Duration>,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl<T> Attempt<T> {
+    /// The same with another outcome, if it has one.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Attempt<U> {
+        match self {
+            Self::Answered(outcome) => Attempt::Answered(change(outcome)),
+            Self::Broke { outcome, reason } => Attempt::Broke { outcome: change(outcome), reason },
+            Self::Void { failure, retry_after, reason } => {
+                Attempt::Void { failure, retry_after, reason }
+            }
+        }
+    }
+}
+
+/// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first,
+/// or the verifier's `retries` are used up, the error is the call's reply.
+pub async fn attempts<T, F>(line: &Line, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
+where
+    F: Future<Output = Attempt<T>>,
+{
+    let mut void_count = 0;
+    loop {
+        let turn = match line.turn().await {
+            Ok(turn) => turn,
+            Err(Stopping) => return Err(Reply::void(VoidFailure::NotConnected)),
+        };
+        match attempt().await {
+            Attempt::Answered(outcome) => {
+                turn.answered();
+                return Ok(outcome);
+            }
+            Attempt::Broke { outcome, reason } => {
+                turn.broke(&reason);
+                return Ok(outcome);
+            }
+            Attempt::Void { failure, retry_after, reason } => {
+                void_count += 1;
+                turn.refused(failure, retry_after, reason.clone());
+                if line.is_given_up(void_count) {
+                    let reason = format!("given up after {void_count} attempts: {reason}");
+                    let failed = Reply::failed(CountedFailure::GivenUp, reason);
+                    return Err(Reply { usage: NOTHING, ..failed });
+                }
+            }
+        }
+    }
+}

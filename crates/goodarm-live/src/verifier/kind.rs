@@ -1,0 +1,120 @@
+//! Kinds of verifiers: what a job file calls them, which keys they have, and how they are made.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+
+use super::problem::Problem;
+use super::{KINDS, Verifier};
+use crate::candidates::Candidates;
+use crate::job_file::VerifierKeys;
+use crate::job_file::table::Table;
+
+/// A kind of verifier.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// What a job file calls it.
+    pub name: &'static str,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    read: ReadKeys,
+}
+
+/// Reads the keys of one kind, with everything that is wrong with them put aside.
+type ReadKeys = fn(&Table<'_>, &mut Vec<Problem>) -> Option<Box<dyn KindKeys>>;
+
+/// The keys that one kind of verifier has beyond those of every verifier.
+pub trait KindKeys {
+    /// The verifier that the keys describe, or everything that is wrong with them.
+    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>>;
+}
+
+/// What surrounds a verifier in its job.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// The keys that every verifier has.
+    pub keys: &'a VerifierKeys,
+    /// Until a call counts as failed.
+    pub timeout: Duration,
+    /// Where paths start from.
+    pub folder: &'a Path,
+    /// What is to be verified.
+    pub candidates: &'a Candidates,
+    /// What random draws depend on.
+    pub seed: u64,
+}
+
+impl Kind {
+    /// A kind whose keys are the fields of `K`.
+    pub const fn new<K>(name: &'static str) -> Self
+    where
+        K: KindKeys + DeserializeOwned + JsonSchema + 'static,
+    {
+        Self { name, schema: K::json_schema, read: read::<K> }
+    }
+
+    /// The schema of its own keys.
+    pub(crate) fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+
+    /// The names of its own keys.
+    pub(crate) fn key_names(&self) -> BTreeSet<String> {
+        crate::job_file::key_names(&self.schema(&mut SchemaGenerator::default()))
+    }
+
+    /// Its own keys, with everything that cannot be read put aside.
+    pub(crate) fn read(
+        &self,
+        table: &Table<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Box<dyn KindKeys>> {
+        (self.read)(table, problems)
+    }
+}
+
+fn read<K>(table: &Table<'_>, problems: &mut Vec<Problem>) -> Option<Box<dyn KindKeys>>
+where
+    K: KindKeys + DeserializeOwned + JsonSchema + 'static,
+{
+    table.read::<K>(problems).map(|keys| Box::new(keys) as Box<dyn KindKeys>)
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Kind").field(&self.name).finish()
+    }
+}
+
+/// The kinds that a job file may name: ours, and those that a program adds.
+#[derive(Clone, Debug)]
+pub struct Kinds(Vec<Kind>);
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self(KINDS.to_vec())
+    }
+}
+
+impl Kinds {
+    /// These and one more, which takes the place of an earlier one of its name.
+    #[must_use]
+    pub fn with(mut self, kind: Kind) -> Self {
+        self.0.retain(|earlier| earlier.name != kind.name);
+        self.0.push(kind);
+        self
+    }
+
+    /// The kind of a name.
+    pub fn get(&self, name: &str) -> Option<&Kind> {
+        self.0.iter().find(|kind| kind.name == name)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Kind> {
+        self.0.iter()
+    }
+}
