@@ -32,6 +32,14 @@ impl Written {
         }
     }
 
+    /// A decimal in a text; other numbers may have lost digits.
+    pub fn exact(&self) -> Result<Cost, CostError> {
+        match self {
+            Self::Number(_) => Err(CostError::NotADecimal),
+            Self::Text(text) => text.parse(),
+        }
+    }
+
     /// Digits beyond the twelfth decimal are cut.
     pub fn budget(&self) -> Result<Cost, CostError> {
         match self {
@@ -87,9 +95,10 @@ pub trait Amounts: Sized {
     /// Exact decimals in texts.
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// As `A` reads each amount.
-    fn read<'de, A: Deserialize<'de> + Into<Cost>, D: Deserializer<'de>>(
+    /// Each amount as `cost` takes it.
+    fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
+        cost: fn(&Written) -> Result<Cost, CostError>,
     ) -> Result<Self, D::Error>;
 }
 
@@ -98,10 +107,11 @@ impl Amounts for Cost {
         serializer.collect_str(self)
     }
 
-    fn read<'de, A: Deserialize<'de> + Into<Self>, D: Deserializer<'de>>(
+    fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
+        cost: fn(&Written) -> Result<Self, CostError>,
     ) -> Result<Self, D::Error> {
-        A::deserialize(deserializer).map(A::into)
+        cost(&Written::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
@@ -110,10 +120,12 @@ impl Amounts for Option<Cost> {
         self.as_ref().map(Cost::to_string).serialize(serializer)
     }
 
-    fn read<'de, A: Deserialize<'de> + Into<Cost>, D: Deserializer<'de>>(
+    fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
+        cost: fn(&Written) -> Result<Cost, CostError>,
     ) -> Result<Self, D::Error> {
-        Option::<A>::deserialize(deserializer).map(|amount| amount.map(A::into))
+        let written = Option::<Written>::deserialize(deserializer)?;
+        written.as_ref().map(cost).transpose().map_err(de::Error::custom)
     }
 }
 
@@ -122,19 +134,18 @@ impl Amounts for Vec<Cost> {
         serializer.collect_seq(self.iter().map(Cost::to_string))
     }
 
-    fn read<'de, A: Deserialize<'de> + Into<Cost>, D: Deserializer<'de>>(
+    fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
+        cost: fn(&Written) -> Result<Cost, CostError>,
     ) -> Result<Self, D::Error> {
-        let amounts = Vec::<A>::deserialize(deserializer)?;
-        Ok(amounts.into_iter().map(A::into).collect())
+        let written = Vec::<Written>::deserialize(deserializer)?;
+        written.iter().map(cost).collect::<Result<_, _>>().map_err(de::Error::custom)
     }
 }
 
-/// Texts only, as goodarm itself writes them.
+/// Exact decimals only, as goodarm itself writes them.
 pub mod exact {
-    use std::borrow::Cow;
-
-    use super::{Amounts, Cost, Deserialize, Deserializer, Serializer, de};
+    use super::{Amounts, Deserializer, Serializer, Written};
 
     /// Writes exact decimals in texts.
     pub fn serialize<T: Amounts, S: Serializer>(
@@ -144,32 +155,17 @@ pub mod exact {
         amounts.write(serializer)
     }
 
-    /// Reads exact decimals in texts.
+    /// Reads exact decimals in texts; a number that may have lost digits is refused.
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        T::read::<Exact, D>(deserializer)
-    }
-
-    struct Exact(Cost);
-
-    impl From<Exact> for Cost {
-        fn from(exact: Exact) -> Self {
-            exact.0
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Exact {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let text = Cow::<str>::deserialize(deserializer)?;
-            text.parse().map(Self).map_err(de::Error::custom)
-        }
+        T::read(deserializer, Written::exact)
     }
 }
 
 /// Numbers and texts; digits beyond the twelfth decimal round up.
 pub mod price {
-    use super::{Amounts, Cost, Deserialize, Deserializer, Written, de};
+    use super::{Amounts, Deserializer, Written};
 
     pub use super::exact::serialize;
 
@@ -177,27 +173,13 @@ pub mod price {
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        T::read::<Price, D>(deserializer)
-    }
-
-    struct Price(Cost);
-
-    impl From<Price> for Cost {
-        fn from(price: Price) -> Self {
-            price.0
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Price {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            Written::deserialize(deserializer)?.price().map(Self).map_err(de::Error::custom)
-        }
+        T::read(deserializer, Written::price)
     }
 }
 
 /// Numbers and texts; digits beyond the twelfth decimal are cut.
 pub mod budget {
-    use super::{Amounts, Cost, Deserialize, Deserializer, Written, de};
+    use super::{Amounts, Deserializer, Written};
 
     pub use super::exact::serialize;
 
@@ -205,21 +187,7 @@ pub mod budget {
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        T::read::<Budget, D>(deserializer)
-    }
-
-    struct Budget(Cost);
-
-    impl From<Budget> for Cost {
-        fn from(budget: Budget) -> Self {
-            budget.0
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Budget {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            Written::deserialize(deserializer)?.budget().map(Self).map_err(de::Error::custom)
-        }
+        T::read(deserializer, Written::budget)
     }
 }
 
