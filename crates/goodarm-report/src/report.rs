@@ -10,7 +10,6 @@ mod html;
 pub(crate) mod lines;
 mod noise;
 mod plots;
-mod sha256;
 mod source;
 mod text;
 mod trail;

@@ -3,13 +3,15 @@
 
 use std::io::{self, Write};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
 use super::cut::{beginning, script_safe};
 use super::data::{Overview, Step};
 use super::details::{Details, Limits};
 use super::lines::rounded;
-use super::{Report, sha256, text};
+use super::{Report, text};
 use crate::page::escaped;
 
 /// Writes the page.
@@ -47,9 +49,14 @@ pub(crate) fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
          base-uri 'none'; form-action 'none'",
-        sha256::base64(script),
-        sha256::base64(style)
+        sha256(script),
+        sha256(style)
     )
+}
+
+/// The hash as a content security policy writes it.
+fn sha256(text: &str) -> String {
+    BASE64_STANDARD.encode(digest(&SHA256, text.as_bytes()))
 }
 
 fn title(report: &Report) -> String {
