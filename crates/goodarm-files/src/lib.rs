@@ -40,4 +40,4 @@ pub mod toml_text;
 
 pub use crate::names::{GuaranteeName, Unit};
 pub use crate::scores::Scores;
-pub use crate::spelling::nearest;
+pub use crate::spelling::{nearest, suggestion};

@@ -24,3 +24,8 @@ pub(crate) fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>
 }
 
 const SPELLING_CHARS_MAX: usize = 100;
+
+/// The name that was probably meant, where a parser says that it found one that it does not know.
+pub fn suggestion(message: &str) -> Option<&str> {
+    unknown(message).and_then(|(found, names)| nearest(found, names))
+}

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::spelling::{nearest, unknown};
+use crate::spelling::suggestion;
 
 /// What is wrong with a TOML text, and where. It shows the line itself, too.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let message = error.message();
-        let meant = unknown(message).and_then(|(found, names)| nearest(found, names));
+        let meant = suggestion(message);
         TomlError {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,

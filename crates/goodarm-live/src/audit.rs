@@ -137,8 +137,7 @@ impl Auditor {
         let mut calls = CallFile::open(folder).map_err(|text| problem(Area::Calls, text))?;
         let before = report.problem_count;
         let charter = self.history.charter.clone();
-        let names: Vec<String> =
-            charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
+        let names: Vec<String> = charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
         let (books, account, missing) = (&mut self.books, &mut self.account, &mut self.missing);
         let journal = folder.journal();
         loop {

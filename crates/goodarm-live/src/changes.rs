@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::toml_text;
+use goodarm_files::toml_text;
 
 /// Every key that is not what it was and that a certificate may depend on; the budget is looked at
 /// elsewhere.

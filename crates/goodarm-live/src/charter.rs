@@ -1,11 +1,11 @@
 //! What a run was promised to be: written into its journal first, never changed after, but for a
 //! budget that is raised. Everything that a certificate depends on is in it.
 
-use goodarm_core::{AttributeSpec, Cost, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
+use goodarm_core::{AttributeSpec, Cost, Problem, ProblemSpec, SpecError};
+use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
 
-use crate::job_file::{self, GuaranteeName, ScoresFile, Unit};
-use crate::toml_text;
+use crate::job_file::{self, GuaranteeName, Scores, Unit};
 
 /// The terms of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -13,7 +13,7 @@ pub struct Charter {
     /// What money counts.
     pub unit: Unit,
     /// The budget at the start.
-    #[serde(serialize_with = "money::write", deserialize_with = "money::read_budget")]
+    #[serde(with = "goodarm_files::money::budget")]
     pub budget: Cost,
     /// The error probability.
     pub delta: f64,
@@ -44,9 +44,9 @@ pub struct VerifierTerms {
     /// The mean score to be reached.
     pub threshold: f64,
     /// What is known of its scores.
-    pub scores: ScoresFile,
+    pub scores: Scores,
     /// The most that a call may cost.
-    #[serde(serialize_with = "money::write", deserialize_with = "money::read_price")]
+    #[serde(with = "goodarm_files::money::price")]
     pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
@@ -111,62 +111,6 @@ impl VerifierTerms {
             threshold: self.threshold,
             scores: self.scores.into(),
         }
-    }
-}
-
-impl From<GuaranteeName> for Guarantee {
-    fn from(name: GuaranteeName) -> Self {
-        match name {
-            GuaranteeName::Holm => Self::Holm,
-            GuaranteeName::Union => Self::Union,
-            GuaranteeName::Fdr => Self::FalseDiscovery,
-            GuaranteeName::Paper => Self::Paper,
-        }
-    }
-}
-
-impl From<ScoresFile> for ScoreModel {
-    fn from(scores: ScoresFile) -> Self {
-        match scores {
-            ScoresFile::Binary => Self::Binary,
-            ScoresFile::Bounded => Self::Bounded,
-            ScoresFile::Exact => Self::Exact,
-            ScoresFile::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
-        }
-    }
-}
-
-/// Amounts in a charter: exact decimals, as texts. Older journals have numbers.
-mod money {
-    use goodarm_core::Cost;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Amount {
-        Exact(String),
-        Number(f64),
-    }
-
-    pub(super) fn write<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(cost)
-    }
-
-    pub(super) fn read_budget<'de, D: Deserializer<'de>>(from: D) -> Result<Cost, D::Error> {
-        match Amount::deserialize(from)? {
-            Amount::Exact(text) => text.parse(),
-            Amount::Number(units) => Cost::of_budget(units),
-        }
-        .map_err(D::Error::custom)
-    }
-
-    pub(super) fn read_price<'de, D: Deserializer<'de>>(from: D) -> Result<Cost, D::Error> {
-        match Amount::deserialize(from)? {
-            Amount::Exact(text) => text.parse(),
-            Amount::Number(units) => Cost::of_price(units),
-        }
-        .map_err(D::Error::custom)
     }
 }
 

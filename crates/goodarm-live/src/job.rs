@@ -16,10 +16,9 @@ pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
 use crate::candidates::Candidates;
 use crate::charter::{Charter, VerifierTerms};
-use crate::job_file::{CallsName, ExpectFile, GuaranteeName, ScoresFile, Unit};
+use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::line::Limits;
 use crate::pricing::{Pricing, Tariff};
-use crate::toml_text;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Kinds, Verifier};
 
@@ -126,7 +125,7 @@ pub struct VerifierSpec {
     /// The mean score to be reached; some verifiers have a default.
     pub threshold: Option<f64>,
     /// What is known of its scores; every verifier has a default.
-    pub scores: Option<ScoresFile>,
+    pub scores: Option<Scores>,
     /// What its calls cost; many verifiers have a default.
     pub pricing: Option<Pricing>,
     /// The most requests per second.
@@ -255,7 +254,7 @@ impl Settings {
         let known = policy::NAMES.iter().copied().filter(|name| *name != "oracle");
         if !known.clone().any(|name| name == self.policy) {
             let list: Vec<&str> = known.clone().collect();
-            let hint = toml_text::nearest(&self.policy, known)
+            let hint = goodarm_files::nearest(&self.policy, known)
                 .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
             let list = list.join(", ");
             wrong("policy", format!("{:?} is none of {list}{hint}", self.policy));

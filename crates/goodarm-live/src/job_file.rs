@@ -6,6 +6,7 @@ pub(crate) mod table;
 
 use std::collections::BTreeSet;
 
+pub use goodarm_files::{GuaranteeName, Scores, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -58,36 +59,6 @@ pub struct JobFile {
     pub expect: Option<ExpectFile>,
 }
 
-/// What money counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Tokens, in and out.
-    Tokens,
-    /// US dollars.
-    Dollars,
-    /// Seconds of a verifier's time.
-    Seconds,
-    /// Calls.
-    #[default]
-    Calls,
-}
-
-/// What delta bounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GuaranteeName {
-    /// P(any certificate is wrong) ≤ delta, stepping down: the default.
-    #[default]
-    Holm,
-    /// P(any certificate is wrong) ≤ delta, each answer at delta / N.
-    Union,
-    /// E(share of wrong certificates) ≤ delta.
-    Fdr,
-    /// The paper's own certificates, for comparison: valid, and far more expensive.
-    Paper,
-}
-
 /// How calls are written down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -110,7 +81,7 @@ pub struct VerifierKeys {
     /// The mean score that an answer must reach, between 0 and 1. Checks have 0.5 if none is given.
     pub threshold: Option<f64>,
     /// What is known of the scores before any is seen; each kind has a default.
-    pub scores: Option<ScoresFile>,
+    pub scores: Option<Scores>,
     /// What every call costs, in the job's unit.
     pub price: Option<f64>,
     /// Prices for what a call turns out to take, instead of `price`.
@@ -126,25 +97,6 @@ pub struct VerifierKeys {
     pub retries: Option<u32>,
     /// Seconds that the verifier may be down before the run stops, to be resumed; 300 if not given.
     pub patience: Option<f64>,
-}
-
-/// What is known of scores.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScoresFile {
-    /// 0 or 1.
-    Binary,
-    /// Anything from 0 to 1.
-    Bounded,
-    /// The verifier always answers the same, so one call tells all.
-    Exact,
-    /// Noise of at most sigma around the mean.
-    SubGaussian {
-        /// An upper bound on the noise: declared, never estimated.
-        sigma: f64,
-        /// The lowest score there can be, which a failed call counts as.
-        lowest: Option<f64>,
-    },
 }
 
 /// Prices for what a call turns out to take.

@@ -22,6 +22,5 @@ pub mod record;
 pub mod recording;
 pub mod run;
 pub mod template;
-pub mod toml_text;
 pub mod verifier;
 pub mod view;

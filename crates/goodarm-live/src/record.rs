@@ -12,7 +12,7 @@ use goodarm_core::{ArmId, Cost};
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
 use crate::job::Job;
-use crate::job_file::ScoresFile;
+use crate::job_file::Scores;
 use crate::line::Line;
 use crate::recording::{self, Outcomes};
 use crate::verifier::Verdict;
@@ -177,7 +177,7 @@ fn pairs(
     let mut cost = Cost::ZERO;
     for arm in job.candidates.arms() {
         for (attribute, verifier) in job.verifiers.iter().enumerate() {
-            let is_exact = verifier.verifier.default_scores() == ScoresFile::Exact;
+            let is_exact = verifier.verifier.default_scores() == Scores::Exact;
             let wanted = match (verifier.verifier.is_reproducible(), is_exact) {
                 // It always says the same.
                 (true, true) => 1,

@@ -88,7 +88,8 @@ impl Run {
         lock: FolderLock,
     ) -> Result<Self, RunError> {
         let engine = Engine::new(job.verifiers.iter().map(|verifier| verifier.limits));
-        let disk = Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
+        let disk =
+            Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
             job,
             session,
@@ -141,7 +142,8 @@ impl Run {
     ) -> Result<Ending, RunError> {
         let runtime = match self.runtime.take() {
             Some(runtime) => runtime,
-            None => engine::runtime().map_err(|error| RunError::file(&self.job.settings.output, error))?,
+            None => engine::runtime()
+                .map_err(|error| RunError::file(&self.job.settings.output, error))?,
         };
         let result = runtime.block_on(self.drive_async(control, observer));
         // Calls in flight of a run that was left end with the runtime, not before.
@@ -429,7 +431,8 @@ fn new_session(job: &Job, problem: Problem) -> Session {
     let parameters = policy::Parameters::default();
     let policy =
         policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
-    let options = Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
+    let options =
+        Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
     Session::with_options(problem, policy, options)
         .expect("the default share of money in flight makes sense")
 }

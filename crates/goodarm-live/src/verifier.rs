@@ -24,7 +24,7 @@ use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
 pub use self::kind::{Kind, KindKeys, Kinds, Setting};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
-use crate::job_file::{ScoresFile, Unit};
+use crate::job_file::{Scores, Unit};
 use crate::line::Line;
 use crate::pricing::{Extent, Pricing};
 
@@ -53,8 +53,8 @@ pub trait Verifier: Send + Sync {
     }
 
     /// What is known of its scores if the job does not say.
-    fn default_scores(&self) -> ScoresFile {
-        ScoresFile::Bounded
+    fn default_scores(&self) -> Scores {
+        Scores::Bounded
     }
 
     /// The mean score to be reached if the job does not say.

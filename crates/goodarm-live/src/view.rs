@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use crate::account::{Account, VerifierTotals};
 use crate::charter::{Charter, VerifierTerms};
-use crate::job_file::{GuaranteeName, ScoresFile, Unit};
+use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::run::VERSION;
 use crate::view::noise::Noise;
 pub use crate::view::uniform::Uniform;
@@ -73,27 +73,27 @@ pub struct Money {
     /// What it counts.
     pub unit: Unit,
     /// The hard limit.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub budget: Cost,
     /// Paid.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
     /// Set aside for calls in flight.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub reserved: Cost,
     /// Neither.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub left: Cost,
     /// Paid for calls that brought no score.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
     /// The part of it that was paid at the ceiling because the bill is not known.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub failures_at_ceiling: Cost,
     /// Bills above their ceiling.
     pub overruns: u64,
     /// By how much, in all.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub overrun: Cost,
     /// The budget at the start, and what it was raised to.
     #[serde(serialize_with = "exact_list")]
@@ -121,20 +121,20 @@ pub struct VerifierView {
     /// The mean score that is asked for.
     pub threshold: f64,
     /// The most that a call may cost.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
     /// Paid.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
     /// Paid for certified, undecided and rejected answers.
     #[serde(serialize_with = "exact_list")]
     pub spent_by_status: [Cost; 3],
     /// Paid for calls that brought no score.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
     /// The mean of all scores.
     pub mean_score: Option<f64>,
@@ -165,7 +165,7 @@ pub struct PairView {
     /// Whether it has.
     pub met: bool,
     /// What that cost.
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
 }
 
@@ -248,7 +248,7 @@ fn verifier(terms: &VerifierTerms, totals: &VerifierTotals) -> VerifierView {
     VerifierView {
         name: terms.name.clone(),
         kind: terms.kind.clone(),
-        exact: terms.scores == ScoresFile::Exact,
+        exact: terms.scores == Scores::Exact,
         threshold: terms.threshold,
         ceiling: terms.ceiling,
         calls: totals.call_count,
@@ -303,11 +303,6 @@ pub fn promise(charter: &Charter) -> String {
     format!(
         "{bound}. A certificate says that the answer's mean score, over fresh calls, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it."
     )
-}
-
-/// Money as text: a JSON number would lose digits in many readers.
-pub(crate) fn exact<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(cost)
 }
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,13 +1,17 @@
 //! Figure name → the experiments it needs and how their summaries become panels.
 
 mod beyond;
+mod page;
 mod paper;
+mod run;
 
 pub use beyond::overview;
 use goodarm_plot::{Figure, Kind, Point, Role, Series};
-use goodarm_sim::experiment::Experiment;
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
+pub use page::page;
+pub(crate) use run::write;
+pub use run::{FigureError, Run, Section, write_figure};
 
 /// Which recorded answers an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +36,6 @@ pub struct Entry {
     pub recorded: Recorded,
     /// Panels, and what is to be said of them.
     pub draw: fn(&[Run]) -> Drawn,
-}
-
-/// An experiment that has been run.
-pub struct Run {
-    /// What was to be run.
-    pub experiment: Experiment,
-    /// Every trial; none if it was interrupted before.
-    pub trials: Vec<Option<Trial>>,
-    /// One for each cell.
-    pub summaries: Vec<CellSummary>,
 }
 
 /// A figure and its findings, computed from the same trials.
@@ -256,10 +250,10 @@ fn listed(items: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use goodarm_sim::experiment::ExperimentSpec;
+    use goodarm_files::toml_text::parse;
+    use goodarm_sim::experiment::{Experiment, ExperimentSpec};
 
     use super::*;
-    use goodarm_live::toml_text::parse;
 
     #[test]
     fn every_experiment_can_be_run_and_drawn() {

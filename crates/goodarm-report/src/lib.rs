@@ -1,11 +1,12 @@
 //! What a run or an experiment came to, as pages, text, tables and figures.
 //!
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`figures`] turns the
-//! trials of experiments into figures, [`page`] into a page and [`trials`] into tables. Nothing here
-//! prints or exits.
+//! trials of experiments into figures and a page, [`trials`] into tables; [`plan`] shows what a budget
+//! will buy. Nothing here prints or exits.
 
 pub mod figures;
-pub mod page;
+mod markup;
+pub mod plan;
 mod report;
 pub mod table;
 pub mod trials;

@@ -9,7 +9,6 @@ mod gather;
 mod html;
 pub(crate) mod lines;
 mod plots;
-mod sha256;
 mod text;
 mod trail;
 

@@ -37,18 +37,10 @@ impl Column {
 
     fn cell(&self, row: usize) -> String {
         match self {
-            Self::Texts(values) => quoted(&values[row]),
+            Self::Texts(values) => values[row].clone(),
             Self::Reals(values) => values[row].to_string(),
             Self::Integers(values) => values[row].to_string(),
         }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
     }
 }
 
@@ -66,15 +58,14 @@ impl Table {
 
     /// The table as CSV, names first.
     pub fn csv(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
-        let mut text = names.join(",") + "\n";
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let mut write = |cells: Vec<String>| writer.write_record(cells).expect("memory, one width");
+        write(self.columns.iter().map(|(name, _)| (*name).to_owned()).collect());
         for row in 0..self.row_count() {
-            let cells: Vec<String> =
-                self.columns.iter().map(|(_, column)| column.cell(row)).collect();
-            text += &cells.join(",");
-            text.push('\n');
+            write(self.columns.iter().map(|(_, column)| column.cell(row)).collect());
         }
-        text
+        let bytes = writer.into_inner().expect("memory takes all");
+        String::from_utf8(bytes).expect("made of texts")
     }
 
     /// The table as a Parquet file.

@@ -19,6 +19,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use goodarm_report::figures::FigureError;
+
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 
@@ -87,5 +89,11 @@ impl fmt::Display for Failure {
 impl From<trace::TraceError> for Failure {
     fn from(error: trace::TraceError) -> Self {
         Self { message: error.to_string(), exit: error.exit() }
+    }
+}
+
+impl From<FigureError> for Failure {
+    fn from(error: FigureError) -> Self {
+        Self::wrong_input(error)
     }
 }

@@ -15,7 +15,6 @@ use crate::candidates::Candidates;
 use crate::job_file::table::{Table, unknown_key, unknown_keys};
 use crate::job_file::{JobFile, VerifierKeys, key_names};
 use crate::pricing::{Pricing, TIMEOUT};
-use crate::toml_text;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Kind, KindKeys, Kinds, Setting};
 
@@ -143,7 +142,7 @@ impl<'a> Entry<'a> {
 
 fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-    let hint = toml_text::nearest(name, names.iter().copied())
+    let hint = goodarm_files::nearest(name, names.iter().copied())
         .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     Problem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
 }

@@ -11,7 +11,6 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::key_names;
-use crate::toml_text;
 use crate::verifier::problem::{Problem, ProblemKind};
 
 /// A table and the text that it is part of.
@@ -148,7 +147,7 @@ pub(crate) fn unknown_keys<'a>(
     known: &'a BTreeSet<String>,
 ) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
     let unknown = table.keys().filter(|key| !known.contains(*key));
-    unknown.map(|key| (key, toml_text::nearest(key, known.iter().map(String::as_str))))
+    unknown.map(|key| (key, goodarm_files::nearest(key, known.iter().map(String::as_str))))
 }
 
 /// A key that there is not.
@@ -160,7 +159,7 @@ pub(crate) fn unknown_key(key: &str, message: String, meant: Option<&str>) -> Pr
 /// What the parser says, with the spelling that was probably meant.
 fn message(error: &toml::de::Error) -> String {
     let message = error.message().trim_end();
-    match toml_text::suggestion(message) {
+    match goodarm_files::suggestion(message) {
         Some(name) => format!("{message}; did you mean `{name}`?"),
         None => message.to_owned(),
     }

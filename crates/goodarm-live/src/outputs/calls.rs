@@ -28,7 +28,7 @@ pub struct CallLine<'a> {
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
     pub reason: std::borrow::Cow<'a, str>,
     /// What it cost: an exact decimal.
-    #[serde(with = "exact")]
+    #[serde(with = "goodarm_files::money::exact")]
     pub cost: Cost,
     /// How long it took, in seconds.
     pub latency: f64,
@@ -113,22 +113,3 @@ pub const FAILURES: [Failure; 10] = [
     Failure::Counted(CountedFailure::Lost),
     Failure::Counted(CountedFailure::GivenUp),
 ];
-
-/// Money as text: a JSON number would lose digits in many readers.
-mod exact {
-    use std::borrow::Cow;
-
-    use goodarm_core::Cost;
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(super) fn serialize<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(cost)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Cost, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
-    }
-}

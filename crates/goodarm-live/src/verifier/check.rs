@@ -16,7 +16,7 @@ use super::score::in_short;
 use super::{Called, KindKeys, Place, Reply, Setting, Verifier};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
-use crate::job_file::{ExtractName, ScoresFile, Unit};
+use crate::job_file::{ExtractName, Scores, Unit};
 use crate::line::Line;
 use crate::pricing::Pricing;
 
@@ -123,8 +123,8 @@ impl Verifier for Check {
         with.into_iter().chain([self.field.clone()]).collect()
     }
 
-    fn default_scores(&self) -> ScoresFile {
-        ScoresFile::Exact
+    fn default_scores(&self) -> Scores {
+        Scores::Exact
     }
 
     fn default_threshold(&self) -> Option<f64> {

@@ -24,7 +24,7 @@ use super::problem::{Problem, collect};
 use super::score::{NOTHING, shorten};
 use super::{Called, FinalAnswers, KindKeys, Reply, Setting, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
-use crate::job_file::{ExtractName, ScoresFile, Unit};
+use crate::job_file::{ExtractName, Scores, Unit};
 use crate::line::Line;
 use crate::pricing::{Extent, Meter, Pricing};
 use crate::template::{Template, TemplateError};
@@ -260,10 +260,10 @@ impl Verifier for Llm {
     }
 
     /// Yes and no are binary, and so is being the same as another's final answer.
-    fn default_scores(&self) -> ScoresFile {
+    fn default_scores(&self) -> Scores {
         match &self.task {
-            Task::Judge(Parser::YesNo) | Task::Solve(_) => ScoresFile::Binary,
-            Task::Judge(_) => ScoresFile::Bounded,
+            Task::Judge(Parser::YesNo) | Task::Solve(_) => Scores::Binary,
+            Task::Judge(_) => Scores::Bounded,
         }
     }
 
@@ -327,7 +327,7 @@ fn superfluous(keys: &LlmKeys) -> Vec<Problem> {
 }
 
 /// Settings under which a second call tells nothing new, or under which one call does not tell all.
-fn stale(keys: &LlmKeys, scores: Option<ScoresFile>) -> Vec<Problem> {
+fn stale(keys: &LlmKeys, scores: Option<Scores>) -> Vec<Problem> {
     let parameter = |name: &str| keys.parameters.as_ref().and_then(|all| all.get(name));
     let temperature = keys.temperature.unwrap_or(1.0);
     let is_seeded = parameter("seed").is_some_and(|seed| !seed.is_null());
@@ -336,7 +336,7 @@ fn stale(keys: &LlmKeys, scores: Option<ScoresFile>) -> Vec<Problem> {
     let is_greedy = is_cold
         || parameter("top_k").and_then(Value::as_i64) == Some(1)
         || parameter("top_p").and_then(Value::as_f64).is_some_and(|p| p <= 0.0);
-    if scores == Some(ScoresFile::Exact) {
+    if scores == Some(Scores::Exact) {
         let message = "scores = \"exact\" says that every reply is the same: use 0";
         let is_same = is_greedy || is_seeded;
         return if is_same { Vec::new() } else { vec![Problem::new("temperature", message)] };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::problem::Problem;
 use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
 use crate::candidates::{Candidate, Candidates};
-use crate::job_file::{ScoresFile, Unit};
+use crate::job_file::{Scores, Unit};
 use crate::line::Line;
 use crate::pricing::{Meter, Pricing};
 use crate::recording::{Outcome, Recording};
@@ -129,8 +129,8 @@ impl Verifier for Replay {
         Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, reason)))
     }
 
-    fn default_scores(&self) -> ScoresFile {
-        if self.is_binary() { ScoresFile::Binary } else { ScoresFile::Bounded }
+    fn default_scores(&self) -> Scores {
+        if self.is_binary() { Scores::Binary } else { Scores::Bounded }
     }
 
     fn default_pricing(&self, _: Unit) -> Option<Pricing> {

@@ -25,7 +25,7 @@ pub(crate) struct Answer {
     pub(crate) rank: Option<usize>,
     /// Calls that came back, void ones among them.
     pub(crate) calls: u64,
-    #[serde(serialize_with = "exact")]
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub(crate) spent: Cost,
     /// What each verifier has said.
     pub(crate) evidence: Vec<Pair>,
@@ -39,11 +39,6 @@ pub(crate) struct Pair {
     /// How mean and evidence went from call to call: for the pictures.
     #[serde(skip)]
     pub(crate) trail: Trail,
-}
-
-/// Money as text: a JSON number would lose digits in many readers.
-fn exact<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(cost)
 }
 
 fn status_name<S: Serializer>(status: &ArmStatus, serializer: S) -> Result<S::Ok, S::Error> {

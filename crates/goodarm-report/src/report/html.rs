@@ -3,14 +3,17 @@
 
 use std::io::{self, Write};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use goodarm_live::view::{Overview, Step};
+use minijinja::context;
+use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
 use super::cut::{beginning, script_safe};
 use super::details::{Details, Limits};
 use super::lines::rounded;
-use super::{Report, sha256, text};
-use crate::page::escaped;
+use super::{Report, text};
+use crate::markup::{Template, own};
 
 /// Writes the page.
 pub(super) fn write(
@@ -19,22 +22,18 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let script = script(&[START]);
-    // No text is put into another: what an answer says cannot be taken for a place to fill in.
-    for part in TEMPLATE.split("{{") {
-        let (name, rest) = part.split_once("}}").unwrap_or(("", part));
-        match name {
-            "policy" => out.write_all(policy(&script, STYLE).as_bytes())?,
-            "title" => out.write_all(escaped(&title(report)).as_bytes())?,
-            "style" => out.write_all(STYLE.as_bytes())?,
-            "text" => out.write_all(escaped(&text::text(&report.data)).as_bytes())?,
-            "overview" => block(out, "overview", &overview(report, details))?,
-            "script" => out.write_all(script.as_bytes())?,
-            "answers" => answers(report, details, out)?,
-            _ => {}
-        }
-        out.write_all(rest.as_bytes())?;
-    }
-    Ok(())
+    let page = Template::Report.fill(context! {
+        policy => own(policy(&script, STYLE)),
+        title => title(report),
+        style => own(STYLE),
+        text => text::text(&report.data),
+        overview => own(script_safe(&overview(report, details))),
+        script => own(script),
+    });
+    out.write_all(page.as_bytes())?;
+    // What grows with the run is written as it is made.
+    answers(report, details, out)?;
+    out.write_all(b"</body>\n</html>\n")
 }
 
 /// The script of a page: what all pages have in common, then its own parts.
@@ -47,9 +46,14 @@ pub(crate) fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
          base-uri 'none'; form-action 'none'",
-        sha256::base64(script),
-        sha256::base64(style)
+        sha256(script),
+        sha256(style)
     )
+}
+
+/// The hash as a content security policy writes it.
+fn sha256(text: &str) -> String {
+    BASE64_STANDARD.encode(digest(&SHA256, text.as_bytes()))
 }
 
 fn title(report: &Report) -> String {
@@ -141,7 +145,6 @@ fn block(out: &mut impl Write, id: &str, json: &str) -> io::Result<()> {
     writeln!(out, "<script type=\"application/json\" id=\"{id}\">{json}</script>")
 }
 
-const TEMPLATE: &str = include_str!("../../web/report/page.html");
 /// How all pages of a run look.
 pub(crate) const STYLE: &str = include_str!("../../web/report/style.css");
 /// What the report and the live page have in common, in this order.

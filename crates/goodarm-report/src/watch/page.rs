@@ -1,6 +1,9 @@
 //! The page: the report's look and scripts, and one more that asks how the run is doing. There is
 //! nothing in it that comes from elsewhere; that comes later, as JSON, and is shown as text.
 
+use minijinja::context;
+
+use crate::markup::{Template, own};
 use crate::report::{STYLE, policy, script};
 
 /// A page, and what it may do.
@@ -16,12 +19,11 @@ impl Page {
         let style = format!("{STYLE}{OWN_STYLE}");
         let policy = policy(&script, &style)
             + "; connect-src 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-        let html = TEMPLATE.replace("{{style}}", &style).replace("{{script}}", &script);
+        let html = Template::Watch.fill(context! { style => own(style), script => own(script) });
         Self { html, policy }
     }
 }
 
-const TEMPLATE: &str = include_str!("../../web/watch/page.html");
 const OWN_STYLE: &str = include_str!("../../web/watch/style.css");
 const SCRIPTS: [&str; 3] = [
     include_str!("../../web/watch/live.js"),

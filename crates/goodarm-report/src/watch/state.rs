@@ -29,7 +29,8 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(job: &Arc<Job>, control: &Arc<Control>, snapshot: Snapshot) -> Self {
         // A page does not know in which folder goodarm was started.
-        let folder = std::path::absolute(&job.settings.output).unwrap_or_else(|_| job.settings.output.clone());
+        let folder = std::path::absolute(&job.settings.output)
+            .unwrap_or_else(|_| job.settings.output.clone());
         Self {
             job: Arc::clone(job),
             folder: folder.display().to_string(),

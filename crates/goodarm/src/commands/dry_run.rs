@@ -6,7 +6,6 @@ use std::io::{self, Write as _};
 use goodarm_core::{ArmId, Cost, Guarantee, ScoreModel};
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
-use goodarm_live::job_file::ScoresFile;
 use goodarm_report::words::{amount, printable, unit_name};
 use goodarm_sim::plan::{AnswerSpec, PlanSpec, Spread, VerifierSpec, plan};
 
@@ -60,7 +59,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
         delta: job.settings.delta,
         budget: Some(job.settings.budget.units() / scale),
         slack: 0.1,
-        guarantee: Guarantee::from(job.settings.guarantee).into(),
+        guarantee: job.settings.guarantee,
         policy: job.settings.policy.clone(),
         concurrency: job.settings.concurrency,
         repetitions: REPETITIONS,
@@ -102,7 +101,7 @@ fn means(job: &Job, good: bool) -> Vec<f64> {
         (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
     };
     let terms = job.charter.verifiers.iter();
-    terms.map(|terms| mean(terms.threshold, terms.scores == ScoresFile::Exact)).collect()
+    terms.map(|terms| mean(terms.threshold, terms.scores == Scores::Exact)).collect()
 }
 
 fn verifiers(job: &Job) -> Vec<VerifierSpec> {
@@ -113,7 +112,7 @@ fn verifiers(job: &Job) -> Vec<VerifierSpec> {
             name: terms.name.clone(),
             price: terms.ceiling.units(),
             threshold: terms.threshold,
-            scores: Scores::from(ScoreModel::from(terms.scores)).into(),
+            scores: terms.scores.into(),
             deviation: None,
         })
         .collect()

@@ -1,16 +1,14 @@
 //! `goodarm plan`: what a budget will buy, before a cent is spent.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 
 use goodarm_files::toml_text;
-use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
-use goodarm_sim::plan::{Plan, PlanSpec, PlanStep, Spread, plan};
+use goodarm_report::plan as plan_report;
+use goodarm_sim::plan::{PlanSpec, plan};
 
 use crate::cli::PlanArguments;
 use crate::commands::Failure;
-use crate::commands::simulate::write;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let path = &arguments.plan;
@@ -22,112 +20,14 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     }
     let plan = plan(&spec).map_err(|error| named(error.to_string()))?;
     if let Some(file) = &arguments.plot {
-        let figure = figure(&plan);
-        let png = file.extension().is_some_and(|extension| extension == "png");
-        let bytes = if png {
-            goodarm_plot::png(&figure, 1200).map_err(Failure::wrong_input)?
-        } else {
-            goodarm_plot::svg(&figure).into_bytes()
-        };
-        write(file, &bytes)?;
+        plan_report::write_figure(&plan, file)?;
     }
     let text = if arguments.json {
         serde_json::to_string_pretty(&plan).map_err(Failure::wrong_input)? + "\n"
     } else {
-        report(&plan)
+        plan_report::text(&plan)
     };
     // A reader that went away has seen enough.
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
-}
-
-fn report(plan: &Plan) -> String {
-    let mut text = format!(
-        "{} answers, {} of them good; δ = {}; {} simulated sessions\n\n",
-        plan.answers, plan.good, plan.delta, plan.repetitions
-    );
-    if let Some(purchase) = &plan.purchase {
-        let Spread { low, median, high } = purchase.realistic;
-        let _ = write!(
-            text,
-            "A budget of {} certifies about {median} answers ({low} to {high} in eight of ten \
-             sessions, {:.1} on the average), and spends {:.0}.\n\
-             As δ → 0 (b = {:.1}): K(b) = {}; at least {} are reached and no reliable policy \
-             exceeds {}.\n\n",
-            purchase.budget,
-            purchase.mean,
-            purchase.spent,
-            purchase.normalized,
-            purchase.asymptotic,
-            purchase.asymptotic_lower,
-            purchase.asymptotic_upper
-        );
-    }
-    text += "certified          h_q         T*    asymptotic     realistic (8 of 10 sessions)\n";
-    for step in shown(&plan.steps) {
-        let realistic = step.realistic.map_or("most sessions do not get there".into(), |spread| {
-            let Spread { low, median, high } = spread;
-            format!("{median:>13.0} ({low:.0} to {high:.0})")
-        });
-        let PlanStep { certified, complexity, characteristic, asymptotic, .. } = step;
-        let _ = writeln!(
-            text,
-            "{certified:>9} {complexity:>12.1} {characteristic:>10.1} {asymptotic:>13.0} {realistic}"
-        );
-    }
-    text
-}
-
-/// All steps if they are few, else about twenty of them.
-fn shown(steps: &[PlanStep]) -> impl Iterator<Item = &PlanStep> {
-    let stride = steps.len().div_ceil(20).max(1);
-    let last = steps.len();
-    steps.iter().filter(move |step| {
-        step.certified == 1 || step.certified % stride == 0 || step.certified == last
-    })
-}
-
-fn figure(plan: &Plan) -> Figure {
-    let count = |step: &PlanStep| f64::from(u32::try_from(step.certified).unwrap_or(u32::MAX));
-    let realistic = |of: fn(Spread) -> f64| -> Vec<Point> {
-        let points = plan
-            .steps
-            .iter()
-            .filter_map(|step| Some(Point { x: of(step.realistic?), y: count(step), error: None }));
-        points.filter(|point| point.x.is_finite()).collect()
-    };
-    let line = |name: &str, role: usize, kind: Kind, points: Vec<Point>| Series {
-        name: name.into(),
-        role: Role(role),
-        kind,
-        points,
-    };
-    let asymptotic = plan
-        .steps
-        .iter()
-        .map(|step| Point { x: step.asymptotic, y: count(step), error: None })
-        .collect();
-    let series = vec![
-        line("median session", 3, Kind::Step, realistic(|spread| spread.median)),
-        line("one in ten is cheaper", 4, Kind::Step, realistic(|spread| spread.low)),
-        line("one in ten is dearer", 2, Kind::Step, realistic(|spread| spread.high)),
-        line("asymptotic, T* log(1/δ)", 7, Kind::Reference, asymptotic),
-    ];
-    Figure {
-        title: "What the budget buys".into(),
-        caption: format!(
-            "{} answers, {} of them good, δ = {}; {} simulated sessions.",
-            plan.answers, plan.good, plan.delta, plan.repetitions
-        ),
-        panels: vec![Panel {
-            title: String::new(),
-            content: Content::Lines(LineChart {
-                x: Axis::linear("budget"),
-                y: Axis::linear("certified answers"),
-                series,
-            }),
-        }],
-        columns: 1,
-        key: Key::InPanels,
-    }
 }

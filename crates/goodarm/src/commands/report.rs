@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 
 use goodarm_report::Report;
+use goodarm_report::figures::write_figure;
 
 use crate::cli::ReportArguments;
 use crate::commands::Failure;
@@ -13,7 +13,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let report = Report::read(&arguments.folder, arguments.candidates.as_deref())
         .map_err(Failure::wrong_input)?;
     if let Some(folder) = &arguments.plots {
-        write_plots(&report, folder)?;
+        fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+        for (name, figure) in report.figures() {
+            write_figure(&figure, folder, name)?;
+        }
     }
     if arguments.json {
         print(&format!("{}\n", report.json()));
@@ -34,24 +37,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write_plots(report: &Report, folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
-    for (name, figure) in report.figures() {
-        let path = folder.join(name);
-        let png = goodarm_plot::png(&figure, PNG_WIDTH).map_err(Failure::wrong_input)?;
-        write(&path.with_extension("svg"), goodarm_plot::svg(&figure).as_bytes())?;
-        write(&path.with_extension("png"), &png)?;
-    }
-    Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|error| Failure::file(path, &error))
-}
-
 fn print(text: &str) {
     // Unlike `print!` this does not panic when the reader has seen enough.
     let _ = io::stdout().lock().write_all(text.as_bytes());
 }
-
-const PNG_WIDTH: u32 = 1600;

@@ -3,21 +3,14 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use goodarm_files::toml_text;
-use goodarm_report::figures::{Drawn, ENTRIES, Entry, Recorded, Run};
-use goodarm_report::page::{self, Section};
-use goodarm_sim::experiment::{Experiment, ExperimentSpec};
-use goodarm_sim::summary::summarize;
+use goodarm_report::figures::{self, ENTRIES, Entry, Recorded, Section};
 
 use crate::cli::ReproduceArguments;
 use crate::commands::Failure;
-use crate::commands::simulate::{
-    cancelled_by_ctrl_c, run_trials, set_threads, write, write_drawing, write_summaries,
-    write_trials,
-};
+use crate::commands::simulate::{cancelled_by_ctrl_c, run_experiment, set_threads};
 use crate::experiment_file;
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -27,7 +20,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let data = arguments.work.data.as_deref().map(experiment_file::read_data).transpose()?;
     let cancelled = cancelled_by_ctrl_c()?;
     let begin = Instant::now();
-    let mut done: Vec<(&Entry, Vec<Run>, Drawn)> = Vec::new();
+    let mut done: Vec<Section> = Vec::new();
     let mut missing: Vec<&str> = Vec::new();
     for entry in entries {
         let recorded = match entry.recorded {
@@ -41,20 +34,19 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
             Recorded::BuiltIn(_) if data.is_some() && arguments.figures.is_empty() => continue,
             Recorded::BuiltIn(pools) => Some(pools),
         };
-        let runs = run_entry(entry, recorded, &cancelled, arguments)?;
+        let experiments = entry.prepare(recorded, arguments.quick)?.into_iter();
+        let run = |experiment| run_experiment(experiment, &cancelled, arguments.work.quiet);
+        let runs = experiments.map(run).collect();
         if cancelled.load(Ordering::Relaxed) {
             break;
         }
-        let drawn = (entry.draw)(&runs);
-        write_figure(entry, &runs, &drawn, &arguments.out)?;
-        done.push((entry, runs, drawn));
+        let section = Section::new(entry, runs);
+        section.write(&arguments.out)?;
+        done.push(section);
     }
-    let sections: Vec<Section<'_>> = done
-        .iter()
-        .map(|(entry, runs, drawn)| Section { entry, runs: runs.as_slice(), drawn })
-        .collect();
     let path = arguments.out.join("index.html");
-    write(&path, page::html(&sections, &missing, arguments.quick).as_bytes())?;
+    fs::write(&path, figures::page(&done, &missing, arguments.quick))
+        .map_err(|error| Failure::file(&path, &error))?;
     if cancelled.load(Ordering::Relaxed) {
         let message = format!("interrupted; the figures that were done are in {}", path.display());
         return Err(Failure::interrupted(message));
@@ -83,52 +75,12 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Entry>, Failure> {
         .collect()
 }
 
-fn run_entry(
-    entry: &Entry,
-    data: Option<&str>,
-    cancelled: &AtomicBool,
-    arguments: &ReproduceArguments,
-) -> Result<Vec<Run>, Failure> {
-    entry
-        .experiments
-        .iter()
-        .map(|(name, text)| {
-            let wrong = |reason: String| Failure::wrong_input(format!("{name}: {reason}"));
-            let mut spec: ExperimentSpec =
-                toml_text::parse(text).map_err(|error| wrong(error.to_string()))?;
-            if arguments.quick {
-                spec.repetitions = (spec.repetitions / QUICK_DIVISOR).clamp(QUICK_MIN, QUICK_MAX);
-            }
-            let experiment =
-                Experiment::new(spec, data).map_err(|error| wrong(error.to_string()))?;
-            let trials = run_trials(&experiment, cancelled, arguments.work.quiet);
-            let summaries = summarize(&experiment, &trials);
-            Ok(Run { experiment, trials, summaries })
-        })
-        .collect()
-}
-
-fn write_figure(entry: &Entry, runs: &[Run], drawn: &Drawn, folder: &Path) -> Result<(), Failure> {
-    for (run, (name, text)) in runs.iter().zip(entry.experiments) {
-        write_trials(&run.experiment, &run.trials, folder, name)?;
-        write_summaries(&run.summaries, &folder.join(format!("{name}.json")))?;
-        write(&folder.join(format!("{name}.toml")), text.as_bytes())?;
-    }
-    write_drawing(&drawn.figure, folder, entry.name)
-}
-
-fn report(
-    done: &[(&Entry, Vec<Run>, Drawn)],
-    missing: &[&str],
-    path: &Path,
-    begin: Instant,
-    quiet: bool,
-) {
+fn report(done: &[Section], missing: &[&str], path: &Path, begin: Instant, quiet: bool) {
     if quiet {
         return;
     }
     let mut out = io::stdout().lock();
-    for (entry, _, drawn) in done {
+    for Section { entry, drawn, .. } in done {
         let _ = writeln!(out, "{}: {}", entry.name, entry.title);
         for finding in &drawn.findings {
             let _ = writeln!(out, "  {finding}");
@@ -145,6 +97,3 @@ const DATA_MISSING: &str = "\
 gsm8k: left out, since it replays recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). In its place \
 stands `capitals`, the same experiment on the recording of a small model in examples/capitals. \
 docs/pools.md says what such a file holds and how to make one from public outputs.";
-const QUICK_DIVISOR: u64 = 6;
-const QUICK_MIN: u64 = 3;
-const QUICK_MAX: u64 = 100;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_core::CountedFailure;
 use goodarm_live::candidates::Candidates;
-use goodarm_live::job_file::ScoresFile;
+use goodarm_live::job_file::Scores;
 use goodarm_live::line::{Condition, Limits, Line};
 use goodarm_live::pricing::Extent;
 use goodarm_live::verifier::llm::{Llm, Model, Repeats};
@@ -63,7 +63,7 @@ async fn a_judge_asks_and_reads_yes_or_no() {
     });
     assert_eq!(seen.json(), expected);
     assert_eq!(judge.fields(), ["answer", "id"].map(String::from).into());
-    assert_eq!(judge.default_scores(), ScoresFile::Binary);
+    assert_eq!(judge.default_scores(), Scores::Binary);
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
     let extent =
         Extent { input_tokens: Some(13 + 22 + 256), output_tokens: Some(5), ..Extent::default() };
@@ -92,7 +92,7 @@ async fn other_parsers_give_scores_in_between() {
     let url = server.url("/v1");
     let number = llm(judge_keys(&url, json!({"parse": "number", "range": [0, 10]})));
     assert_score(&number.call(&question(), &line(None)).await, 0.7);
-    assert_eq!(number.default_scores(), ScoresFile::Bounded);
+    assert_eq!(number.default_scores(), Scores::Bounded);
     let keys = json!({"parse": "json", "pointer": "/grade", "range": [1, 5]});
     assert_score(&llm(judge_keys(&url, keys)).call(&question(), &line(None)).await, 0.5);
 }
