@@ -7,6 +7,7 @@ use std::sync::Arc;
 use goodarm_core::Cost;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::History;
+use goodarm_live::journal::{FileStorage, Header, Journal};
 use goodarm_live::outputs::calls::CallLine;
 use goodarm_live::outputs::calls::table::{TableReader, TableWriter};
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
@@ -432,4 +433,37 @@ fn an_audit_finds_one_flipped_score_one_missing_call_and_one_cent() {
     assert!(!place.audit().is_clean(), "a certificate gone");
     place.write("run/certified.jsonl", &certified);
     place.assert_clean();
+}
+
+/// A journal that goodarm 0.1.0 wrote, cut off in the middle of a frame; certificates as 0.1.0 gives
+/// them when it resumes that run. The version may change, the decisions may not.
+#[test]
+fn a_run_of_version_0_1_0_is_resumed_and_ends_as_it_would_have() {
+    let place = replay_place();
+    let fixture = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/run-0.1.0");
+        fs::read(format!("{folder}/{name}")).expect(name)
+    };
+    fs::create_dir(place.output().path()).expect("the run's folder");
+    fs::write(place.journal(), fixture("journal")).expect("the journal");
+    let (ending, _) = place.resume().expect("an old run");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    let expected = String::from_utf8(fixture("certified.jsonl")).expect("text");
+    assert_eq!(place.read("run/certified.jsonl"), expected);
+    place.assert_clean();
+}
+
+#[test]
+fn a_run_that_other_rules_decided_is_refused_with_their_number() {
+    let place = replay_place();
+    let header = {
+        drop(Run::begin(place.good_job()).expect("a new run"));
+        History::open(&place.journal()).expect("a journal").header().clone()
+    };
+    fs::remove_file(place.journal()).expect("the journal");
+    let storage = FileStorage::create(&place.journal()).expect("a file");
+    let header = Header { decisions: header.decisions + 1, ..header };
+    drop(Journal::create(storage, &header).expect("a journal"));
+    let error = place.resume().err().expect("other decisions");
+    assert!(matches!(error, RunError::Decisions { theirs, .. } if theirs == header.decisions));
 }
