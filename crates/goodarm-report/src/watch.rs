@@ -1,15 +1,15 @@
 //! `goodarm run --watch`: a page that shows a run while it goes on, on this machine only.
 //!
-//! The run hands over small snapshots, a few times a second, and never waits for anybody who looks
-//! at them: a server on a thread of its own makes pages of them. Whatever happens to that thread,
-//! or is done to it from outside, the run goes on.
+//! The run hands over small snapshots, a few times a second, and never waits for a reader: a server
+//! on a thread of its own answers requests from them. Whatever happens to that thread, the run goes
+//! on.
 
 mod answer;
 mod guard;
 mod page;
 mod server;
+mod snapshot_builder;
 mod state;
-mod teller;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -23,8 +23,8 @@ use thiserror::Error;
 
 use guard::{Guard, Token};
 use server::Server;
+use snapshot_builder::SnapshotBuilder;
 use state::{Phase, Shared};
-use teller::Teller;
 
 /// Why a run cannot be watched.
 #[derive(Debug, Error)]
@@ -45,7 +45,7 @@ pub enum WatchError {
     Server(#[from] io::Error),
 }
 
-/// A port of this machine, taken before the run begins: if it cannot be had, nothing is begun.
+/// A port of this machine, taken before the run begins: if it is taken, nothing begins.
 pub struct WatchPort {
     listener: TcpListener,
     port: u16,
@@ -69,18 +69,18 @@ impl WatchPort {
 
     /// Begins to serve the page of a run.
     pub fn open(self, run: &Run, control: &Arc<Control>) -> Result<Watch, WatchError> {
-        let teller = Teller::new(run);
-        let shared = Arc::new(Shared::new(run.job(), control, teller.snapshot()));
+        let builder = SnapshotBuilder::new(run);
+        let shared = Arc::new(Shared::new(run.job(), control, builder.snapshot()));
         let guard = Guard::new(self.port, self.token);
         let server = server::start(self.listener, guard, Arc::clone(&shared))?;
-        Ok(Watch { shared, teller, _server: server })
+        Ok(Watch { shared, builder, _server: server })
     }
 }
 
-/// Tells a page what happens in a run.
+/// Shows on a page what happens in a run.
 pub struct Watch {
     shared: Arc<Shared>,
-    teller: Teller,
+    builder: SnapshotBuilder,
     /// Serves until it is dropped.
     _server: Server,
 }
@@ -88,14 +88,14 @@ pub struct Watch {
 impl Watch {
     /// No more calls are made; the outputs are being written.
     pub fn writing(&mut self, ending: &str) {
-        self.teller.phase = Phase::Writing { ending: ending.to_owned() };
-        self.shared.publish(self.teller.snapshot());
+        self.builder.phase = Phase::Writing { ending: ending.to_owned() };
+        self.shared.publish(self.builder.snapshot());
     }
 
-    /// Everything is written. Stays for a moment if a page is open, so that it can show the end.
+    /// Everything is written. Waits for a moment if a page is open, so that it can show the end.
     pub fn end(mut self, ending: &str, told: &str) {
-        self.teller.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
-        self.shared.publish(self.teller.snapshot());
+        self.builder.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
+        self.shared.publish(self.builder.snapshot());
         let ended = Instant::now();
         let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);
         while is_page_open && ended.elapsed() < LINGER_MAX {
@@ -111,19 +111,19 @@ impl Watch {
 
 impl Observer for Watch {
     fn notice(&mut self, notice: Notice<'_>) {
-        if self.teller.hear(notice) {
-            self.shared.publish(self.teller.snapshot());
+        if self.builder.take(notice) {
+            self.shared.publish(self.builder.snapshot());
         }
     }
 
     fn look(&mut self, books: &Books) {
-        self.teller.look(books);
+        self.builder.look(books);
     }
 }
 
-/// Whoever has asked for the state within this time has the page open.
+/// A browser that has asked for the state within this time has the page open.
 const OPEN_TIME: Duration = Duration::from_secs(3);
 /// Longer than an open page waits between two questions.
 const LINGER: Duration = Duration::from_millis(1200);
-/// For a browser that is slow.
+/// For slow browsers.
 const LINGER_MAX: Duration = Duration::from_secs(3);

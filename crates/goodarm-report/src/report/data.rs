@@ -10,7 +10,7 @@ use super::noise::Noise;
 use super::trail::Trail;
 use super::uniform::Uniform;
 
-/// Everything that is known about a run but the texts of its answers and calls.
+/// Everything that is known about a run except the texts of its answers and calls.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Data {
     #[serde(flatten)]
@@ -22,11 +22,11 @@ pub(crate) struct Data {
 /// The run as a whole.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Overview {
-    /// Who began the run.
+    /// The version that began the run.
     pub(crate) goodarm: String,
     /// The run's folder.
     pub(crate) folder: String,
-    /// How the run ended; none if it goes on, or was stopped without saving.
+    /// How the run ended; none if it is still going, or was stopped without saving.
     pub(crate) ending: Option<String>,
     /// What delta covers, and what it does not.
     pub(crate) promise: String,
@@ -39,7 +39,7 @@ pub(crate) struct Overview {
     pub(crate) undecided: usize,
     /// Calls that came back.
     pub(crate) calls: u64,
-    /// Calls that are out, or were when the process died.
+    /// Calls in flight, now or when the process died.
     pub(crate) out: u64,
     /// Milliseconds since 1970 of the first and the last event.
     pub(crate) span_millis: [u64; 2],
@@ -66,21 +66,21 @@ pub(crate) struct Money {
     /// Paid.
     #[serde(serialize_with = "exact")]
     pub(crate) spent: Cost,
-    /// Set aside for calls that are out.
+    /// Set aside for calls in flight.
     #[serde(serialize_with = "exact")]
     pub(crate) reserved: Cost,
-    /// Neither.
+    /// Neither spent nor reserved.
     #[serde(serialize_with = "exact")]
     pub(crate) left: Cost,
     /// Paid for calls that brought no score.
     #[serde(serialize_with = "exact")]
     pub(crate) stranded: Cost,
-    /// The part of it that was paid at the ceiling because the bill is not known.
+    /// The part of `stranded` that was charged at the ceiling because the bill is not known.
     #[serde(serialize_with = "exact")]
     pub(crate) stranded_at_ceiling: Cost,
     /// Bills above their ceiling.
     pub(crate) overruns: u64,
-    /// By how much, in all.
+    /// By how much in total.
     #[serde(serialize_with = "exact")]
     pub(crate) overrun: Cost,
     /// The budget at the start, and what it was raised to.
@@ -100,7 +100,7 @@ pub(crate) struct Step {
 pub(crate) struct VerifierData {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// It always says the same, so one call tells all.
+    /// It always gives the same score, so one call is enough.
     pub(crate) exact: bool,
     pub(crate) threshold: f64,
     /// The most that a call may cost.
@@ -115,9 +115,9 @@ pub(crate) struct VerifierData {
     #[serde(serialize_with = "exact")]
     pub(crate) spent_on_failures: Cost,
     pub(crate) mean_score: Option<f64>,
-    /// What a call cost on the average.
+    /// What a call cost on average.
     pub(crate) mean_price: Option<f64>,
-    /// Seconds that half of all calls, and 95 of a hundred, stayed below.
+    /// Seconds: the median of all calls, and their 95th percentile.
     pub(crate) latency_median: Option<f64>,
     pub(crate) latency_p95: Option<f64>,
     /// How often it contradicts itself.
@@ -150,7 +150,7 @@ impl Status {
 pub(crate) struct Answer {
     pub(crate) id: String,
     pub(crate) status: Status,
-    /// The how-manyth certificate it is, counted from 1.
+    /// 1 for the first certificate, 2 for the second, and so on.
     pub(crate) rank: Option<usize>,
     /// Calls that came back, void ones among them.
     pub(crate) calls: u64,
@@ -173,7 +173,7 @@ pub(crate) struct Pair {
     pub(crate) met: bool,
     #[serde(serialize_with = "exact")]
     pub(crate) spent: Cost,
-    /// How both went from call to call: for the pictures.
+    /// Mean and evidence from call to call, for the small charts.
     #[serde(skip)]
     pub(crate) trail: Trail,
 }

@@ -1,4 +1,4 @@
-//! Once through the journal: the books as they were, and everything that is counted beside them.
+//! One pass through the journal: it rebuilds the books, and counts what the books do not.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -20,7 +20,7 @@ pub(crate) struct Noise {
     pub(crate) variance: f64,
 }
 
-/// The scores of one verifier on one answer, summed up.
+/// The scores of one verifier on one answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scores {
     count: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Scores {
 }
 
 impl Scores {
-    /// One more score, by Welford's method: no difference of large sums.
+    /// One more score, by Welford's method, which avoids differences of large sums.
     pub(crate) fn take(&mut self, score: f64, threshold: f64) {
         self.count += 1;
         self.passed += u32::from(score >= threshold);

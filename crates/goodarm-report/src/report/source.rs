@@ -12,7 +12,7 @@ use goodarm_live::outputs::KEY;
 use goodarm_live::toml_text;
 use serde::Deserialize;
 
-/// The candidates that the run began with, or in words why they are not to be had.
+/// The candidates that the run began with, or in words why they cannot be found.
 pub(super) fn candidates(
     folder: &Folder,
     charter: &Charter,
@@ -65,7 +65,7 @@ struct Number {
     arm: usize,
 }
 
-/// The output files together hold every candidate once; what they say about them is not read.
+/// The output files together hold every candidate once; what they add to it is not read.
 fn from_outputs(folder: &Folder, charter: &Charter, job: &JobFile) -> Option<Candidates> {
     let mut originals: Vec<Option<String>> = vec![None; charter.candidate_count];
     for path in [folder.certified(), folder.rejected(), folder.undecided()] {
@@ -86,7 +86,7 @@ fn original(line: &str) -> String {
     format!("{}}}", head.strip_suffix(',').unwrap_or(head))
 }
 
-/// The job's paths start from the folder of its file, which the run's folder is usually inside of.
+/// The job's paths are relative to its file's folder, which usually contains the run's folder.
 fn places(folder: &Folder, job: &JobFile) -> Vec<PathBuf> {
     let inside = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
     let mut places: Vec<PathBuf> = inside
@@ -99,5 +99,5 @@ fn places(folder: &Folder, job: &JobFile) -> Vec<PathBuf> {
     places
 }
 
-/// How far up a job file is looked for.
+/// How many folders up a job file may be.
 const PARENTS_MAX: usize = 4;

@@ -18,7 +18,7 @@ pub(crate) struct Uniform {
 }
 
 /// How the estimate is made.
-const RULE: &str = "An estimate. Whoever checks all answers alike cannot know which of them need many calls, so every answer gets, of each verifier, as many calls as the certified answer that needed the most of them in this run, at this run's mean price.";
+const RULE: &str = "An estimate. Checking all answers alike means not knowing which of them need many calls, so every answer gets, of each verifier, as many calls as the certified answer that needed the most of them in this run, at this run's mean price.";
 
 /// The estimate for certifying the answers that were certified; none if there are none.
 pub(crate) fn uniform(

@@ -17,7 +17,7 @@ use crate::report::data::{Money, Overview, Pair, Step, VerifierData};
 use crate::report::lines::{Detail, field_lines, pair_line};
 use crate::words::{condition_name, condition_text};
 
-/// What the server may know. The lock is held for a moment only: nobody makes anything under it.
+/// What the server may know. Its locks are held for a moment only: no work is done under them.
 pub(super) struct Shared {
     pub(super) job: Arc<Job>,
     pub(super) control: Arc<Control>,
@@ -46,7 +46,7 @@ impl Shared {
         let snapshot = Arc::new(snapshot);
         let mut shown = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut *shown, snapshot);
-        // What is thrown away is thrown away after the lock is given back.
+        // The old one is dropped after the lock is released.
         drop(shown);
         drop(old);
     }
@@ -141,7 +141,7 @@ impl Shared {
             calls_per_second: Some(progress.calls_per_second),
             money: self.money(progress),
             uniform: None,
-            coverage: snapshot.way.clone(),
+            coverage: snapshot.coverage.clone(),
             verifiers: self.verifiers(progress),
             notes: snapshot.warnings.iter().map(ToString::to_string).collect(),
         }
@@ -212,7 +212,8 @@ impl Shared {
 pub(super) struct Snapshot {
     pub(super) phase: Phase,
     pub(super) progress: Arc<Progress>,
-    pub(super) way: Vec<Step>,
+    /// How many answers were certified at which spend.
+    pub(super) coverage: Vec<Step>,
     /// The newest, in the order of their ranks.
     pub(super) certificates: Vec<Arc<Certificate>>,
     pub(super) warnings: Vec<Arc<str>>,
@@ -236,7 +237,7 @@ pub(super) enum Phase {
 /// An answer that is certified.
 pub(super) struct Certificate {
     pub(super) arm: ArmId,
-    /// The how-manyth certificate it is, counted from 1.
+    /// 1 for the first certificate, 2 for the second, and so on.
     pub(super) rank: usize,
     pub(super) spent_by_then: f64,
     pub(super) pairs: Vec<Pair>,
@@ -248,7 +249,7 @@ struct Live<'a> {
     #[serde(flatten)]
     overview: Overview,
     phase: &'static str,
-    /// The last word about the run, and where the report is.
+    /// How the run ended, and where the report is.
     told: &'a str,
     forecast: f64,
     failures: u64,

@@ -1,5 +1,5 @@
-//! What the run's own thread does for the page: it remembers the newest certificates and a few
-//! hundred steps of the way, however long the run is, and hands over copies of that.
+//! What the run's own thread does for the page: it keeps the newest certificates and a few hundred
+//! steps of the coverage, however long the run is, and hands over copies of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,37 +13,37 @@ use super::state::{Certificate, Phase, Snapshot};
 use crate::report::data::Step;
 use crate::report::{Trail, pair};
 
-/// Gathers what the page shows.
-pub(super) struct Teller {
+/// Collects what the page shows.
+pub(super) struct SnapshotBuilder {
     pub(super) phase: Phase,
     progress: Arc<Progress>,
-    way: Way,
+    coverage: Coverage,
     certificates: VecDeque<Arc<Certificate>>,
-    /// Heard of, but not yet looked up in the books: arm, rank, and what was spent by then.
-    heard: VecDeque<(ArmId, usize, Cost)>,
+    /// Announced, but not yet looked up in the books: arm, rank, and what was spent by then.
+    announced: VecDeque<(ArmId, usize, Cost)>,
     warnings: VecDeque<Arc<str>>,
 }
 
-impl Teller {
-    /// A run that begins, or is taken up again.
+impl SnapshotBuilder {
+    /// For a run that begins or is resumed.
     pub(super) fn new(run: &Run) -> Self {
-        let mut teller = Self {
+        let mut builder = Self {
             phase: Phase::Running,
             progress: Arc::new(before_the_first_call(run)),
-            way: Way::default(),
+            coverage: Coverage::default(),
             certificates: VecDeque::new(),
-            heard: VecDeque::new(),
+            announced: VecDeque::new(),
             warnings: VecDeque::new(),
         };
         for ((arm, spent), rank) in run.certificates().zip(1..) {
-            teller.certified(arm, rank, spent);
+            builder.certified(arm, rank, spent);
         }
-        teller.look(run.session().books());
-        teller
+        builder.look(run.session().books());
+        builder
     }
 
-    /// Takes notice; true if it is time to hand over a snapshot.
-    pub(super) fn hear(&mut self, notice: Notice<'_>) -> bool {
+    /// True if it is time to hand over a snapshot.
+    pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
             Notice::Certified { arm, count, spent, .. } => self.certified(arm, count, spent),
             Notice::Warning(text) => push(&mut self.warnings, text.into(), WARNINGS_MAX),
@@ -58,7 +58,7 @@ impl Teller {
 
     /// Looks up the evidence of new certificates. It is final: a certified answer gets no new calls.
     pub(super) fn look(&mut self, books: &Books) {
-        for (arm, rank, spent) in std::mem::take(&mut self.heard) {
+        for (arm, rank, spent) in std::mem::take(&mut self.announced) {
             let attributes = books.problem().attributes();
             let pairs = attributes.map(|attribute| pair(books, (arm, attribute), Trail::default()));
             let certificate =
@@ -67,24 +67,24 @@ impl Teller {
         }
     }
 
-    /// A copy of what there is to show: small, whatever the size of the run.
+    /// A copy of what is shown: small, whatever the size of the run.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot {
             phase: self.phase.clone(),
             progress: Arc::clone(&self.progress),
-            way: self.way.steps.clone(),
+            coverage: self.coverage.steps.clone(),
             certificates: self.certificates.iter().cloned().collect(),
             warnings: self.warnings.iter().cloned().collect(),
         }
     }
 
     fn certified(&mut self, arm: ArmId, rank: usize, spent: Cost) {
-        self.way.push(Step { spent: spent.units(), certified: rank });
-        push(&mut self.heard, (arm, rank, spent), CERTIFICATES_MAX);
+        self.coverage.push(Step { spent: spent.units(), certified: rank });
+        push(&mut self.announced, (arm, rank, spent), CERTIFICATES_MAX);
     }
 }
 
-/// What is known before the first progress is told, a moment later.
+/// What is known until the first progress arrives, a moment later.
 fn before_the_first_call(run: &Run) -> Progress {
     let books = run.session().books();
     let ledger = books.ledger();
@@ -104,13 +104,13 @@ fn before_the_first_call(run: &Run) -> Progress {
 
 /// How many answers were certified at which spend, thinned out when it gets long.
 #[derive(Default)]
-struct Way {
+struct Coverage {
     steps: Vec<Step>,
     /// How many certificates one step stands for, less one.
     skipped: usize,
 }
 
-impl Way {
+impl Coverage {
     fn push(&mut self, step: Step) {
         // The last step is always the newest certificate.
         if self.steps.last().is_some_and(|last| last.certified % (self.skipped + 1) != 0) {
@@ -144,14 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_stays_short_and_ends_with_the_newest_certificate() {
-        let mut way = Way::default();
+    fn the_coverage_stays_short_and_ends_with_the_newest_certificate() {
+        let mut coverage = Coverage::default();
         for certified in 1..=1_000_000 {
-            way.push(Step { spent: 0.0, certified });
-            assert!(way.steps.len() <= STEPS_MAX);
-            assert_eq!(way.steps.last().unwrap().certified, certified);
+            coverage.push(Step { spent: 0.0, certified });
+            assert!(coverage.steps.len() <= STEPS_MAX);
+            assert_eq!(coverage.steps.last().unwrap().certified, certified);
         }
-        let counts: Vec<usize> = way.steps.iter().map(|step| step.certified).collect();
+        let counts: Vec<usize> = coverage.steps.iter().map(|step| step.certified).collect();
         assert!(counts.is_sorted() && counts.len() > STEPS_MAX / 2, "{}", counts.len());
         assert!(counts[0] <= 1_000_000 / STEPS_MAX * 4, "{}", counts[0]);
     }
