@@ -70,7 +70,7 @@ pub struct Report {
     folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: Data,
-    /// The answers' own fields; none if they are nowhere to be found.
+    /// The answers' own fields; none if they cannot be found.
     candidates: Option<Candidates>,
     /// Which of them is the id.
     id_field: String,
@@ -110,8 +110,8 @@ impl Report {
         Ok(Self { folder, data, candidates, id_field, reply_lengths })
     }
 
-    /// Writes the page, into the run's folder if no other place is named, and says where it is.
-    /// Nobody sees half of one.
+    /// Writes the page, into the run's folder unless `out` names another place, and returns its path.
+    /// The file is replaced at once: no one sees half a page.
     pub fn write_page(&self, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         let page = out.map_or_else(|| self.folder.path().join(PAGE_NAME), Path::to_owned);
         let details = details::Details::new(self)?;

@@ -1,15 +1,15 @@
 //! `goodarm run --watch`: a page that shows a run while it goes on, on this machine only.
 //!
-//! The run hands over small snapshots, a few times a second, and never waits for anybody who looks
-//! at them: a server on a thread of its own makes pages of them. Whatever happens to that thread,
-//! or is done to it from outside, the run goes on.
+//! The run hands over small snapshots, a few times a second, and never waits for a reader: a server
+//! on a thread of its own answers requests from them. Whatever happens to that thread, the run goes
+//! on.
 
 mod answer;
 mod guard;
 mod page;
 mod server;
+mod snapshot_builder;
 mod state;
-mod teller;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -22,8 +22,8 @@ use thiserror::Error;
 
 use guard::{Guard, Token};
 use server::Server;
+use snapshot_builder::SnapshotBuilder;
 use state::{Phase, Shared};
-use teller::SnapshotBuilder;
 
 /// Why a run cannot be watched.
 #[derive(Debug, Error)]
@@ -44,7 +44,7 @@ pub enum WatchError {
     Server(#[from] io::Error),
 }
 
-/// A port of this machine, taken before the run begins: if it cannot be had, nothing is begun.
+/// A port of this machine, taken before the run begins: if it is taken, nothing begins.
 pub struct WatchPort {
     listener: TcpListener,
     port: u16,
@@ -76,7 +76,7 @@ impl WatchPort {
     }
 }
 
-/// Tells a page what happens in a run.
+/// Shows on a page what happens in a run.
 pub struct Watch {
     shared: Arc<Shared>,
     builder: SnapshotBuilder,
@@ -91,7 +91,7 @@ impl Watch {
         self.shared.publish(self.builder.snapshot());
     }
 
-    /// Everything is written. Stays for a moment if a page is open, so that it can show the end.
+    /// Everything is written. Waits for a moment if a page is open, so that it can show the end.
     pub fn end(mut self, ending: &str, told: &str) {
         self.builder.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
         self.shared.publish(self.builder.snapshot());
@@ -116,9 +116,9 @@ impl Observer for Watch {
     }
 }
 
-/// Whoever has asked for the state within this time has the page open.
+/// A browser that has asked for the state within this time has the page open.
 const OPEN_TIME: Duration = Duration::from_secs(3);
 /// Longer than an open page waits between two questions.
 const LINGER: Duration = Duration::from_millis(1200);
-/// For a browser that is slow.
+/// For slow browsers.
 const LINGER_MAX: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! Amounts, units, conditions and texts from elsewhere, as people read them.
+//! Amounts, units, verifiers' conditions and foreign texts, as people read them.
 
 use goodarm_core::Cost;
 use goodarm_live::job_file::Unit;
@@ -30,7 +30,7 @@ pub fn condition_text(condition: &Condition) -> String {
     }
 }
 
-/// What money counts, in a sentence.
+/// What the budget counts, in a sentence.
 pub const fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Tokens => "tokens",
@@ -40,7 +40,7 @@ pub const fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
-/// An amount as a person reads it: at most four decimals, thousands apart.
+/// An amount as a person reads it: at most four decimals, thousands separated.
 pub fn amount(cost: Cost) -> String {
     let units = cost.units();
     let text = if units >= 1000.0 || units.fract() == 0.0 {
@@ -75,7 +75,7 @@ pub fn rate(calls_per_second: f64) -> String {
     }
 }
 
-/// Text from elsewhere on a terminal: one line, no control characters, not too long.
+/// Text that is not ours, on a terminal: one line, no control characters, not too long.
 pub fn printable(text: &str) -> String {
     let clean = |c: char| if is_harmless(c) { c } else { '\u{fffd}' };
     let mut shown: String = text.chars().take(PRINTABLE_CHARS_MAX).map(clean).collect();
@@ -85,7 +85,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// Neither a control character nor one that turns the direction of writing.
+/// Neither a control character nor one that changes the direction of writing.
 fn is_harmless(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,17 +1,17 @@
 //! Keeping a page small: long texts are cut, all at the same length, and that length is as long as
-//! the page can bear.
+//! the page allows.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 /// How much of each text, or how many things of each list, fit.
 pub(super) struct Lengths {
-    /// How many texts have each length; those of the last length or more are together.
+    /// How many texts have each length; the last entry counts all longer ones, too.
     counts: Vec<u64>,
 }
 
 impl Lengths {
-    /// No text may ever keep more than `limit_max`.
+    /// No text keeps more than `limit_max`.
     pub(super) fn new(limit_max: usize) -> Self {
         Self { counts: vec![0; limit_max + 1] }
     }
@@ -44,8 +44,8 @@ pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// JSON that can stand inside a script element, and that no editor shows in another order than it
-/// is written: outside of texts JSON has none of these characters.
+/// JSON that is safe inside a script element, and that every editor shows in the order in which it
+/// is written. Outside of its texts JSON has none of these characters.
 pub(super) fn script_safe(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unsafe) {
         return Cow::Borrowed(json);
@@ -64,7 +64,7 @@ pub(super) fn script_safe(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// What could end a script element, begin a comment, end a line, or turn the direction of writing.
+/// Could end a script element, begin a comment, end a line, or change the direction of writing.
 const fn is_unsafe(character: char) -> bool {
     matches!(
         character,

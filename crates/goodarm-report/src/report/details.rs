@@ -1,5 +1,5 @@
 //! The part of the page that grows with the run: every answer with its fields, its evidence and its
-//! calls, in blocks that the page reads when they are looked at.
+//! calls, in blocks that the page parses only when they are needed.
 
 use goodarm_core::{ArmId, ArmStatus};
 use goodarm_live::history::{Entry, History};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::cut::Lengths;
 use super::data::Answer;
 use super::lines::{
-    CallLine, Detail, FieldLine, Fields, Kept, call_line, field_lines, pair_line, text_of,
+    CallLine, Detail, FieldLine, Fields, call_line, field_lines, pair_line, text_of,
 };
 use super::{Report, ReportError};
 
@@ -19,7 +19,7 @@ pub(super) struct Details<'a> {
     pub(super) shown: Vec<u32>,
     pub(super) limits: Limits,
     /// Of each answer that is shown.
-    calls: Vec<Vec<Kept>>,
+    calls: Vec<Vec<CallLine>>,
 }
 
 /// What was cut, so that the page can say so.
@@ -48,7 +48,7 @@ impl<'a> Details<'a> {
         let path = report.folder.journal();
         let told = |error| ReportError::History { path: path.clone(), error };
         let mut history = History::open(&path).map_err(told)?;
-        // The run may go on while this is written: nothing after what was counted.
+        // The run may go on while this is written: stop at the calls that were counted.
         let mut left = report.data.overview.calls;
         while left > 0 {
             let Some(entry) = history.next_entry().map_err(told)? else { break };
@@ -67,9 +67,7 @@ impl<'a> Details<'a> {
             return;
         }
         let started = self.report.data.overview.span_millis[0];
-        let times = (entry.unix_millis, started);
-        let kept = entry.call.as_ref().map(|call| Kept::new(call, times, self.limits.reply_bytes));
-        calls.extend(kept);
+        calls.extend(call_line(entry, started, self.limits.reply_bytes));
     }
 
     /// One shown answer as JSON: its fields and its evidence.
@@ -87,8 +85,7 @@ impl<'a> Details<'a> {
 
     /// Its calls, which are read only when it is opened.
     pub(super) fn calls_json(&self, place: usize) -> String {
-        let lines: Vec<CallLine> = self.calls[place].iter().map(call_line).collect();
-        serde_json::to_string(&lines).expect("plain data")
+        serde_json::to_string(&self.calls[place]).expect("plain data")
     }
 
     fn fields(&self, arm: u32) -> (Vec<FieldLine>, usize) {
@@ -128,7 +125,7 @@ fn limits(report: &Report, shown: &[u32]) -> Limits {
     }
 }
 
-/// More answers than this make a page that no browser likes.
+/// More answers than this make a page too large for browsers.
 const ANSWERS_MAX: usize = 200_000;
 const FIELD_BYTES_MAX: usize = 20_000;
 const FIELDS_BYTES_TOTAL: u64 = 32 << 20;

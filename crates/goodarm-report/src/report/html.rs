@@ -1,5 +1,5 @@
-//! The page: one file with everything in it. Texts from elsewhere are only ever in JSON blocks, which
-//! run nothing, and the policy in its head lets no script run but ours.
+//! The page: one file with everything in it. Texts of answers and verifiers are only ever in JSON
+//! blocks, which run nothing, or escaped, and the policy in its head allows no script but ours.
 
 use std::io::{self, Write};
 
@@ -31,7 +31,7 @@ pub(super) fn write(
         script => own(script),
     });
     out.write_all(page.as_bytes())?;
-    // What grows with the run is written as it is made.
+    // Large runs have many answers: they are written one block at a time.
     answers(report, details, out)?;
     out.write_all(b"</body>\n</html>\n")
 }
@@ -41,7 +41,7 @@ pub(crate) fn script(own: &[&str]) -> String {
     format!("(() => {{\n\"use strict\";\n{}{}}})();\n", SCRIPTS.concat(), own.concat())
 }
 
-/// Nothing is loaded, nothing is sent, and only our own script and style count.
+/// Nothing is loaded or sent, and only our own script and style are allowed.
 pub(crate) fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
@@ -80,7 +80,7 @@ fn overview(report: &Report, details: &Details<'_>) -> String {
     serde_json::to_string(&page).expect("plain data with text keys")
 }
 
-/// More steps than a screen has pixels cannot be seen.
+/// No screen shows more steps than it has pixels.
 fn thinned(steps: &[Step]) -> Vec<Step> {
     let stride = steps.len().div_ceil(STEPS_MAX).max(1);
     let is_kept = |index: usize| (index + 1).is_multiple_of(stride) || index + 1 == steps.len();
@@ -160,5 +160,5 @@ const START: &str = include_str!("../../web/report/start.js");
 
 const STEPS_MAX: usize = 1_500;
 const ID_BYTES_MAX: usize = 300;
-/// What the page reads at a time.
+/// How much the page parses at once.
 const BLOCK_BYTES: usize = 200_000;

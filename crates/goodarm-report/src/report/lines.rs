@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use goodarm_live::history::Call;
+use goodarm_live::history::Entry;
+use goodarm_live::journal::Note;
 use goodarm_live::outputs::calls::failure_name;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::cut::beginning;
 use super::data::Pair;
 
-/// An answer's fields but its id, each cut to so many bytes; and how many there are in all.
+/// An answer's fields except its id, each cut to so many bytes, and how many there are in total.
 pub(crate) fn field_lines(
     json: &str,
     id_field: &str,
@@ -92,7 +93,7 @@ pub(crate) struct FieldLine(
 pub(crate) struct PairLine(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
 
 impl PairLine {
-    /// For who does not know how the evidence went.
+    /// Without the trail of the evidence, where that is not known.
     pub(crate) fn without_shares(mut self) -> Self {
         self.7.clear();
         self
@@ -122,58 +123,33 @@ pub(crate) enum CallLine {
     Long(u32, Option<f64>, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
 }
 
-pub(crate) fn call_line(call: &Kept) -> CallLine {
+/// The call of an entry, if it has one, in a run that began then; its reply cut to so many bytes.
+pub(crate) fn call_line(
+    entry: &Entry<'_>,
+    started_millis: u64,
+    reply_bytes_max: usize,
+) -> Option<CallLine> {
+    let call = entry.call.as_ref()?;
+    let Note { latency, reply, reason } = &call.note;
+    #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+    let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
+    let (verifier, cost) = (call.attribute.0, call.cost.units());
+    let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
     let (score, failure) = match call.outcome {
         Ok(score) => (Some(score), ""),
-        Err(failure) => (None, failure),
+        Err(failure) => (None, failure_name(failure)),
     };
-    let (verifier, cost, latency, seconds) =
-        (call.verifier, call.cost, call.latency_millis, rounded(call.seconds, 10.0));
-    if failure.is_empty() && call.reply_bytes == 0 && call.reason.is_empty() {
-        return CallLine::Short(verifier, score, cost, latency, seconds);
+    if failure.is_empty() && reply.is_empty() && reason.is_empty() {
+        return Some(CallLine::Short(verifier, score, cost, latency, seconds));
     }
-    let total = if call.reply.len() < call.reply_bytes { call.reply_bytes } else { 0 };
-    let (reply, reason) = (call.reply.clone(), call.reason.clone());
-    CallLine::Long(verifier, score, cost, latency, seconds, failure, reply, reason, total)
+    let kept: Box<str> = beginning(reply, reply_bytes_max).into();
+    let total = if kept.len() < reply.len() { reply.len() } else { 0 };
+    let reason = beginning(reason, REASON_BYTES_MAX).into();
+    Some(CallLine::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
 }
 
 pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
-}
-
-/// One call, as far as it is kept.
-pub(crate) struct Kept {
-    verifier: u32,
-    outcome: Result<f64, &'static str>,
-    cost: f64,
-    latency_millis: u128,
-    /// Since the first event.
-    seconds: f64,
-    reply: Box<str>,
-    reply_bytes: usize,
-    reason: Box<str>,
-}
-
-impl Kept {
-    /// What is kept of a call in a run that began then.
-    pub(crate) fn new(
-        call: &Call<'_>,
-        (unix_millis, started_millis): (u64, u64),
-        reply_bytes_max: usize,
-    ) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-        let seconds = unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
-        Self {
-            verifier: call.attribute.0,
-            outcome: call.outcome.map_err(failure_name),
-            cost: call.cost.units(),
-            latency_millis: call.note.latency.as_millis(),
-            seconds,
-            reply: beginning(&call.note.reply, reply_bytes_max).into(),
-            reply_bytes: call.note.reply.len(),
-            reason: beginning(&call.note.reason, REASON_BYTES_MAX).into(),
-        }
-    }
 }
 
 /// Of an answer; more are in the output files.

@@ -30,10 +30,7 @@ fn headline(overview: &Overview) -> String {
     let (certified, candidates) = (overview.certified, overview.candidates);
     let bound = match overview.guarantee {
         GuaranteeName::Fdr => {
-            format!(
-                "on the average at most {} of the certificates are wrong",
-                percent(overview.delta)
-            )
+            format!("on average at most {} of the certificates are wrong", percent(overview.delta))
         }
         _ => format!(
             "with probability at least {} no certificate is wrong",
@@ -197,7 +194,7 @@ fn answers(data: &Data) -> String {
     )
 }
 
-/// Columns as wide as they must be: the first to the left, the others to the right.
+/// Columns as wide as they need to be: the first aligned left, the others right.
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -225,7 +222,7 @@ fn sum(costs: impl Iterator<Item = Cost>) -> Cost {
     costs.fold(Cost::ZERO, Cost::saturating_add)
 }
 
-/// About so much, for people.
+/// An approximate amount, for people.
 pub(super) fn units(number: f64) -> String {
     Cost::of_price(number).map_or_else(|_| number.to_string(), amount)
 }
@@ -235,7 +232,7 @@ fn percent(share: f64) -> String {
     without_zeros(&format!("{:.1}", 100.0 * share))
 }
 
-/// 1 − δ with all its nines: 99.99 % is not 100 %.
+/// 1 − δ with all its nines, because 99.99 % is not 100 %.
 pub(super) fn confidence(delta: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 15")]
     let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 14.0) as usize + 1;
@@ -246,13 +243,13 @@ fn without_zeros(number: &str) -> String {
     format!("{} %", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// What is not worth counting, such as the price of built-in checks, is not counted in digits.
+/// Tiny sums, such as the price of built-in checks, are not written out in digits.
 fn sum_of_money(cost: Cost) -> String {
     let is_trifle = cost > Cost::ZERO && cost.units() < TRIFLE;
     if is_trifle { "≈ 0".into() } else { amount(cost) }
 }
 
-/// A sentence from elsewhere: every word of it is harmless and none is endless.
+/// A sentence that is not ours: each of its words is made printable, and none is endless.
 fn sentence(text: &str) -> String {
     text.split_whitespace().map(printable).collect::<Vec<_>>().join(" ")
 }
@@ -265,7 +262,7 @@ fn duration(seconds: f64) -> String {
     if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
 }
 
-/// What an axis or a sentence says of a unit.
+/// The unit on an axis or in a sentence.
 pub(super) const fn unit_label(unit: Unit) -> &'static str {
     unit_name(unit)
 }

@@ -1,6 +1,6 @@
-//! How a pair's mean and evidence went from call to call, in a few bytes: for small pictures.
+//! A pair's mean and evidence from call to call, in a few bytes: for small charts.
 
-/// The way of a pair, thinned out when it gets long.
+/// The points of a pair, thinned out when they get many.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Trail {
     /// How many calls one point stands for, less one.
@@ -21,14 +21,14 @@ impl Trail {
             }
             self.points.push(point);
         } else if let Some(last) = self.points.last_mut() {
-            // The last point is always the present.
+            // The last point is always the newest call.
             *last = point;
         }
         self.count += 1;
     }
 
-    /// Every second point goes; those that stay are the ends of strides twice as long. There is an
-    /// even number of them, so that the next point begins a stride.
+    /// Drops every second point; the others are the ends of strides twice as long. The number of
+    /// points is even, so the next point begins a stride.
     fn thin(&mut self) {
         let mut index = 0;
         self.points.retain(|_| {

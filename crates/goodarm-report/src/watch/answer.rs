@@ -1,5 +1,5 @@
-//! Everything about one certified answer: its fields from memory, its calls from the journal, which
-//! is read from the outside, as a report would. The run has no part in it.
+//! Everything about one certified answer: its fields from memory, its calls from the journal file.
+//! The run's thread takes no part in it.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::state::Certificate;
 use crate::report::Trail;
-use crate::report::lines::{CallLine, Detail, Kept, call_line, field_lines, pair_line};
+use crate::report::lines::{CallLine, Detail, call_line, field_lines, pair_line};
 
 /// An answer as JSON.
 pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> String {
@@ -20,13 +20,13 @@ pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> Stri
     // Without its calls an answer is still worth showing.
     let calls = Calls::read(job, journal, certificate.arm).unwrap_or_default();
     let mut pairs = certificate.pairs.clone();
-    for (pair, way) in pairs.iter_mut().zip(calls.ways) {
-        // Calls that were out when the answer was certified may have come back since. If it is the
-        // journal that is a second behind, half a picture would lie.
-        if way.count >= pair.view.calls {
-            pair.view.calls = way.count;
-            pair.view.mean = way.mean();
-            pair.trail = way.trail;
+    for (pair, running) in pairs.iter_mut().zip(calls.means) {
+        // Calls that were in flight when the answer was certified may have come back since. If the
+        // journal is a second behind instead, what it holds is not the whole picture.
+        if running.count >= pair.view.calls {
+            pair.view.calls = running.count;
+            pair.view.mean = running.mean();
+            pair.trail = running.trail;
         }
     }
     let answer = Answer {
@@ -35,7 +35,7 @@ pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> Stri
             n: field_count,
             p: pairs.iter().map(|pair| pair_line(pair).without_shares()).collect(),
         },
-        calls: calls.kept.iter().map(call_line).collect(),
+        calls: calls.lines,
         call_count: calls.count,
     };
     serde_json::to_string(&answer).expect("plain data with text keys")
@@ -52,21 +52,22 @@ struct Answer {
 /// The calls about one answer.
 #[derive(Default)]
 struct Calls {
-    kept: Vec<Kept>,
+    /// The first of them.
+    lines: Vec<CallLine>,
     count: u64,
     /// Of each verifier.
-    ways: Vec<Way>,
+    means: Vec<RunningMean>,
 }
 
-/// How a verifier's mean went. How its evidence went is known to the books only.
+/// A verifier's mean from call to call. Only the books know how its evidence went.
 #[derive(Clone, Default)]
-struct Way {
+struct RunningMean {
     sum: f64,
     count: u64,
     trail: Trail,
 }
 
-impl Way {
+impl RunningMean {
     fn mean(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a mean for people")]
         (self.count > 0).then(|| self.sum / self.count as f64)
@@ -80,7 +81,8 @@ impl Calls {
             return Ok(Self::default());
         }
         let mut history = History::open(journal)?;
-        let mut calls = Self { ways: vec![Way::default(); job.verifiers.len()], ..Self::default() };
+        let mut calls =
+            Self { means: vec![RunningMean::default(); job.verifiers.len()], ..Self::default() };
         let mut started_millis = None;
         while let Some(entry) = history.next_entry()? {
             let started_millis = *started_millis.get_or_insert(entry.unix_millis);
@@ -93,8 +95,8 @@ impl Calls {
 
     fn take(&mut self, job: &Job, call: &Call<'_>, (entry, started_millis): (&Entry<'_>, u64)) {
         self.count += 1;
-        if self.kept.len() < CALLS_MAX {
-            self.kept.push(Kept::new(call, (entry.unix_millis, started_millis), REPLY_BYTES_MAX));
+        if self.lines.len() < CALLS_MAX {
+            self.lines.extend(call_line(entry, started_millis, REPLY_BYTES_MAX));
         }
         let lowest = job.problem.attribute(call.attribute).lowest_score();
         let score = match call.outcome {
@@ -103,10 +105,10 @@ impl Calls {
             Err(Failure::Void(_)) => None,
         };
         if let Some(score) = score {
-            let way = &mut self.ways[call.attribute.index()];
-            way.sum += score;
-            way.count += 1;
-            way.trail.push(way.mean().unwrap_or_default(), 0.0);
+            let running = &mut self.means[call.attribute.index()];
+            running.sum += score;
+            running.count += 1;
+            running.trail.push(running.mean().unwrap_or_default(), 0.0);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Who is let in: a request for exactly our address, with the token, from our own page or typed by
-//! a person. Everybody else learns nothing, not even what was wrong.
+//! Which requests are answered: those for exactly our address, with the token, from our own page or
+//! typed by a person. All others learn nothing, not even what was wrong.
 
 use std::hint::black_box;
 
 use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Method, Request};
 
-/// The part of the address that nobody can guess.
+/// The part of the address that no one can guess.
 pub(super) struct Token(String);
 
 impl Token {
-    /// A new one.
+    /// A new token.
     pub(super) fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes)?;
@@ -21,7 +21,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether it is this; the time that takes does not tell how much of a guess is right.
+    /// Whether the guess is right. How long this takes does not depend on how much of it is right.
     fn is(&self, guess: &str) -> bool {
         let (token, guess) = (self.0.as_bytes(), guess.as_bytes());
         let is_as_long = token.len() == guess.len();
@@ -31,12 +31,12 @@ impl Token {
     }
 }
 
-/// What a request that is let in asks for.
+/// What an admitted request asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wish {
-    /// The page itself.
+pub(super) enum Route {
+    /// The page.
     Page,
-    /// How the run is doing; the asker knows the certificates up to this one.
+    /// The state of the run; the page knows the certificates up to this one.
     State { rank_known: usize },
     /// Everything about one answer.
     Answer { arm: u32 },
@@ -44,10 +44,10 @@ pub(super) enum Wish {
     Pause(bool),
 }
 
-/// Knows our address.
+/// Decides by our address and the token.
 pub(super) struct Guard {
-    /// Names under which a browser on this machine may know us. A page from elsewhere that has its
-    /// own name point here (DNS rebinding) sends that name.
+    /// The names that a browser on this machine may use for us. A foreign page whose name was made
+    /// to point here (DNS rebinding) sends that name instead.
     hosts: [String; 2],
     token: Token,
 }
@@ -58,7 +58,7 @@ impl Guard {
     }
 
     /// What a request asks for, or nothing.
-    pub(super) fn admit<B>(&self, request: &Request<B>) -> Option<Wish> {
+    pub(super) fn admit<B>(&self, request: &Request<B>) -> Option<Route> {
         let (headers, uri) = (request.headers(), request.uri());
         if uri.authority().is_some() {
             return None; // meant for a proxy
@@ -75,35 +75,35 @@ impl Guard {
         }
         match *request.method() {
             Method::GET => reading(path, uri.query()),
-            // Only our own page changes anything: whoever merely follows a link does not.
+            // Only our own page may change anything: following a link must not.
             Method::POST if is_own_origin || site == Some("same-origin") => changing(path),
             _ => None,
         }
     }
 }
 
-fn reading(path: &str, query: Option<&str>) -> Option<Wish> {
+fn reading(path: &str, query: Option<&str>) -> Option<Route> {
     match (path, query) {
-        ("", _) => Some(Wish::Page),
+        ("", _) => Some(Route::Page),
         ("state", query) => {
             let known = query?.strip_prefix("known=")?.parse().ok()?;
-            Some(Wish::State { rank_known: known })
+            Some(Route::State { rank_known: known })
         }
-        (path, None) => Some(Wish::Answer { arm: path.strip_prefix("answer/")?.parse().ok()? }),
+        (path, None) => Some(Route::Answer { arm: path.strip_prefix("answer/")?.parse().ok()? }),
         _ => None,
     }
 }
 
-fn changing(path: &str) -> Option<Wish> {
+fn changing(path: &str) -> Option<Route> {
     match path {
-        "pause" => Some(Wish::Pause(true)),
-        "resume" => Some(Wish::Pause(false)),
+        "pause" => Some(Route::Pause(true)),
+        "resume" => Some(Route::Pause(false)),
         _ => None,
     }
 }
 
-/// The value of a header that may stand there once: none if it does not, nothing at all if it is
-/// there twice or is no text.
+/// The value of a header that may occur once: `Some(None)` without it, `None` if it occurs twice or
+/// is not text.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a str>> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.to_str().ok());
@@ -123,7 +123,7 @@ mod tests {
 
     const OWN: (&str, &str) = ("host", "127.0.0.1:8000");
 
-    fn wish(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<Wish> {
+    fn route(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<Route> {
         let mut request = Request::builder().method(method).uri(uri);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -132,20 +132,20 @@ mod tests {
     }
 
     #[test]
-    fn our_own_page_is_let_in() {
-        assert_eq!(wish("GET", "/secret/", &[OWN]), Some(Wish::Page));
-        assert_eq!(wish("GET", "/secret/", &[("host", "localhost:8000")]), Some(Wish::Page));
-        assert_eq!(wish("GET", "/secret/", &[OWN, ("sec-fetch-site", "none")]), Some(Wish::Page));
+    fn our_own_page_is_admitted() {
+        assert_eq!(route("GET", "/secret/", &[OWN]), Some(Route::Page));
+        assert_eq!(route("GET", "/secret/", &[("host", "localhost:8000")]), Some(Route::Page));
+        assert_eq!(route("GET", "/secret/", &[OWN, ("sec-fetch-site", "none")]), Some(Route::Page));
         let own = [OWN, ("origin", "http://127.0.0.1:8000"), ("sec-fetch-site", "same-origin")];
-        let state = wish("GET", "/secret/state?known=12", &own);
-        assert_eq!(state, Some(Wish::State { rank_known: 12 }));
-        assert_eq!(wish("GET", "/secret/answer/7", &own), Some(Wish::Answer { arm: 7 }));
-        assert_eq!(wish("POST", "/secret/pause", &own), Some(Wish::Pause(true)));
-        assert_eq!(wish("POST", "/secret/resume", &own[..2]), Some(Wish::Pause(false)));
+        let state = route("GET", "/secret/state?known=12", &own);
+        assert_eq!(state, Some(Route::State { rank_known: 12 }));
+        assert_eq!(route("GET", "/secret/answer/7", &own), Some(Route::Answer { arm: 7 }));
+        assert_eq!(route("POST", "/secret/pause", &own), Some(Route::Pause(true)));
+        assert_eq!(route("POST", "/secret/resume", &own[..2]), Some(Route::Pause(false)));
     }
 
     #[test]
-    fn everybody_else_is_not() {
+    fn other_requests_are_not() {
         let own = [OWN, ("sec-fetch-site", "same-origin")];
         for (method, uri) in [
             ("GET", "/"),
@@ -169,7 +169,7 @@ mod tests {
             ("PUT", "/secret/pause"),
             ("DELETE", "/secret/answer/1"),
         ] {
-            assert_eq!(wish(method, uri, &own), None, "{method} {uri}");
+            assert_eq!(route(method, uri, &own), None, "{method} {uri}");
         }
     }
 
@@ -194,12 +194,12 @@ mod tests {
             &[OWN, ("origin", "http://127.0.0.1:8000"), ("sec-fetch-site", "cross-site")],
         ];
         for headers in foreign {
-            assert_eq!(wish("GET", "/secret/", headers), None, "{headers:?}");
-            assert_eq!(wish("POST", "/secret/pause", headers), None, "{headers:?}");
+            assert_eq!(route("GET", "/secret/", headers), None, "{headers:?}");
+            assert_eq!(route("POST", "/secret/pause", headers), None, "{headers:?}");
         }
-        // Nothing wrong with these, but nothing says that our own page asks.
-        assert_eq!(wish("POST", "/secret/pause", &[OWN]), None);
-        assert_eq!(wish("POST", "/secret/pause", &[OWN, ("sec-fetch-site", "none")]), None);
+        // These are well-formed, but nothing shows that our own page asks.
+        assert_eq!(route("POST", "/secret/pause", &[OWN]), None);
+        assert_eq!(route("POST", "/secret/pause", &[OWN, ("sec-fetch-site", "none")]), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The page: the report's look and scripts, and one more that asks how the run is doing. There is
-//! nothing in it that comes from elsewhere; that comes later, as JSON, and is shown as text.
+//! The page: the report's style and scripts, and one more script that asks for the state of the run.
+//! All of it is ours; the texts of answers come later, as JSON, and are shown as text.
 
 use minijinja::context;
 

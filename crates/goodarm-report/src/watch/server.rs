@@ -1,5 +1,5 @@
-//! The server: on a thread of its own, one request a connection, and everything has a limit. What
-//! goes wrong in it stays in it.
+//! The server: on a thread of its own, one request per connection, and everything has a limit. Its
+//! errors never reach the run.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::answer;
-use super::guard::{Guard, Wish};
+use super::guard::{Guard, Route};
 use super::page::Page;
 use super::state::Shared;
 
@@ -32,7 +32,7 @@ pub(super) struct Server {
     _stop: oneshot::Sender<()>,
 }
 
-/// Begins to serve.
+/// Starts to serve.
 pub(super) fn start(
     listener: std::net::TcpListener,
     guard: Guard,
@@ -54,15 +54,15 @@ pub(super) fn start(
     Ok(Server { _stop: stop })
 }
 
-/// Takes every connection. When there are too many, the oldest is cut: a request takes milliseconds,
-/// so the oldest is one that keeps us waiting, and our own page is served all the same.
+/// Accepts every connection. When there are too many, the oldest is closed: a request takes
+/// milliseconds, so the oldest one is stalling, and our own page is still served.
 async fn serve(listener: std::net::TcpListener, site: Arc<Site>) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Too many files are open, perhaps; it passes.
+            // Perhaps too many files are open, which passes.
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -91,11 +91,11 @@ async fn connection(stream: TcpStream, site: Arc<Site>) {
         .keep_alive(false)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service);
-    // Whoever reads or writes too slowly is cut; whatever else went wrong is their business.
+    // A client that reads or writes too slowly is cut off; its other errors do not matter here.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }
 
-/// What there is to see.
+/// The pages and what they need.
 struct Site {
     guard: Guard,
     shared: Arc<Shared>,
@@ -122,10 +122,12 @@ impl Site {
     async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         let body = match self.guard.admit(request) {
             None => None,
-            Some(Wish::Page) => Some(("text/html; charset=utf-8", self.page.clone())),
-            Some(Wish::State { rank_known }) => Some((JSON, self.shared.json(rank_known).into())),
-            Some(Wish::Answer { arm }) => self.certified(ArmId(arm)).await.map(|body| (JSON, body)),
-            Some(Wish::Pause(is_paused)) => {
+            Some(Route::Page) => Some(("text/html; charset=utf-8", self.page.clone())),
+            Some(Route::State { rank_known }) => Some((JSON, self.shared.json(rank_known).into())),
+            Some(Route::Answer { arm }) => {
+                self.certified(ArmId(arm)).await.map(|body| (JSON, body))
+            }
+            Some(Route::Pause(is_paused)) => {
                 self.shared.control.set_paused(is_paused);
                 Some((JSON, Bytes::from_static(b"{}")))
             }
@@ -152,7 +154,7 @@ impl Site {
     }
 }
 
-/// The same for everybody who is not let in.
+/// The same answer for every request that is not admitted.
 fn nothing() -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::new()));
     *response.status_mut() = StatusCode::NOT_FOUND;
@@ -160,7 +162,7 @@ fn nothing() -> Response<Full<Bytes>> {
 }
 
 const JSON: &str = "application/json";
-/// No browser keeps, frames, guesses or tells anything about what we send.
+/// Browsers must not cache, frame, sniff or pass on what we send.
 const HEADERS: [(&str, &str); 6] = [
     ("cache-control", "no-store"),
     ("x-content-type-options", "nosniff"),

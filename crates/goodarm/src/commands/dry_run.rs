@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use goodarm_core::{ArmId, Cost, Guarantee, ScoreModel};
+use goodarm_core::{ArmId, Cost};
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
 use goodarm_report::words::{amount, printable, unit_name};
