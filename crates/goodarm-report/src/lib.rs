@@ -3,6 +3,13 @@
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`figures`] turns the
 //! trials of experiments into figures and a page, [`trials`] into tables; [`plan`] shows what a budget
 //! will buy. Nothing here prints or exits.
+//!
+//! ```no_run
+//! let report = goodarm_report::Report::read("run".as_ref(), None)?;
+//! report.write_page(None)?;
+//! println!("{}", report.text());
+//! # Ok::<(), goodarm_report::ReportError>(())
+//! ```
 
 pub mod figures;
 mod markup;
