@@ -8,7 +8,7 @@ use crate::verifier::problem::{Problem, ProblemKind};
 /// Everything that is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct JobError {
-    /// At least one problem, in the job's order.
+    /// At least one problem; those of a file by line, and those without a line last.
     pub problems: Vec<JobProblem>,
 }
 

@@ -282,5 +282,6 @@ fn located(path: &Path, table: &Table<'_>, mut error: JobError) -> JobError {
             (None, ..) => None,
         };
     }
+    error.problems.sort_by_key(|problem| problem.line.unwrap_or(usize::MAX));
     error
 }

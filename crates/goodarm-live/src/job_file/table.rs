@@ -78,8 +78,10 @@ impl<'a> Table<'a> {
                 Ok(_) => return None,
                 Err(error) => error,
             };
+            // What is about all of the table, such as a missing key, is in none of its keys.
+            let place = error.span().filter(|place| *place != self.span);
             // Without this key the next problem shows.
-            match error.span().and_then(|span| known.take_key_at(&span)) {
+            match place.and_then(|place| known.take_key_at(&place)) {
                 Some(key) => problems.push(Problem::new(key, message(&error))),
                 None if problems.len() == before => {
                     problems.push(Problem::new("", message(&error)));

@@ -1,5 +1,7 @@
 //! What a job file may say, and what is said back when it may not.
 
+use goodarm_live::verifier::problem::ProblemKind;
+
 use crate::place::Place;
 
 const JOB: &str = r#"candidates = "answers.jsonl"
@@ -83,6 +85,92 @@ fn all_that_is_wrong_is_said_at_once() {
     for part in ["threshold", "rate", "prompt", "policy"] {
         assert!(error.contains(part), "{error}\nshould say {part:?}");
     }
+}
+
+/// The problems as a program sees them: the line, the verifier, the key, and the sort.
+#[track_caller]
+fn check_problems(job: &str, expected: &[(usize, &str, &str, ProblemKind)]) {
+    let place = Place::new(3);
+    place.write("job.toml", job);
+    let error = place.job().err().expect("it is wrong");
+    let found: Vec<(usize, &str, &str, ProblemKind)> = error
+        .problems
+        .iter()
+        .map(|problem| {
+            let verifier = problem.verifier.as_ref().map_or("", |(_, name)| name.as_str());
+            let key = problem.key.as_deref().unwrap_or_default();
+            (problem.line.unwrap_or(0), verifier, key, problem.kind.clone())
+        })
+        .collect();
+    assert_eq!(found, expected, "{error}");
+}
+
+#[test]
+fn values_that_cannot_be_read_are_named_all_at_once_with_their_lines() {
+    let job = JOB
+        .replace("delta = 0.1", "delta = \"small\"\nseed = -1\nuint = \"calls\"")
+        .replace("threshold = 0.5", "threshold = \"high\"\nworker = 1\nscores = \"binry\"");
+    let value = || ProblemKind::Value;
+    check_problems(
+        &job,
+        &[
+            (3, "", "delta", value()),
+            (4, "", "seed", value()),
+            (5, "", "uint", ProblemKind::UnknownKey),
+            (11, "judge", "threshold", value()),
+            (12, "judge", "worker", value()),
+            (13, "judge", "scores", value()),
+        ],
+    );
+    check("threshold", "scores = \"binry\"\nthreshold", &["did you mean `binary`?"]);
+}
+
+#[test]
+fn keys_in_a_table_of_their_own_are_found() {
+    let table = "[verifiers.metered]\nsecond = 1\ninptu = 2\n";
+    check_problems(&format!("{JOB}{table}"), &[(10, "judge", "metered", ProblemKind::Value)]);
+    let error = complaint(|job| format!("{job}{table}"));
+    assert!(error.contains("`inptu`") && error.contains("did you mean `input`?"), "{error}");
+}
+
+#[test]
+fn what_is_missing_is_named_all_at_once() {
+    let missing = ProblemKind::MissingKey;
+    check_problems(
+        "policy = \"rbc\"\n",
+        &[
+            (0, "", "candidates", missing.clone()),
+            (0, "", "budget", missing.clone()),
+            (0, "", "delta", missing.clone()),
+            (0, "", "verifiers", missing.clone()),
+        ],
+    );
+    let unnamed = JOB.replace("name = \"judge\"\n", "");
+    check_problems(&unnamed, &[(5, "", "name", missing.clone())]);
+    check_problems(&JOB.replace("kind = \"command\"\n", ""), &[(5, "judge", "kind", missing)]);
+}
+
+#[test]
+fn problems_can_be_told_apart() {
+    check_problems("budget = ", &[(1, "", "", ProblemKind::Syntax)]);
+    let lost = JOB.replace("answers.jsonl", "absent.jsonl").replace("threshold", "treshold");
+    check_problems(
+        &lost,
+        &[(9, "judge", "treshold", ProblemKind::UnknownKey), (0, "", "", ProblemKind::Candidates)],
+    );
+    let twice = format!("{JOB}{}", JOB.split_once("\n\n").expect("a verifier").1);
+    check_problems(&twice, &[(0, "", "", ProblemKind::Terms)]);
+    let absent = Place::new(3).job().err().expect("no file");
+    assert_eq!(absent.problems[0].kind, ProblemKind::Unreadable);
+}
+
+#[test]
+fn a_wrong_price_is_not_missing_as_well() {
+    let job = JOB.replace("budget = 100", "budget = 100\nunit = \"dollars\"");
+    let both = job.replace("threshold", "price = 1\nmetered = { second = 1 }\nthreshold");
+    check_problems(&both, &[(11, "judge", "metered", ProblemKind::Value)]);
+    let dear = JOB.replace("threshold", "price = 101\nthreshold");
+    check_problems(&dear, &[(9, "judge", "price", ProblemKind::Value)]);
 }
 
 #[test]

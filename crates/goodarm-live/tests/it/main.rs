@@ -3,7 +3,9 @@
 mod crash;
 mod faults;
 mod fuzz;
+mod generate;
 mod jobs;
+mod own_kind;
 mod place;
 mod server;
 mod verifiers;

@@ -268,8 +268,9 @@ fn the_schema_takes_every_job_of_the_documentation() {
         for key in value.as_object().expect("a table").keys() {
             assert!(known.contains_key(key), "{key} is not in the schema");
         }
-        let verifier = &schema["$defs"]["VerifierFile"]["properties"];
         for entry in value["verifiers"].as_array().expect("verifiers") {
+            let kind = entry["kind"].as_str().expect("a kind");
+            let verifier = &schema["$defs"][format!("{kind} verifier")]["properties"];
             for key in entry.as_object().expect("a table").keys() {
                 assert!(verifier.get(key).is_some(), "{key} is not in the schema");
             }

@@ -1,0 +1,243 @@
+//! Verifiers from outside the crate: as a kind that a job file names, and handed in by code.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use goodarm_core::Cost;
+use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::folder::Folder;
+use goodarm_live::job::{Job, JobSpec, Overrides, Settings, VerifierSpec};
+use goodarm_live::job_file;
+use goodarm_live::line::Line;
+use goodarm_live::outputs;
+use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
+use goodarm_live::run::{Control, Ending, Run, RunError};
+use goodarm_live::verifier::attempt::{Attempt, attempts};
+use goodarm_live::verifier::problem::{Problem, ProblemKind};
+use goodarm_live::verifier::{Called, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::place::{Nobody, Place};
+
+/// The keys of a kind that is not ours.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CoinKeys {
+    /// Of ten tosses, how many a right answer wins.
+    wins: u64,
+    /// What a toss costs.
+    stake: Option<f64>,
+}
+
+impl KindKeys for CoinKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        if self.wins > 10 {
+            return Err(vec![Problem::new("wins", format!("{} of ten", self.wins))]);
+        }
+        assert_eq!(setting.keys.kind, "coin");
+        let stake = Cost::of_price(self.stake.unwrap_or(2.0));
+        let stake = stake.map_err(|error| vec![Problem::new("stake", error.to_string())])?;
+        Ok(Box::new(Coin { wins: self.wins, stake, tosses: AtomicU64::new(0) }))
+    }
+}
+
+/// Tosses a coin that is not fair: the answer right wins more often.
+struct Coin {
+    wins: u64,
+    stake: Cost,
+    tosses: AtomicU64,
+}
+
+impl Coin {
+    fn toss(&self, candidate: &Candidate) -> Reply {
+        let toss = self.tosses.fetch_add(1, Ordering::SeqCst);
+        let is_right = candidate.fields()["answer"] == "right";
+        let is_won = toss.wrapping_mul(7) % 10 < if is_right { self.wins } else { 1 };
+        let usage = Usage { cost: Some(self.stake), ..Usage::default() };
+        Reply { usage, ..Reply::score(f64::from(u8::from(is_won))) }
+    }
+}
+
+impl Verifier for Coin {
+    fn preview(&self, candidate: &Candidate) -> String {
+        format!("a coin for {}", candidate.id)
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
+        Box::pin(async move {
+            let toss = || async { Attempt::Answered(self.toss(candidate)) };
+            attempts(line, toss).await.unwrap_or_else(|reply| reply)
+        })
+    }
+
+    fn fields(&self) -> BTreeSet<String> {
+        ["answer".to_owned()].into()
+    }
+
+    fn default_pricing(&self, _: job_file::Unit) -> Option<Pricing> {
+        let ceiling = Some(self.stake);
+        Some(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
+    }
+}
+
+const JOB: &str = r#"candidates = "answers.jsonl"
+budget = 2000
+delta = 0.1
+
+[[verifiers]]
+name = "tosses"
+kind = "coin"
+wins = 9
+threshold = 0.5
+"#;
+
+fn kinds() -> Kinds {
+    Kinds::default().with(Kind::new::<CoinKeys>("coin"))
+}
+
+fn read(place: &Place, job: &str) -> Result<Job, goodarm_live::job::JobError> {
+    place.write("job.toml", job);
+    Job::read_with(&place.path().join("job.toml"), &Overrides::default(), &kinds())
+}
+
+#[test]
+fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
+    let place = Place::new(6);
+    let job = Arc::new(read(&place, JOB).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(job.charter.verifiers[0].kind, "coin");
+    assert_eq!(job.charter.verifiers[0].ceiling, Cost::from_units(2));
+    let mut run = Run::begin(job).expect("a new run");
+    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!(run.session().certified().len(), 4);
+    let spent = run.session().books().ledger().settled();
+    assert_eq!(spent.picos(), u128::from(run.call_count()) * Cost::from_units(2).picos());
+    let (books, job) = (run.session().books(), run.job());
+    outputs::write(&place.output(), books, &job.candidates, "done", job.settings.calls)
+        .expect("outputs");
+    place.assert_clean();
+}
+
+#[test]
+fn its_keys_are_checked_like_ours() {
+    let place = Place::new(3);
+    let complaint = |from: &str, to: &str| {
+        let error = read(&place, &JOB.replace(from, to)).err().expect("it is wrong");
+        let problem = error.problems[0].clone();
+        assert_eq!(error.problems.len(), 1, "{error}");
+        (problem.kind.clone(), problem.line, problem.to_string())
+    };
+    let (kind, line, text) = complaint("wins = 9", "wins = 9\nwin = 8");
+    assert_eq!((kind, line), (ProblemKind::UnknownKey, Some(9)));
+    assert!(text.contains("it has stake, wins; did you mean `wins`?"), "{text}");
+    let (kind, line, _) = complaint("wins = 9\n", "");
+    assert_eq!((kind, line), (ProblemKind::MissingKey, Some(5)));
+    let (kind, line, text) = complaint("wins = 9", "wins = \"many\"");
+    assert_eq!((kind, line), (ProblemKind::Value, Some(8)));
+    assert!(text.contains("verifier \"tosses\": wins: invalid type"), "{text}");
+    let (_, line, text) = complaint("wins = 9", "wins = 99");
+    assert_eq!(line, Some(8));
+    assert!(text.ends_with("wins: 99 of ten"), "{text}");
+    let plain = Job::read(&place.path().join("job.toml"), &Overrides::default());
+    let text = plain.err().expect("no such kind").to_string();
+    assert!(text.contains("\"coin\" is none of check, command, http, llm, replay"), "{text}");
+}
+
+#[test]
+fn the_schema_has_one_variant_a_kind() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&job_file::schema(&kinds())).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let job = |text: &str| toml::from_str::<serde_json::Value>(text).expect("TOML");
+    assert!(validator.is_valid(&job(JOB)));
+    for wrong in [
+        JOB.replace("wins = 9", "wins = \"many\""),
+        JOB.replace("wins = 9", ""),
+        JOB.replace("wins = 9", "wins = 9\nurl = \"http://127.0.0.1:9\""),
+        JOB.replace("\"coin\"", "\"dice\""),
+        JOB.replace("budget", "budgt"),
+    ] {
+        assert!(!validator.is_valid(&job(&wrong)), "{wrong}");
+    }
+}
+
+fn spec(place: &Place, identity: &str) -> JobSpec {
+    let text = place.read("answers.jsonl");
+    let candidates = Candidates::from_lines(text.lines(), "id").expect("candidates");
+    let coin = Coin { wins: 9, stake: Cost::from_units(1), tosses: AtomicU64::new(0) };
+    let tosses = VerifierSpec {
+        threshold: Some(0.5),
+        identity: identity.to_owned(),
+        ..VerifierSpec::new("tosses", Box::new(coin))
+    };
+    let settings =
+        Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(1000), 0.1) };
+    JobSpec { settings, candidates, verifiers: vec![tosses] }
+}
+
+#[test]
+fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
+    let place = Place::new(6);
+    let job = |identity| Arc::new(Job::new(spec(&place, identity)).expect("a job"));
+    let mut run = Run::begin(job("first")).expect("a new run");
+    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!(run.session().certified().len(), 4);
+    let (books, same) = (run.session().books(), run.job());
+    let folder = Folder::new(&same.settings.output);
+    outputs::write(&folder, books, &same.candidates, "done", same.settings.calls).expect("outputs");
+    let count = run.call_count();
+    drop(run);
+    place.assert_clean();
+    let again = Run::resume(job("first")).expect("the same job");
+    assert_eq!(again.call_count(), count);
+    drop(again);
+    let Err(RunError::Changed(changes)) = Run::resume(job("second")) else {
+        panic!("another verifier is another job");
+    };
+    assert_eq!(changes, ["  verifiers[tosses].identity: \"first\" → \"second\""]);
+}
+
+#[test]
+fn what_is_wrong_with_a_job_made_in_code_can_be_told_apart() {
+    let place = Place::new(3);
+    let mut wrong = spec(&place, "");
+    wrong.settings.delta = 2.0;
+    wrong.verifiers[0].threshold = None;
+    wrong.verifiers[0].rate = Some(-1.0);
+    let error = Job::new(wrong).err().expect("it is wrong");
+    let found: Vec<(Option<&str>, &ProblemKind)> =
+        error.problems.iter().map(|problem| (problem.key.as_deref(), &problem.kind)).collect();
+    let expected = [
+        (Some("delta"), &ProblemKind::Value),
+        (Some("threshold"), &ProblemKind::MissingKey),
+        (Some("rate"), &ProblemKind::Value),
+    ];
+    assert_eq!(found, expected, "{error}");
+    let mut misspelt = spec(&place, "");
+    misspelt.candidates =
+        Candidates::from_lines([r#"{"id": "a", "anwser": "x"}"#], "id").expect("one");
+    let error = Job::new(misspelt).err().expect("it is wrong");
+    assert_eq!(error.problems[0].kind, ProblemKind::UnknownField("answer".into()));
+    let mut empty = spec(&place, "");
+    empty.verifiers.clear();
+    let error = Job::new(empty).err().expect("it is wrong");
+    assert_eq!(error.to_string(), "verifiers: at least one [[verifiers]] is needed");
+}
+
+#[test]
+fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
+    let place = Place::new(3);
+    let mut exact = spec(&place, "");
+    let second = Some(Cost::from_picos(123_456_789_012_345_677));
+    let pricing = Pricing::Metered(Meter { second, ..Meter::default() });
+    exact.settings.budget = Cost::from_units(1_000_000_000);
+    exact.verifiers[0].pricing = Some(pricing);
+    let job = Job::new(exact).expect("a job");
+    let tariff = Tariff::new(&pricing, Extent::default).expect("a tariff");
+    assert_eq!(tariff.ceiling.picos(), 61 * 123_456_789_012_345_677);
+    assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price(), tariff.ceiling);
+    assert_eq!(job.verifiers[0].tariff, tariff);
+}
