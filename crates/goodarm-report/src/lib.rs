@@ -15,9 +15,11 @@ pub mod figures;
 mod markup;
 pub mod plan;
 mod report;
+mod summary;
 pub mod table;
 pub mod trials;
 pub mod watch;
 pub mod words;
 
 pub use report::{PAGE_NAME, Report, ReportError};
+pub use summary::summary_text;

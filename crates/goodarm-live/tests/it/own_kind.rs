@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use goodarm_core::Cost;
 use goodarm_live::candidates::{Candidate, Candidates};
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::job_file;
 use goodarm_live::line::Line;
@@ -19,7 +18,7 @@ use goodarm_live::verifier::{Called, Kind, KindKeys, Kinds, Reply, Setting, Usag
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::place::{Nobody, Place};
+use crate::place::Place;
 
 /// The keys of a kind that is not ours.
 #[derive(Deserialize, JsonSchema)]
@@ -109,14 +108,12 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     assert_eq!(job.charter.verifiers[0].kind, "coin");
     assert_eq!(job.charter.verifiers[0].ceiling, Cost::from_units(2));
     let mut run = Run::begin(job).expect("a new run");
-    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
     let spent = run.session().books().ledger().settled();
-    assert_eq!(spent.picos(), u128::from(run.call_count()) * Cost::from_units(2).picos());
-    let (books, job) = (run.session().books(), run.job());
-    outputs::write(&place.output(), books, &job.candidates, "done", job.settings.calls)
-        .expect("outputs");
+    assert_eq!(spent.picos(), u128::from(run.account().call_count()) * Cost::from_units(2).picos());
+    outputs::write(&run, "done").expect("outputs");
     place.assert_clean();
 }
 
@@ -182,17 +179,15 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     let place = Place::new(6);
     let job = |identity| Arc::new(Job::new(spec(&place, identity)).expect("a job"));
     let mut run = Run::begin(job("first")).expect("a new run");
-    let ending = run.drive(&Control::default(), &mut Nobody).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
-    let (books, same) = (run.session().books(), run.job());
-    let folder = Folder::new(&same.settings.output);
-    outputs::write(&folder, books, &same.candidates, "done", same.settings.calls).expect("outputs");
-    let count = run.call_count();
+    outputs::write(&run, "done").expect("outputs");
+    let count = run.account().call_count();
     drop(run);
     place.assert_clean();
     let again = Run::resume(job("first")).expect("the same job");
-    assert_eq!(again.call_count(), count);
+    assert_eq!(again.account().call_count(), count);
     drop(again);
     let Err(RunError::Changed(changes)) = Run::resume(job("second")) else {
         panic!("another verifier is another job");

@@ -11,11 +11,12 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Run};
 use goodarm_live::view::Overview;
+use goodarm_report::summary_text;
 use goodarm_report::words::{amount, unit_name};
 
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
-use crate::commands::run::{failure, summary_text, write_report};
+use crate::commands::run::{failure, write_report};
 
 pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     let folder = &arguments.folder;
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     }
     let job = folder.join("job.toml");
     let (summary, run) = certify(&job, JOB, "run")?;
-    let mut text = summary_text(&summary, &run);
+    let mut text = format!("{}wrote {}\n", summary_text(&summary), run.path().display());
     text += &write_report(&run, &summary);
     text += &comparison(&job, &summary)?;
     let _ = write!(

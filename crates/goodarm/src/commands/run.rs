@@ -9,9 +9,9 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 use goodarm_live::view::Overview;
-use goodarm_report::Report;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
-use goodarm_report::words::{amount, printable, thousands, unit_name};
+use goodarm_report::words::printable;
+use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run};
@@ -120,7 +120,7 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
     } else {
-        summary_text(&summary, &folder) + &report
+        format!("{}wrote {}\n{report}", summary_text(&summary), folder.path().display())
     };
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(report)
@@ -168,48 +168,6 @@ fn shell_word(path: &Path) -> String {
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
-}
-
-/// The end of a run, in a few lines.
-pub(crate) fn summary_text(summary: &Overview, folder: &Folder) -> String {
-    let unit = unit_name(summary.money.unit);
-    let mut text = format!(
-        "{} of {} answers certified, {} rejected, {} undecided: {}\n",
-        summary.certified,
-        summary.candidates,
-        summary.rejected,
-        summary.undecided,
-        summary.ending.as_deref().unwrap_or_default(),
-    );
-    text += &format!(
-        "spent {} of {} {unit} in {} calls\n",
-        amount(summary.money.spent),
-        amount(summary.money.budget),
-        thousands(&summary.calls.to_string()),
-    );
-    let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
-    for verifier in &summary.verifiers {
-        let failures: u64 = verifier.failures.values().sum();
-        let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
-        text += &format!(
-            "  {:width$}  {:>9} calls  {:>10} {unit}  mean score {mean} (threshold {}), {failures} failures\n",
-            printable(&verifier.name),
-            thousands(&verifier.calls.to_string()),
-            amount(verifier.spent),
-            verifier.threshold,
-            width = width.unwrap_or(0),
-        );
-    }
-    if summary.money.overruns > 0 {
-        text += &format!(
-            "warning: {} bills were above their ceiling, by {} {unit} in all\n",
-            summary.money.overruns,
-            amount(summary.money.overrun)
-        );
-    }
-    text += &format!("{}\n", summary.promise);
-    text += &format!("wrote {}\n", folder.path().display());
-    text
 }
 
 /// Writes the page at the end of a run; says where it is.

@@ -1,0 +1,58 @@
+//! A run inside a program: a job made in code, a verifier of one's own, and what happens as it
+//! happens. `cargo run -p goodarm-live --example embed_run`
+
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use goodarm_core::Cost;
+use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
+use goodarm_live::line::Line;
+use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_live::verifier::{Called, Reply, Verifier};
+
+/// Approves of right answers nine times of ten, and of wrong ones once.
+struct Judge;
+
+impl Verifier for Judge {
+    fn preview(&self, candidate: &Candidate) -> String {
+        candidate.json.clone()
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Line) -> Called<'a> {
+        Box::pin(async move {
+            let approvals = if candidate.fields()["answer"] == "4" { 9 } else { 1 };
+            let die = RandomState::new().hash_one(&candidate.id) % 10; // another one for each call
+            Reply::score(f64::from(u8::from(die < approvals)))
+        })
+    }
+}
+
+/// Prints certificates.
+struct Printer;
+
+impl Observer for Printer {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Certified { id, spent, .. } = notice {
+            println!("{id} is certified after {spent} calls");
+        }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let lines = [r#"{"id": "first", "answer": "4"}"#, r#"{"id": "second", "answer": "5"}"#];
+    let candidates = Candidates::from_lines(lines, "id")?;
+    let judge =
+        VerifierSpec { threshold: Some(0.6), ..VerifierSpec::new("judge", Box::new(Judge)) };
+    let output = std::env::temp_dir().join(format!("goodarm-{}", std::process::id()));
+    let settings =
+        Settings { output: output.clone(), ..Settings::new(Cost::from_units(400), 0.05) };
+    let job = Job::new(JobSpec { settings, candidates, verifiers: vec![judge] })?;
+    let mut run = Run::begin(Arc::new(job))?; // Run::resume after a crash
+    let ending = run.drive_async(&Control::default(), &mut Printer).await?;
+    println!("{ending}; the journal is in {}", output.display());
+    Ok(())
+}
