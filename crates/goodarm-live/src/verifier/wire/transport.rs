@@ -1,28 +1,34 @@
-//! How bytes get to a server and back: in the clear over connections of our own, which takes a
-//! fraction of the work of a full client, or else by one that knows encryption and proxies.
+//! How bytes get to a server and back: without encryption over connections that the calls themselves
+//! run, which takes a fraction of the work of a full client, or else by one that knows encryption and
+//! proxies. Both are hyper's below.
 
-mod direct;
+mod plain;
 
 use std::error::Error;
+use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
-use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url, redirect, retry};
+use reqwest::{Client, Method, Request, StatusCode, Url, redirect, retry};
 
-use self::direct::{Direct, DirectAnswer};
+use self::plain::{Plain, PlainBody};
 use crate::verifier::wrong::Wrong;
 
 /// A way to one address.
 pub(super) enum Transport {
-    Direct(Direct),
+    Plain(Plain),
     Full { client: Client, url: Url, headers: HeaderMap },
 }
 
 /// A response of which only the head has been read.
-pub(super) enum Answer {
-    Direct(DirectAnswer),
-    Full(Response),
+pub(super) struct Answer(hyper::Response<Body>);
+
+enum Body {
+    Plain(PlainBody),
+    Full(reqwest::Body),
 }
 
 /// Why there is no response.
@@ -43,8 +49,8 @@ impl Transport {
     pub(super) fn new(url: Url, headers: HeaderMap, timeout: Duration) -> Result<Self, Wrong> {
         // So that a timeout of the whole always means that the request was sent.
         let connect_timeout = CONNECT_MAX.min(timeout / 2);
-        if is_direct(&url) {
-            return Direct::new(&url, headers, connect_timeout).map(Self::Direct);
+        if is_plain(&url) {
+            return Plain::new(&url, headers, connect_timeout).map(Self::Plain);
         }
         let client = client(&url, connect_timeout)?;
         Ok(Self::Full { client, url, headers })
@@ -52,89 +58,66 @@ impl Transport {
 
     /// Posts a body once.
     pub(super) async fn post(&self, body: &str) -> Result<Answer, Unanswered> {
-        match self {
-            Self::Direct(direct) => direct.post(body).await.map(Answer::Direct),
-            Self::Full { client, url, headers } => {
-                let mut request = Request::new(Method::POST, url.clone());
-                *request.headers_mut() = headers.clone();
-                *request.body_mut() = Some(Body::from(body.to_owned()));
-                // In a box, as whoever goes directly has no need of so much room.
-                let response = Box::pin(client.execute(request)).await;
-                response.map(Answer::Full).map_err(|error| {
-                    let cause = innermost(&error);
-                    if error.is_connect() || error.is_builder() {
-                        Unanswered::NotConnected(cause)
-                    } else {
-                        Unanswered::NoReply(cause)
-                    }
-                })
+        let (client, url, headers) = match self {
+            Self::Plain(plain) => return plain.post(body).await,
+            Self::Full { client, url, headers } => (client, url, headers),
+        };
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = headers.clone();
+        *request.body_mut() = Some(body.to_owned().into());
+        // In a box, as a plain call does not need so much room.
+        match Box::pin(client.execute(request)).await {
+            Ok(response) => Ok(Answer(hyper::Response::from(response).map(Body::Full))),
+            Err(error) if error.is_connect() || error.is_builder() => {
+                Err(Unanswered::NotConnected(innermost(&error)))
             }
+            Err(error) => Err(Unanswered::NoReply(innermost(&error))),
         }
     }
 }
 
 impl Answer {
     pub(super) fn status(&self) -> StatusCode {
-        match self {
-            Self::Direct(answer) => answer.status(),
-            Self::Full(response) => response.status(),
-        }
+        self.0.status()
     }
 
     pub(super) fn headers(&self) -> &HeaderMap {
-        match self {
-            Self::Direct(answer) => answer.headers(),
-            Self::Full(response) => response.headers(),
-        }
+        self.0.headers()
     }
 
     /// The whole body, unless it is longer than this.
     pub(super) async fn body(self, bytes_max: usize) -> Result<Vec<u8>, Cut> {
-        match self {
-            Self::Direct(answer) => answer.body(bytes_max).await,
-            Self::Full(response) => Box::pin(whole_body(response, bytes_max)).await,
+        match self.0.into_body() {
+            Body::Plain(body) => body.whole(bytes_max).await,
+            Body::Full(body) => Box::pin(whole(body, bytes_max)).await,
         }
     }
 }
 
-async fn whole_body(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Cut> {
-    let mut body = Bounded::new(response.content_length(), bytes_max)?;
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.push(&chunk)?,
-            Ok(None) => return Ok(body.bytes),
-            Err(error) => return Err(Cut::Broken(innermost(&error))),
-        }
+async fn whole<B>(body: B, bytes_max: usize) -> Result<Vec<u8>, Cut>
+where
+    B: hyper::body::Body<Data = Bytes, Error: Error + 'static>,
+{
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > bytes_max {
+        return Err(Cut::TooLong);
     }
-}
-
-/// A body that is being read.
-struct Bounded {
-    bytes: Vec<u8>,
-    bytes_max: usize,
-}
-
-impl Bounded {
-    /// Makes room for what was announced.
-    fn new(announced: Option<u64>, bytes_max: usize) -> Result<Self, Cut> {
-        let announced = usize::try_from(announced.unwrap_or(0)).unwrap_or(usize::MAX);
-        if announced > bytes_max {
+    let mut bytes = Vec::with_capacity(announced);
+    let mut body = pin!(body);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Cut::Broken(innermost(&error)))?;
+        // What is not data is headers behind the body, which no one reads.
+        let chunk = frame.into_data().unwrap_or_default();
+        if bytes.len() + chunk.len() > bytes_max {
             return Err(Cut::TooLong);
         }
-        Ok(Self { bytes: Vec::with_capacity(announced), bytes_max })
+        bytes.extend_from_slice(&chunk);
     }
-
-    fn push(&mut self, chunk: &[u8]) -> Result<(), Cut> {
-        if self.bytes.len() + chunk.len() > self.bytes_max {
-            return Err(Cut::TooLong);
-        }
-        self.bytes.extend_from_slice(chunk);
-        Ok(())
-    }
+    Ok(bytes)
 }
 
-/// Nothing to encrypt, nobody to log in, and no proxy in between.
-fn is_direct(url: &Url) -> bool {
+/// Nothing to encrypt, no one to log in, and no proxy in between.
+fn is_plain(url: &Url) -> bool {
     let has_login = !url.username().is_empty() || url.password().is_some();
     let has_proxy = || {
         ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]

@@ -1,7 +1,7 @@
-//! Our own connections and the full client must make the same of whatever a server says.
+//! What becomes of a call, whatever a server says.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
@@ -20,10 +20,7 @@ async fn serve(response: &'static str) -> Url {
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let mut request = Vec::new();
-            while !request.ends_with(BODY.as_bytes()) {
-                stream.read_buf(&mut request).await.expect("a request");
-            }
+            read_request(&mut stream).await;
             let (first, rest) = response.as_bytes().split_at(response.len() / 2);
             for piece in [first, rest] {
                 let _ = stream.write_all(piece).await;
@@ -34,8 +31,20 @@ async fn serve(response: &'static str) -> Url {
     Url::parse(&format!("http://{address}/score")).expect("an address")
 }
 
-async fn made_by(transport: Transport) -> Made {
-    let answer = match transport.post(BODY).await {
+async fn read_request(stream: &mut TcpStream) -> String {
+    let mut request = Vec::new();
+    while !request.ends_with(BODY.as_bytes()) {
+        stream.read_buf(&mut request).await.expect("a request");
+    }
+    String::from_utf8(request).expect("a text")
+}
+
+fn plain(url: &Url) -> Plain {
+    Plain::new(url, HeaderMap::new(), Duration::from_secs(5)).expect("a way")
+}
+
+async fn made_of(response: &'static str) -> Made {
+    let answer = match plain(&serve(response).await).post(BODY).await {
         Ok(answer) => answer,
         Err(Unanswered::NoReply(_)) => return Made::NoReply,
         Err(Unanswered::NotConnected(cause)) => panic!("it is there: {cause}"),
@@ -49,22 +58,50 @@ async fn made_by(transport: Transport) -> Made {
 }
 
 #[tokio::test]
-async fn both_ways_to_a_server_make_the_same_of_its_reply() {
-    let mut success_count = 0;
-    for response in RESPONSES {
-        let url = serve(response).await;
-        let time = Duration::from_secs(5);
-        let full = Transport::Full {
-            client: client(&url, time).expect("a client"),
-            url: url.clone(),
-            headers: HeaderMap::new(),
-        };
-        let direct = Direct::new(&url, HeaderMap::new(), time).map(Transport::Direct);
-        let by_full = made_by(full).await;
-        assert_eq!(made_by(direct.expect("a way")).await, by_full, "{response:?}");
-        success_count += usize::from(matches!(by_full, Made::Body(..)));
+async fn replies_are_read_as_they_are_meant() {
+    for (response, status, body) in RESPONSES {
+        let expected = Made::Body(*status, (*body).to_owned());
+        assert_eq!(made_of(response).await, expected, "{response:?}");
     }
-    assert!(success_count > 12, "{success_count}");
+}
+
+#[tokio::test]
+async fn what_no_server_should_say_is_never_taken_for_a_whole_reply() {
+    for (response, expected) in WRONG_RESPONSES {
+        assert_eq!(made_of(response).await, *expected, "{response:?}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_without_end_is_read_to_its_end() {
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (endless, expected) in [
+        (format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20)), Made::NoReply),
+        (format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(10_000)), Made::NoReply),
+        (format!("{chunked}1;{}", "e".repeat(1 << 20)), Made::Cut),
+        (format!("{chunked}0\r\n{}", "x: y\r\n".repeat(10_000)), Made::Cut),
+        (format!("{chunked}{}", "1\r\nx\r\n".repeat(1001)), Made::TooLong),
+    ] {
+        let begin = endless[..60].to_owned();
+        assert_eq!(made_of(endless.leak()).await, expected, "{begin:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_says_where_to_and_how_long_it_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let url = Url::parse(&format!("http://{address}/score?k=v")).expect("an address");
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        read_request(&mut stream).await
+    });
+    assert!(plain(&url).post(BODY).await.is_err());
+    let expected = format!(
+        "POST /score?k=v HTTP/1.1\r\nhost: {address}\r\naccept: */*\r\nuser-agent: {USER_AGENT}\r\n\
+         content-length: 13\r\n\r\n{BODY}"
+    );
+    assert_eq!(server.await.expect("a request"), expected);
 }
 
 /// A server that has seen enough says so before everything is sent.
@@ -81,9 +118,8 @@ async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
         std::future::pending::<()>().await;
     });
     let url = Url::parse(&url).expect("an address");
-    let direct = Direct::new(&url, HeaderMap::new(), Duration::from_secs(5)).expect("a way");
     let long = "x".repeat(32 << 20);
-    let answer = direct.post(&long).await.ok().expect("an answer");
+    let answer = plain(&url).post(&long).await.ok().expect("an answer");
     assert_eq!(answer.status().as_u16(), 413);
     assert_eq!(answer.body(1000).await.ok().as_deref(), Some(&b"too long"[..]));
 }
@@ -107,8 +143,7 @@ async fn a_success_in_the_middle_of_a_long_request_does_not_end_it() {
         stream.write_all(b"done").await.expect("a body");
     });
     let url = Url::parse(&url).expect("an address");
-    let direct = Direct::new(&url, HeaderMap::new(), Duration::from_secs(5)).expect("a way");
-    let answer = direct.post(&long).await.ok().expect("an answer");
+    let answer = plain(&url).post(&long).await.ok().expect("an answer");
     let body = tokio::time::timeout(Duration::from_secs(20), answer.body(1000)).await;
     assert_eq!(body.expect("in time").ok().as_deref(), Some(&b"done"[..]));
 }
@@ -139,58 +174,108 @@ async fn a_connection_is_used_again_only_after_a_whole_exchange() {
             streams.iter().for_each(tokio::task::JoinHandle::abort);
             connection_count
         });
-        let url = Url::parse(&url).expect("an address");
-        let direct = Direct::new(&url, HeaderMap::new(), Duration::from_secs(5)).expect("a way");
+        let plain = plain(&Url::parse(&url).expect("an address"));
         for _ in 0..3 {
-            let answer = direct.post(BODY).await.ok().expect("an answer");
+            let answer = plain.post(BODY).await.ok().expect("an answer");
             assert!(answer.body(1000).await.is_ok());
         }
         server.await.expect("a count") == 1
     };
     assert!(used_again("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await);
-    assert!(used_again(RESPONSES[8]).await, "chunks, too");
+    assert!(used_again(RESPONSES[8].0).await, "chunks, too");
     assert!(
         !used_again("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").await
     );
     assert!(!used_again("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more").await);
 }
 
+/// What was written to a connection may have arrived, so nothing may be written to a closed one.
+#[tokio::test]
+async fn a_connection_that_was_closed_while_idle_is_replaced() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    // By name, which may stand for several addresses of which only one listens.
+    let url = Url::parse(&format!("http://localhost:{}/", address.port())).expect("an address");
+    let plain = plain(&url);
+    for _ in 0..3 {
+        let server = async {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            read_request(&mut stream).await;
+            stream.write_all(RESPONSES[0].0.as_bytes()).await.expect("a reply");
+            stream
+        };
+        let call = async {
+            let answer = plain.post(BODY).await.ok().expect("an answer");
+            answer.body(1000).await.ok().expect("a body")
+        };
+        let (stream, body) = tokio::join!(server, call);
+        assert_eq!(body, b"hello");
+        drop(stream);
+        // When another connection is there, the end of this one has been heard of.
+        let (other, _) = tokio::join!(TcpStream::connect(address), listener.accept());
+        other.expect("a connection");
+    }
+}
+
 const BODY: &str = "{\"answer\": 7}";
 
-const RESPONSES: &[&str] = &[
-    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-    "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-    "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello",
-    "HTTP/1.1 204 No Content\r\n\r\n",
-    "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n",
-    "HTTP/1.1 200 OK\r\n\r\nup to the end",
-    "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
-    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;a=b\r\n world\r\n0\r\n\r\n",
-    "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n000\r\nDigest: x\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n1\r\nx\r\n0\r\n\r\n",
-    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many Requests\r\nContent-Length: 4\r\n\r\nwait",
-    "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
-    "HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno",
-    "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500",
-    // And what no server should say.
-    "",
-    "hello",
-    "HTTP/1.1",
-    "HTTP/1.1 200 OK\r\nContent-Le",
-    "HTTP/1.1 abc\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok",
-    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok",
-    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
-    "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhello",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n\r\n",
-    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\nhello",
+/// Each with the status and the body that it means.
+const RESPONSES: &[(&str, u16, &str)] = &[
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, "hello"),
+    ("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 200, ""),
+    ("HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello", 200, "hello"),
+    ("HTTP/1.1 204 No Content\r\n\r\n", 204, ""),
+    ("HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", 304, ""),
+    ("HTTP/1.1 200 OK\r\n\r\nup to the end", 200, "up to the end"),
+    ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+    ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;a=b\r\n world\r\n0\r\n\r\n",
+        200,
+        "hello world",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n000\r\nDigest: x\r\n\r\n",
+        200,
+        "0123456789",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        200,
+        "x",
+    ),
+    (
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many Requests\r\nContent-Length: 4\r\n\r\nwait",
+        429,
+        "wait",
+    ),
+    (
+        "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        200,
+        "ok",
+    ),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+    ("HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno", 500, "no"),
+    ("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n", 302, ""),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500", 200, "ok"),
+];
+
+const WRONG_RESPONSES: &[(&str, Made)] = &[
+    ("", Made::NoReply),
+    ("hello", Made::NoReply),
+    ("HTTP/1.1", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Le", Made::NoReply),
+    ("HTTP/1.1 abc\r\n\r\n", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhello", Made::TooLong),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n\r\n", Made::Cut),
+    ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\nhello", Made::Cut),
 ];
