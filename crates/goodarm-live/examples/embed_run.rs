@@ -9,7 +9,7 @@ use std::sync::Arc;
 use goodarm_core::Cost;
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
-use goodarm_live::line::Line;
+use goodarm_live::throttle::Throttle;
 use goodarm_live::run::{Control, Notice, Observer, Run};
 use goodarm_live::verifier::{Called, Reply, Verifier};
 
@@ -21,7 +21,7 @@ impl Verifier for Judge {
         candidate.json.clone()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Line) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
             let approvals = if candidate.fields()["answer"] == "4" { 9 } else { 1 };
             let die = RandomState::new().hash_one(&candidate.id) % 10; // another one for each call

@@ -10,11 +10,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::control::Control;
-use crate::line::{Condition, Limits, Line};
+use crate::throttle::{Condition, Limits, Throttle};
 
 /// Makes calls. `T` says which call it is, `R` is what comes back.
 pub(crate) struct Engine<T, R> {
-    throttles: Vec<Arc<Line>>,
+    throttles: Vec<Arc<Throttle>>,
     sender: UnboundedSender<Returned<T, R>>,
     receiver: UnboundedReceiver<Returned<T, R>>,
     /// What a wait brought.
@@ -45,13 +45,13 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
     /// An engine for verifiers with these limits.
     pub(crate) fn new(limits: impl Iterator<Item = Limits>) -> Self {
         let (sender, receiver) = unbounded_channel();
-        let throttles = limits.map(|limits| Arc::new(Line::new(limits))).collect();
+        let throttles = limits.map(|limits| Arc::new(Throttle::new(limits))).collect();
         Self { throttles, sender, receiver, first: None, in_flight_count: 0 }
     }
 
     /// Starts a call of a verifier. Must be called inside a runtime; calls in flight are dropped with
     /// it.
-    pub(crate) fn start<F>(&mut self, tag: T, verifier: usize, call: impl FnOnce(Arc<Line>) -> F)
+    pub(crate) fn start<F>(&mut self, tag: T, verifier: usize, call: impl FnOnce(Arc<Throttle>) -> F)
     where
         F: Future<Output = R> + Send + 'static,
     {

@@ -12,7 +12,7 @@ use goodarm_core::ArmId;
 use crate::candidates::{Candidates, CandidatesError};
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
-use crate::line::Limits;
+use crate::throttle::Limits;
 use crate::verifier::llm::{LlmKeys, Model};
 use crate::verifier::problem::Problem;
 use crate::verifier::{Reply, Verdict};

@@ -17,7 +17,7 @@ pub use self::reader::{folder_of, read_file};
 use crate::candidates::Candidates;
 use crate::charter::{Charter, VerifierTerms};
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
-use crate::line::Limits;
+use crate::throttle::Limits;
 use crate::pricing::{Pricing, Tariff};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Kinds, Verifier};

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
 use crate::job::Job;
 use crate::job_file::Scores;
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::recording::{self, Outcomes};
 use crate::verifier::Verdict;
 
@@ -205,7 +205,7 @@ fn pairs(
     Ok(pairs)
 }
 
-async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
+async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
     let verifier = &job.verifiers[pair.attribute];
     let candidate = job.candidates.get(pair.arm);
     let solver = verifier.verifier.final_answers();
@@ -221,7 +221,7 @@ async fn call_pair(job: &Job, line: &Line, pair: &Pair) -> Batch {
         spent: Cost::ZERO,
     };
     for _ in 0..pair.missing {
-        let reply = verifier.verifier.call(&candidate, line).await;
+        let reply = verifier.verifier.call(&candidate, throttle).await;
         let score = match reply.verdict {
             Verdict::Score(score) => Some(score),
             Verdict::Failed(..) => None,

@@ -13,7 +13,7 @@ pub mod llm;
 pub mod problem;
 pub mod replay;
 mod score;
-mod wire;
+mod endpoint;
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ pub use self::kind::{Kind, KindKeys, Kinds, Setting};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::pricing::{Extent, Pricing};
 
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
@@ -45,7 +45,7 @@ pub trait Verifier: Send + Sync {
 
     /// Makes one call, void attempts and their retries included; [`attempt::attempts`] is the loop
     /// for that. A failure that may depend on the candidate counts: it is never void.
-    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a>;
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a>;
 
     /// The candidate's fields that it needs.
     fn fields(&self) -> BTreeSet<String> {

@@ -2,7 +2,7 @@
 
 use goodarm_core::Cost;
 use goodarm_live::job_file::Unit;
-use goodarm_live::line::Condition;
+use goodarm_live::throttle::Condition;
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {

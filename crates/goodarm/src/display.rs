@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use goodarm_core::Failure;
 use goodarm_live::history::Call;
 use goodarm_live::job::Job;
-use goodarm_live::line::Condition;
+use goodarm_live::throttle::Condition;
 use goodarm_live::run::{Notice, Observer, Progress};
 use goodarm_report::words::{amount, condition_name, condition_text, printable, rate, unit_name};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -3,17 +3,18 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
 /// Unique ids, numbered in the order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ids {
     text: String,
     ends: Vec<u64>,
-    /// An open hash table of numbers: at most half full, a power of two long.
-    slots: Vec<u32>,
+    /// Found by the hash of their ids, which are in `text` only.
+    numbers: HashTable<u32>,
     hasher: RandomState,
 }
-
-const EMPTY: u32 = u32::MAX;
 
 impl Ids {
     pub(super) fn get(&self, index: usize) -> &str {
@@ -29,24 +30,19 @@ impl Ids {
     }
 
     pub(super) fn find(&self, id: &str) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        let found = self.slots[self.slot_of(id)];
-        (found != EMPTY).then_some(found)
+        let is_it = |number: &u32| self.get(*number as usize) == id;
+        self.numbers.find(self.hasher.hash_one(id), is_it).copied()
     }
 
     /// Gives the id the next number, `next`, or says whose it is already.
     pub(super) fn insert(&mut self, id: &str, next: u32) -> Result<(), u32> {
-        assert!(next != EMPTY && next as usize == self.ends.len(), "ids are numbered in order");
-        if self.slots.len() <= 2 * self.ends.len() {
-            self.grow();
-        }
-        let slot = self.slot_of(id);
-        if self.slots[slot] != EMPTY {
-            return Err(self.slots[slot]);
-        }
-        self.slots[slot] = next;
+        assert!(next as usize == self.ends.len(), "ids are numbered in order");
+        let id_of = |number: &u32| &self.text[range(&self.ends, *number as usize)];
+        let hash_of = |id: &str| self.hasher.hash_one(id);
+        match self.numbers.entry(hash_of(id), |it| id_of(it) == id, |it| hash_of(id_of(it))) {
+            Entry::Occupied(taken) => return Err(*taken.get()),
+            Entry::Vacant(free) => free.insert(next),
+        };
         self.text.push_str(id);
         self.ends.push(self.text.len() as u64);
         Ok(())
@@ -55,27 +51,6 @@ impl Ids {
     pub(super) fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();
-    }
-
-    /// Where an id is, or the empty slot where it would be.
-    fn slot_of(&self, id: &str) -> usize {
-        let mask = self.slots.len() - 1;
-        #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-        let mut slot = self.hasher.hash_one(id) as usize & mask;
-        while self.slots[slot] != EMPTY && self.get(self.slots[slot] as usize) != id {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    fn grow(&mut self) {
-        let length = (2 * self.slots.len()).max(16);
-        self.slots.clear();
-        self.slots.resize(length, EMPTY);
-        for number in (0..EMPTY).take(self.ends.len()) {
-            let slot = self.slot_of(self.get(number as usize));
-            self.slots[slot] = number;
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use goodarm_core::{ArmId, AttributeId, Cost, Failure, Pull};
 
 use crate::history::Call;
-use crate::line::Condition;
+use crate::throttle::Condition;
 use crate::run::{Control, Run};
 use crate::view::{Overview, PairView};
 

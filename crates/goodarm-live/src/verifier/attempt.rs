@@ -6,7 +6,7 @@ use goodarm_core::{CountedFailure, VoidFailure};
 
 use super::Reply;
 use super::score::NOTHING;
-use crate::line::{Line, Stopping};
+use crate::throttle::{Throttle, Stopping};
 
 /// What became of one attempt.
 #[derive(Clone, Debug)]
@@ -47,13 +47,13 @@ impl<T> Attempt<T> {
 
 /// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first,
 /// or the verifier's `retries` are used up, the error is the call's reply.
-pub async fn attempts<T, F>(line: &Line, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
+pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,
 {
     let mut void_count = 0;
     loop {
-        let turn = match line.turn().await {
+        let turn = match throttle.turn().await {
             Ok(turn) => turn,
             Err(Stopping) => return Err(Reply::void(VoidFailure::NotConnected)),
         };
@@ -69,7 +69,7 @@ where
             Attempt::Void { failure, retry_after, reason } => {
                 void_count += 1;
                 turn.refused(failure, retry_after, reason.clone());
-                if line.is_given_up(void_count) {
+                if throttle.is_given_up(void_count) {
                     let reason = format!("given up after {void_count} attempts: {reason}");
                     let failed = Reply::failed(CountedFailure::GivenUp, reason);
                     return Err(Reply { usage: NOTHING, ..failed });

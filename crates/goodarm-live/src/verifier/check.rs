@@ -17,7 +17,7 @@ use super::{Called, KindKeys, Place, Reply, Setting, Verifier};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
 use crate::job_file::{ExtractName, Scores, Unit};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::pricing::Pricing;
 
 /// A check that this program makes itself: exact, and next to free.
@@ -111,7 +111,7 @@ impl Verifier for Check {
         "checked here, once for each candidate".into()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Line) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> Called<'a> {
         Box::pin(std::future::ready(self.check(candidate)))
     }
 

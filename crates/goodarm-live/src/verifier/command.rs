@@ -21,7 +21,7 @@ use super::problem::Problem;
 use super::score::{cost_of, in_short, score_of, shorten};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::pricing::Extent;
 
 /// A program that reads a candidate and answers with a score.
@@ -118,9 +118,9 @@ impl Verifier for Command {
         format!("$ {}\n{}", self.program.line(), candidate.json)
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
-            attempts(line, || self.attempt(candidate)).await.unwrap_or_else(|reply| reply)
+            attempts(throttle, || self.attempt(candidate)).await.unwrap_or_else(|reply| reply)
         })
     }
 

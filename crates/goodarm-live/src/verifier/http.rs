@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
-use super::wire::{Endpoint, EndpointKeys, url_of};
+use super::endpoint::{Endpoint, EndpointKeys, url_of};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::pricing::Extent;
 use crate::template::Template;
 
@@ -79,7 +79,7 @@ impl Http {
         }
     }
 
-    async fn post(&self, candidate: &Candidate, line: &Line) -> Reply {
+    async fn post(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
         let body = match self.body(candidate) {
             Ok(body) => body,
             // Not sent, but it depends on the answer, so it counts.
@@ -88,7 +88,7 @@ impl Http {
                 return Reply { usage: NOTHING, ..failed };
             }
         };
-        let received = match self.endpoint.post(line, &body).await {
+        let received = match self.endpoint.post(throttle, &body).await {
             Ok(received) => received,
             Err(reply) => return reply,
         };
@@ -128,8 +128,8 @@ impl Verifier for Http {
         format!("POST {}\n{body}", self.endpoint.shown())
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
-        Box::pin(self.post(candidate, line))
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        Box::pin(self.post(candidate, throttle))
     }
 
     fn fields(&self) -> BTreeSet<String> {

@@ -25,7 +25,7 @@ use super::score::{NOTHING, shorten};
 use super::{Called, FinalAnswers, KindKeys, Reply, Setting, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{ExtractName, Scores, Unit};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::pricing::{Extent, Meter, Pricing};
 use crate::template::{Template, TemplateError};
 
@@ -149,9 +149,9 @@ impl Model {
 
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
     /// no text is a call's reply already.
-    pub async fn ask(&self, candidate: &Candidate, line: &Line) -> Result<ChatReply, Reply> {
+    pub async fn ask(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
         let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
-        self.chat.ask(system.as_deref(), &prompt, line).await
+        self.chat.ask(system.as_deref(), &prompt, throttle).await
     }
 
     /// What is sent for a candidate, for people.
@@ -209,8 +209,8 @@ impl Llm {
     }
 
     /// A reply that the limit of tokens cut off counts as failed, unless its first word decides.
-    async fn judge(&self, parser: &Parser, candidate: &Candidate, line: &Line) -> Reply {
-        let said = match self.fresh(candidate, line).await {
+    async fn judge(&self, parser: &Parser, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        let said = match self.fresh(candidate, throttle).await {
             Ok(said) => said,
             Err(reply) => return reply,
         };
@@ -223,17 +223,17 @@ impl Llm {
         Reply { verdict, usage: said.usage, text: shorten(said.text) }
     }
 
-    async fn solve(&self, solver: &Solver, candidate: &Candidate, line: &Line) -> Reply {
+    async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
         let Ok(answer) = solver.own_answer(candidate) else {
             return solver.without_answer();
         };
-        let votes = (0..solver.votes()).map(|_| self.fresh(candidate, line));
+        let votes = (0..solver.votes()).map(|_| self.fresh(candidate, throttle));
         solver.count(&answer, solver::all(votes).await)
     }
 
     /// One reply, of which note is taken.
-    async fn fresh(&self, candidate: &Candidate, line: &Line) -> Result<ChatReply, Reply> {
-        let said = self.model.ask(candidate, line).await?;
+    async fn fresh(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
+        let said = self.model.ask(candidate, throttle).await?;
         self.freshness.note(&candidate.id, &said.id, &said.text);
         Ok(said)
     }
@@ -244,10 +244,10 @@ impl Verifier for Llm {
         self.model.preview(candidate)
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         match &self.task {
-            Task::Judge(parser) => Box::pin(self.judge(parser, candidate, line)),
-            Task::Solve(solver) => Box::pin(self.solve(solver, candidate, line)),
+            Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
+            Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
         }
     }
 

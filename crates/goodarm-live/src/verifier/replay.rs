@@ -9,7 +9,7 @@ use super::problem::Problem;
 use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::pricing::{Meter, Pricing};
 use crate::recording::{Outcome, Recording};
 
@@ -124,7 +124,7 @@ impl Verifier for Replay {
         "recorded outcomes".into()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Line) -> Called<'a> {
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
         let reason = "which recorded outcome it is depends on the place of the call";
         Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, reason)))
     }

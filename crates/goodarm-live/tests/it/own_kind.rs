@@ -8,7 +8,7 @@ use goodarm_core::Cost;
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::job_file;
-use goodarm_live::line::Line;
+use goodarm_live::throttle::Throttle;
 use goodarm_live::outputs;
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::{Control, Ending, Run, RunError};
@@ -64,10 +64,10 @@ impl Verifier for Coin {
         format!("a coin for {}", candidate.id)
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, line: &'a Line) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
             let toss = || async { Attempt::Answered(self.toss(candidate)) };
-            attempts(line, toss).await.unwrap_or_else(|reply| reply)
+            attempts(throttle, toss).await.unwrap_or_else(|reply| reply)
         })
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job_file::VerifierKeys;
-use goodarm_live::line::{Condition, Limits, Line};
+use goodarm_live::throttle::{Condition, Limits, Throttle};
 use goodarm_live::verifier::problem::Problem;
 use goodarm_live::verifier::{Reply, Setting, Verdict};
 use serde::de::DeserializeOwned;
@@ -51,9 +51,9 @@ fn question() -> Candidate {
 }
 
 /// A line that gives a call up after so many retries, and is otherwise patient.
-fn line(retries: Option<u32>) -> Line {
+fn line(retries: Option<u32>) -> Throttle {
     let patience = Duration::from_secs(600);
-    Line::new(Limits { concurrency: 64, rate: None, retries, patience })
+    Throttle::new(Limits { concurrency: 64, rate: None, retries, patience })
 }
 
 #[track_caller]
@@ -74,7 +74,7 @@ fn assert_failed(reply: &Reply, failure: CountedFailure, words: &str) {
 }
 
 #[track_caller]
-fn assert_down(line: &Line, words: &str) {
+fn assert_down(throttle: &Throttle, words: &str) {
     match line.condition() {
         Condition::Down { reason, .. } => assert!(reason.contains(words), "{reason}"),
         condition => panic!("{condition:?}"),

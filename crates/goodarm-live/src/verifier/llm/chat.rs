@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::LlmKeys;
 use super::reply::{Completion, Said};
-use crate::line::Line;
+use crate::throttle::Throttle;
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::in_short;
-use crate::verifier::wire::{Endpoint, EndpointKeys, url_of};
+use crate::verifier::endpoint::{Endpoint, EndpointKeys, url_of};
 use crate::verifier::{Reply, Usage};
 
 /// An OpenAI-compatible `/chat/completions`, with everything that stays the same.
@@ -80,9 +80,9 @@ impl Chat {
         &self,
         system: Option<&str>,
         prompt: &str,
-        line: &Line,
+        throttle: &Throttle,
     ) -> Result<ChatReply, Reply> {
-        let received = self.endpoint.post(line, &self.body(system, prompt)).await?;
+        let received = self.endpoint.post(throttle, &self.body(system, prompt)).await?;
         let completion: Completion = match serde_json::from_slice(&received.body) {
             Ok(completion) => completion,
             Err(error) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
-use goodarm_live::line::Condition;
+use goodarm_live::throttle::Condition;
 use goodarm_live::verifier::command::Command;
 use goodarm_live::verifier::problem::Problem;
 use goodarm_live::verifier::{Reply, Verdict, Verifier as _};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_core::CountedFailure;
 use goodarm_live::candidates::Candidates;
 use goodarm_live::job_file::Scores;
-use goodarm_live::line::{Condition, Limits, Line};
+use goodarm_live::throttle::{Condition, Limits, Throttle};
 use goodarm_live::pricing::Extent;
 use goodarm_live::verifier::llm::{Llm, Model, Repeats};
 use goodarm_live::verifier::{Verdict, Verifier as _};
@@ -197,7 +197,7 @@ async fn votes_keep_to_the_lines_limit() {
         Server::with(|_| Act::Later(Duration::from_millis(20), Box::new(completion("#### 4"))))
             .await;
     let patience = Duration::from_secs(600);
-    let line = Line::new(Limits { concurrency: 2, rate: None, retries: None, patience });
+    let line = Throttle::new(Limits { concurrency: 2, rate: None, retries: None, patience });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 6})));
     assert_score(&solver.call(&question(), &line).await, 1.0);
     assert_eq!((server.request_count(), server.out_max()), (6, 2));
@@ -221,7 +221,7 @@ async fn a_run_that_stops_between_votes_counts_the_call_as_lost() {
         Server::with(|_| Act::Later(Duration::from_millis(200), Box::new(completion("#### 4"))))
             .await;
     let patience = Duration::from_secs(600);
-    let line = Line::new(Limits { concurrency: 1, rate: None, retries: None, patience });
+    let line = Throttle::new(Limits { concurrency: 1, rate: None, retries: None, patience });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 3})));
     let question = question();
     let stop = async {

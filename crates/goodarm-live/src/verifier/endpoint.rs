@@ -23,7 +23,7 @@ use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
 use super::{BODY_BYTES_MAX, Reply, Usage};
-use crate::line::Line;
+use crate::throttle::Throttle;
 
 /// An address with everything that does not change from call to call.
 pub(crate) struct Endpoint {
@@ -96,8 +96,8 @@ impl Endpoint {
 
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
     /// with a status of success is the call's reply already.
-    pub(crate) async fn post(&self, line: &Line, body: &str) -> Result<Received, Reply> {
-        attempts(line, || self.timed(body)).await?
+    pub(crate) async fn post(&self, throttle: &Throttle, body: &str) -> Result<Received, Reply> {
+        attempts(throttle, || self.timed(body)).await?
     }
 
     /// One attempt, with the time that it took.

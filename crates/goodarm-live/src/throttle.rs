@@ -1,5 +1,5 @@
-//! The line to one verifier: when the next request may be sent. It keeps to the rate and to the
-//! number of requests out, backs off when told to, and closes while the verifier is down.
+//! When the next request to a verifier may be sent: a throttle keeps to the rate and to the number
+//! of requests in flight, backs off when told to, and closes while the verifier is down.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use goodarm_core::VoidFailure;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What the job says about a verifier's line.
+/// What the job says about how often a verifier may be called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Requests out at once.
+    /// Requests in flight at once.
     pub concurrency: usize,
     /// Requests per second.
     pub rate: Option<f64>,
@@ -26,7 +26,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopping;
 
-/// How a line is doing.
+/// How a verifier is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// Requests are answered.
@@ -50,9 +50,9 @@ pub enum Condition {
     },
 }
 
-/// The line to one verifier; shared by all calls to it.
+/// The throttle of one verifier; shared by all calls to it.
 #[derive(Debug)]
-pub struct Line {
+pub struct Throttle {
     limits: Limits,
     state: Mutex<State>,
     changed: Notify,
@@ -84,11 +84,11 @@ struct Trouble {
 /// The right to send one request; give back what became of it.
 #[derive(Debug)]
 pub struct Turn<'a> {
-    line: &'a Line,
+    throttle: &'a Throttle,
 }
 
-impl Line {
-    /// An open line.
+impl Throttle {
+    /// An open throttle.
     pub const fn new(limits: Limits) -> Self {
         let state = State {
             stopping: false,
@@ -116,7 +116,7 @@ impl Line {
             if let Ok(turn) = self.try_turn()? {
                 return Ok(turn);
             }
-            // In line before the next look, so that no change between look and wait is missed.
+            // Queued before the next look, so that no change between look and wait is missed.
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             match self.try_turn()? {
@@ -141,16 +141,16 @@ impl Line {
             return Ok(Err(obstacle));
         }
         state.out += 1;
-        Ok(Ok(Turn { line: self }))
+        Ok(Ok(Turn { throttle: self }))
     }
 
-    /// Whoever waits for a turn gets none.
+    /// Calls that wait for a turn get none.
     pub fn stop(&self) {
         self.state().stopping = true;
         self.changed.notify_waiters();
     }
 
-    /// How the line is doing.
+    /// How the verifier is doing.
     pub fn condition(&self) -> Condition {
         let state = self.state();
         let Some(trouble) = &state.trouble else { return Condition::Open };
@@ -219,26 +219,26 @@ impl State {
 impl Turn<'_> {
     /// The verifier answered, whatever it said.
     pub fn answered(self) {
-        let mut state = self.line.state();
+        let mut state = self.throttle.state();
         state.breaks_in_a_row = 0;
         if state.trouble.take().is_some() {
-            self.line.changed.notify_waiters();
+            self.throttle.changed.notify_waiters();
         }
         state.closed_until = None;
         state.backoff = BACKOFF_MIN;
         state.answers_since_change += 1;
         if state.answers_since_change >= state.allowed {
             state.answers_since_change = 0;
-            if state.allowed < self.line.limits.concurrency {
+            if state.allowed < self.throttle.limits.concurrency {
                 state.allowed += 1;
-                self.line.changed.notify_one();
+                self.throttle.changed.notify_one();
             }
         }
     }
 
     /// The verifier never began to work; `retry_after` is what it asked for.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
-        let mut state = self.line.state();
+        let mut state = self.throttle.state();
         state.retry_count += 1;
         let was_closed = state.closed_until.is_some_and(|until| Instant::now() < until);
         match failure {
@@ -259,9 +259,9 @@ impl Turn<'_> {
     }
 
     /// The verifier broke after it began to work: the call counts, and after several in a row the
-    /// line closes instead of feeding it more.
+    /// throttle closes instead of feeding it more.
     pub fn broke(self, reason: &str) {
-        let mut state = self.line.state();
+        let mut state = self.throttle.state();
         state.breaks_in_a_row += 1;
         if state.breaks_in_a_row >= BREAKS_MAX {
             state.close(None, true, reason.to_owned());
@@ -271,9 +271,9 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.line.state().out -= 1;
+        self.throttle.state().out -= 1;
         // One place is free: waking all that wait would cost more than the calls themselves.
-        self.line.changed.notify_one();
+        self.throttle.changed.notify_one();
     }
 }
 
@@ -283,7 +283,7 @@ const BACKOFF_MIN: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// No server is believed that asks for a longer pause.
 const WAIT_MAX: Duration = Duration::from_secs(600);
-/// So many failures in a row close the line.
+/// So many failures in a row close the throttle.
 const BREAKS_MAX: u32 = 5;
 
 #[cfg(test)]

@@ -1,0 +1,179 @@
+//! HTTP/1.1 without encryption, one request at a time on each connection. The task that makes a call
+//! also runs the connection: waking a task of the connection's own would cost as much as the rest.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
+use reqwest::header::{ACCEPT, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::{Method, Url};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use super::{Answer, Body, Cut, IDLE_MAX, Unanswered, innermost, whole};
+use crate::verifier::problem::Problem;
+
+/// Connections to one address.
+pub(in super::super) struct Plain {
+    host: String,
+    port: u16,
+    /// Path and query.
+    target: Uri,
+    headers: HeaderMap,
+    connect_timeout: Duration,
+    idle: Arc<Idle>,
+}
+
+/// Connections that wait for a request, the one used last on top.
+#[derive(Default)]
+struct Idle(Mutex<Vec<(Box<Connection>, Instant)>>);
+
+/// A connection that takes one request at a time.
+struct Connection {
+    sender: http1::SendRequest<Full<Bytes>>,
+    /// Moves the bytes; gone when the connection has ended.
+    driver: Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>,
+}
+
+/// A body that has not been read, and the connection on which it comes.
+pub(super) struct PlainBody {
+    incoming: Incoming,
+    connection: Box<Connection>,
+    idle: Arc<Idle>,
+}
+
+impl Plain {
+    pub(super) fn new(
+        url: &Url,
+        mut headers: HeaderMap,
+        connect_timeout: Duration,
+    ) -> Result<Self, Problem> {
+        let wrong = |problem: &str| Problem::new("url", problem);
+        let host = url.host_str().ok_or_else(|| wrong("a host is needed"))?;
+        let port = url.port_or_known_default().ok_or_else(|| wrong("a port is needed"))?;
+        let named = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let named = HeaderValue::try_from(named).map_err(|_| wrong("a host is needed"))?;
+        headers.entry(HOST).or_insert(named);
+        headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(super::USER_AGENT));
+        let query = url.query().map_or_else(String::new, |query| format!("?{query}"));
+        let target = Uri::try_from(format!("{}{query}", url.path()));
+        let target = target.map_err(|_| wrong("its path cannot be sent"))?;
+        let host = host.trim_matches(['[', ']']).to_owned();
+        Ok(Self { host, port, target, headers, connect_timeout, idle: Arc::default() })
+    }
+
+    /// Posts a body once. Only a request of which nothing was written goes to another connection.
+    pub(super) async fn post(&self, body: &str) -> Result<Answer, Unanswered> {
+        let mut request = Request::new(Full::from(body.to_owned()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        loop {
+            let (mut connection, is_used) = match self.idle.take() {
+                Some(connection) => (connection, true),
+                None => (self.connect().await?, false),
+            };
+            let sent = connection.sender.try_send_request(request);
+            let mut error = match connection.drive(sent).await {
+                Ok(response) => {
+                    return Ok(Answer(response.map(|incoming| {
+                        Body::Plain(PlainBody { incoming, connection, idle: self.idle.clone() })
+                    })));
+                }
+                Err(error) => error,
+            };
+            // It comes back only if nothing of it was written.
+            match error.take_message() {
+                Some(unsent) if is_used => request = unsent,
+                Some(_) => return Err(Unanswered::NotConnected(innermost(&error.into_error()))),
+                None => return Err(Unanswered::NoReply(innermost(&error.into_error()))),
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Box<Connection>, Unanswered> {
+        let not_connected = |cause: String| Unanswered::NotConnected(cause);
+        let stream = timeout(self.connect_timeout, self.connect_to_any())
+            .await
+            .map_err(|_| not_connected("it took too long".into()))?
+            .map_err(|error| not_connected(error.to_string()))?;
+        // Without it requests only wait longer.
+        drop(stream.set_nodelay(true));
+        let (sender, driver) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| not_connected(innermost(&error)))?;
+        Ok(Box::new(Connection { sender, driver: Some(driver) }))
+    }
+
+    /// Tries all addresses of the host. One that says nothing leaves time for the others.
+    async fn connect_to_any(&self) -> io::Result<TcpStream> {
+        let addresses: Vec<_> =
+            tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect();
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        let share =
+            self.connect_timeout / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
+        for address in addresses {
+            match timeout(share, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => last = error,
+                Err(_) => last = io::Error::new(io::ErrorKind::TimedOut, "it took too long"),
+            }
+        }
+        Err(last)
+    }
+}
+
+impl Connection {
+    /// Runs the connection until the future, which waits for something from it, is done.
+    async fn drive<F: Future>(&mut self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            // How it ended is told to the future, not here.
+            if let Some(driver) = &mut self.driver
+                && Pin::new(driver).poll(context).is_ready()
+            {
+                self.driver = None;
+            }
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+}
+
+impl PlainBody {
+    /// The whole body; only after that can the connection take another request.
+    pub(super) async fn whole(self, bytes_max: usize) -> Result<Vec<u8>, Cut> {
+        let Self { incoming, mut connection, idle } = self;
+        let bytes = connection.drive(whole(incoming, bytes_max)).await?;
+        // Not if the server closes it, has sent more, or has not read all of the request.
+        if connection.sender.is_ready() {
+            idle.lock().push((connection, Instant::now()));
+        }
+        Ok(bytes)
+    }
+}
+
+impl Idle {
+    fn take(&self) -> Option<Box<Connection>> {
+        let mut idle = self.lock();
+        let (connection, since) = idle.pop()?;
+        if since.elapsed() > IDLE_MAX {
+            // Those below have waited even longer.
+            idle.clear();
+            return None;
+        }
+        Some(connection)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Box<Connection>, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,281 @@
+//! What becomes of a call, whatever a server says.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::*;
+
+/// What a call makes of a response.
+#[derive(Debug, PartialEq)]
+enum Made {
+    Body(u16, String),
+    NoReply,
+    Cut,
+    TooLong,
+}
+
+/// Answers every request with these bytes, in two pieces, and closes.
+async fn serve(response: &'static str) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            read_request(&mut stream).await;
+            let (first, rest) = response.as_bytes().split_at(response.len() / 2);
+            for piece in [first, rest] {
+                let _ = stream.write_all(piece).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    });
+    Url::parse(&format!("http://{address}/score")).expect("an address")
+}
+
+async fn read_request(stream: &mut TcpStream) -> String {
+    let mut request = Vec::new();
+    while !request.ends_with(BODY.as_bytes()) {
+        stream.read_buf(&mut request).await.expect("a request");
+    }
+    String::from_utf8(request).expect("a text")
+}
+
+fn plain(url: &Url) -> Plain {
+    Plain::new(url, HeaderMap::new(), Duration::from_secs(5)).expect("a way")
+}
+
+async fn made_of(response: &'static str) -> Made {
+    let answer = match plain(&serve(response).await).post(BODY).await {
+        Ok(answer) => answer,
+        Err(Unanswered::NoReply(_)) => return Made::NoReply,
+        Err(Unanswered::NotConnected(cause)) => panic!("it is there: {cause}"),
+    };
+    let status = answer.status().as_u16();
+    match answer.body(1000).await {
+        Ok(body) => Made::Body(status, String::from_utf8_lossy(&body).into_owned()),
+        Err(Cut::Broken(_)) => Made::Cut,
+        Err(Cut::TooLong) => Made::TooLong,
+    }
+}
+
+#[tokio::test]
+async fn replies_are_read_as_they_are_meant() {
+    for (response, status, body) in RESPONSES {
+        let expected = Made::Body(*status, (*body).to_owned());
+        assert_eq!(made_of(response).await, expected, "{response:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_no_server_should_say_is_never_taken_for_a_whole_reply() {
+    for (response, expected) in WRONG_RESPONSES {
+        assert_eq!(made_of(response).await, *expected, "{response:?}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_without_end_is_read_to_its_end() {
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (endless, expected) in [
+        (format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20)), Made::NoReply),
+        (format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(10_000)), Made::NoReply),
+        (format!("{chunked}1;{}", "e".repeat(1 << 20)), Made::Cut),
+        (format!("{chunked}0\r\n{}", "x: y\r\n".repeat(10_000)), Made::Cut),
+        (format!("{chunked}{}", "1\r\nx\r\n".repeat(1001)), Made::TooLong),
+    ] {
+        let begin = endless[..60].to_owned();
+        assert_eq!(made_of(endless.leak()).await, expected, "{begin:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_says_where_to_and_how_long_it_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let url = Url::parse(&format!("http://{address}/score?k=v")).expect("an address");
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        read_request(&mut stream).await
+    });
+    assert!(plain(&url).post(BODY).await.is_err());
+    let expected = format!(
+        "POST /score?k=v HTTP/1.1\r\nhost: {address}\r\naccept: */*\r\nuser-agent: {USER_AGENT}\r\n\
+         content-length: 13\r\n\r\n{BODY}"
+    );
+    assert_eq!(server.await.expect("a request"), expected);
+}
+
+/// A server that has seen enough says so before everything is sent.
+#[tokio::test]
+async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        stream.read_buf(&mut Vec::with_capacity(1000)).await.expect("a beginning");
+        let reply = b"HTTP/1.1 413 Too Large\r\nContent-Length: 8\r\n\r\ntoo long";
+        stream.write_all(reply).await.expect("a reply");
+        // It takes nothing more, and does not close either.
+        std::future::pending::<()>().await;
+    });
+    let url = Url::parse(&url).expect("an address");
+    let long = "x".repeat(32 << 20);
+    let answer = plain(&url).post(&long).await.ok().expect("an answer");
+    assert_eq!(answer.status().as_u16(), 413);
+    assert_eq!(answer.body(1000).await.ok().as_deref(), Some(&b"too long"[..]));
+}
+
+/// Some say that all is well before they have read everything, and then want to read it.
+#[tokio::test]
+async fn a_success_in_the_middle_of_a_long_request_does_not_end_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let long = "x".repeat(32 << 20);
+    let length = long.len();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut request = Vec::with_capacity(length + 4096);
+        stream.read_buf(&mut request).await.expect("a beginning");
+        let head = request.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n").await.expect("a head");
+        while request.len() < head + length {
+            assert!(stream.read_buf(&mut request).await.expect("the rest") > 0);
+        }
+        stream.write_all(b"done").await.expect("a body");
+    });
+    let url = Url::parse(&url).expect("an address");
+    let answer = plain(&url).post(&long).await.ok().expect("an answer");
+    let body = tokio::time::timeout(Duration::from_secs(20), answer.body(1000)).await;
+    assert_eq!(body.expect("in time").ok().as_deref(), Some(&b"done"[..]));
+}
+
+/// Nothing of the next request may be taken for a part of one that was not sent whole.
+#[tokio::test]
+async fn a_connection_is_used_again_only_after_a_whole_exchange() {
+    let used_again = |response: &'static str| async move {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address"));
+        let server = tokio::spawn(async move {
+            let mut connection_count = 0;
+            let mut streams = Vec::new();
+            while let Ok(Ok((mut stream, _))) =
+                tokio::time::timeout(Duration::from_millis(200), listener.accept()).await
+            {
+                connection_count += 1;
+                streams.push(tokio::spawn(async move {
+                    let mut request = Vec::new();
+                    while stream.read_buf(&mut request).await.is_ok_and(|count| count > 0) {
+                        if request.ends_with(BODY.as_bytes()) {
+                            request.clear();
+                            stream.write_all(response.as_bytes()).await.expect("a reply");
+                        }
+                    }
+                }));
+            }
+            streams.iter().for_each(tokio::task::JoinHandle::abort);
+            connection_count
+        });
+        let plain = plain(&Url::parse(&url).expect("an address"));
+        for _ in 0..3 {
+            let answer = plain.post(BODY).await.ok().expect("an answer");
+            assert!(answer.body(1000).await.is_ok());
+        }
+        server.await.expect("a count") == 1
+    };
+    assert!(used_again("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await);
+    assert!(used_again(RESPONSES[8].0).await, "chunks, too");
+    assert!(
+        !used_again("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").await
+    );
+    assert!(!used_again("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more").await);
+}
+
+/// What was written to a connection may have arrived, so nothing may be written to a closed one.
+#[tokio::test]
+async fn a_connection_that_was_closed_while_idle_is_replaced() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    // By name, which may stand for several addresses of which only one listens.
+    let url = Url::parse(&format!("http://localhost:{}/", address.port())).expect("an address");
+    let plain = plain(&url);
+    for _ in 0..3 {
+        let server = async {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            read_request(&mut stream).await;
+            stream.write_all(RESPONSES[0].0.as_bytes()).await.expect("a reply");
+            stream
+        };
+        let call = async {
+            let answer = plain.post(BODY).await.ok().expect("an answer");
+            answer.body(1000).await.ok().expect("a body")
+        };
+        let (stream, body) = tokio::join!(server, call);
+        assert_eq!(body, b"hello");
+        drop(stream);
+        // When another connection is there, the end of this one has been heard of.
+        let (other, _) = tokio::join!(TcpStream::connect(address), listener.accept());
+        other.expect("a connection");
+    }
+}
+
+const BODY: &str = "{\"answer\": 7}";
+
+/// Each with the status and the body that it means.
+const RESPONSES: &[(&str, u16, &str)] = &[
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, "hello"),
+    ("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 200, ""),
+    ("HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello", 200, "hello"),
+    ("HTTP/1.1 204 No Content\r\n\r\n", 204, ""),
+    ("HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", 304, ""),
+    ("HTTP/1.1 200 OK\r\n\r\nup to the end", 200, "up to the end"),
+    ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+    ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;a=b\r\n world\r\n0\r\n\r\n",
+        200,
+        "hello world",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n000\r\nDigest: x\r\n\r\n",
+        200,
+        "0123456789",
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        200,
+        "x",
+    ),
+    (
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many Requests\r\nContent-Length: 4\r\n\r\nwait",
+        429,
+        "wait",
+    ),
+    (
+        "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        200,
+        "ok",
+    ),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+    ("HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno", 500, "no"),
+    ("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n", 302, ""),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500", 200, "ok"),
+];
+
+const WRONG_RESPONSES: &[(&str, Made)] = &[
+    ("", Made::NoReply),
+    ("hello", Made::NoReply),
+    ("HTTP/1.1", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Le", Made::NoReply),
+    ("HTTP/1.1 abc\r\n\r\n", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhello", Made::TooLong),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n\r\n", Made::Cut),
+    ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", Made::NoReply),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Made::Cut),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\nhello", Made::Cut),
+];
