@@ -51,8 +51,12 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
 
     /// Starts a call of a verifier. Must be called inside a runtime; calls in flight are dropped with
     /// it.
-    pub(crate) fn start<F>(&mut self, tag: T, verifier: usize, call: impl FnOnce(Arc<Throttle>) -> F)
-    where
+    pub(crate) fn start<F>(
+        &mut self,
+        tag: T,
+        verifier: usize,
+        call: impl FnOnce(Arc<Throttle>) -> F,
+    ) where
         F: Future<Output = R> + Send + 'static,
     {
         let call = call(Arc::clone(&self.throttles[verifier]));

@@ -17,8 +17,8 @@ pub use self::reader::{folder_of, read_file};
 use crate::candidates::Candidates;
 use crate::charter::{Charter, VerifierTerms};
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
-use crate::throttle::Limits;
 use crate::pricing::{Pricing, Tariff};
+use crate::throttle::Limits;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Kinds, Verifier};
 

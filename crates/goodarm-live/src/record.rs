@@ -13,8 +13,8 @@ use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
 use crate::job::Job;
 use crate::job_file::Scores;
-use crate::throttle::Throttle;
 use crate::recording::{self, Outcomes};
+use crate::throttle::Throttle;
 use crate::verifier::Verdict;
 
 /// Why nothing was recorded, or not all.

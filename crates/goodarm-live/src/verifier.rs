@@ -7,13 +7,13 @@
 pub mod attempt;
 pub mod check;
 pub mod command;
+mod endpoint;
 pub mod http;
 mod kind;
 pub mod llm;
 pub mod problem;
 pub mod replay;
 mod score;
-mod endpoint;
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -25,8 +25,8 @@ pub use self::kind::{Kind, KindKeys, Kinds, Setting};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
-use crate::throttle::Throttle;
 use crate::pricing::{Extent, Pricing};
+use crate::throttle::Throttle;
 
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
 pub const KINDS: &[Kind] = &[

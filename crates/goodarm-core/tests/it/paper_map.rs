@@ -30,13 +30,13 @@ fn every_function_and_test_in_the_map_exists() {
     }
 }
 
-/// All source text of a crate.
+/// All source text below a folder.
 fn source(folder: &Path) -> String {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let read = |path: PathBuf| {
-        if path.is_dir() { source(&path) } else { std::fs::read_to_string(path).unwrap() }
+        if path.is_dir() { source(&path) } else { std::fs::read_to_string(path).expect("UTF-8") }
     };
-    entries.map(read).collect()
+    let entries = std::fs::read_dir(folder).expect("a folder of sources");
+    entries.map(|entry| read(entry.expect("an entry").path())).collect()
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use goodarm_core::{ArmId, AttributeId, Cost, Failure, Pull};
 
 use crate::history::Call;
-use crate::throttle::Condition;
 use crate::run::{Control, Run};
+use crate::throttle::Condition;
 use crate::view::{Overview, PairView};
 
 /// Takes notice of what happens in a run.

@@ -112,7 +112,12 @@ async fn too_many_requests_halve_what_is_out_and_answers_bring_it_back() {
     for _ in 0..6 {
         turn(&throttle).await.answered();
     }
-    let _four = [turn(&throttle).await, turn(&throttle).await, turn(&throttle).await, turn(&throttle).await];
+    let _four = [
+        turn(&throttle).await,
+        turn(&throttle).await,
+        turn(&throttle).await,
+        turn(&throttle).await,
+    ];
     assert_eq!(throttle.retry_count(), 1);
 }
 

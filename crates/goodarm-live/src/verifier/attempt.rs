@@ -6,7 +6,7 @@ use goodarm_core::{CountedFailure, VoidFailure};
 
 use super::Reply;
 use super::score::NOTHING;
-use crate::throttle::{Throttle, Stopping};
+use crate::throttle::{Stopping, Throttle};
 
 /// What became of one attempt.
 #[derive(Clone, Debug)]

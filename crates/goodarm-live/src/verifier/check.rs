@@ -17,8 +17,8 @@ use super::{Called, KindKeys, Place, Reply, Setting, Verifier};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
 use crate::job_file::{ExtractName, Scores, Unit};
-use crate::throttle::Throttle;
 use crate::pricing::Pricing;
+use crate::throttle::Throttle;
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

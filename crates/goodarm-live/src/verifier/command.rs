@@ -21,8 +21,8 @@ use super::problem::Problem;
 use super::score::{cost_of, in_short, score_of, shorten};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
-use crate::throttle::Throttle;
 use crate::pricing::Extent;
+use crate::throttle::Throttle;
 
 /// A program that reads a candidate and answers with a score.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -9,15 +9,15 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::endpoint::{Endpoint, EndpointKeys, url_of};
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
-use super::endpoint::{Endpoint, EndpointKeys, url_of};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
-use crate::throttle::Throttle;
 use crate::pricing::Extent;
 use crate::template::Template;
+use crate::throttle::Throttle;
 
 /// A server of one's own.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

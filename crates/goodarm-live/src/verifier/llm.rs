@@ -25,9 +25,9 @@ use super::score::{NOTHING, shorten};
 use super::{Called, FinalAnswers, KindKeys, Reply, Setting, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{ExtractName, Scores, Unit};
-use crate::throttle::Throttle;
 use crate::pricing::{Extent, Meter, Pricing};
 use crate::template::{Template, TemplateError};
+use crate::throttle::Throttle;
 
 /// A model behind an OpenAI-compatible endpoint.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -149,7 +149,11 @@ impl Model {
 
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
     /// no text is a call's reply already.
-    pub async fn ask(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
+    pub async fn ask(
+        &self,
+        candidate: &Candidate,
+        throttle: &Throttle,
+    ) -> Result<ChatReply, Reply> {
         let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
         self.chat.ask(system.as_deref(), &prompt, throttle).await
     }

@@ -9,9 +9,9 @@ use super::problem::Problem;
 use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
-use crate::throttle::Throttle;
 use crate::pricing::{Meter, Pricing};
 use crate::recording::{Outcome, Recording};
+use crate::throttle::Throttle;
 
 /// Recorded outcomes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

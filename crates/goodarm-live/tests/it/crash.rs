@@ -246,26 +246,36 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
     place.assert_clean();
 }
 
+/// Leaves as soon as calls are in flight.
+struct Leaver {
+    control: Arc<Control>,
+}
+
+impl Observer for Leaver {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if matches!(notice, Notice::Progress(progress) if progress.overview.in_flight > 0) {
+            self.control.stop();
+            self.control.stop();
+        }
+    }
+}
+
 #[test]
 fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
     let place = Place::new(6);
-    let job = COMMAND_JOB.replace("echo 1\"", "sleep 0.2; echo 1\"");
+    let wait = "while [ ! -e go ]; do [ -e job.toml ] || exit; sleep 0.01; done; echo 1\"";
+    let job = COMMAND_JOB.replace("echo 1\"", wait);
     place.write("job.toml", &job.replace("binary", "exact"));
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let control = Arc::new(Control::default());
-    let leaver = Arc::clone(&control);
-    let timer = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        leaver.stop();
-        leaver.stop();
-    });
-    assert_eq!(run.drive(&control, &mut ()).expect("it can be left"), Ending::Left);
-    timer.join().expect("the timer ends");
+    let mut leaver = Leaver { control: Arc::clone(&control) };
+    assert_eq!(run.drive(&control, &mut leaver).expect("it can be left"), Ending::Left);
     drop(run);
+    place.write("go", "");
     let (_, summary) = place.resume().expect("a run to resume");
     assert_eq!((summary.certified, summary.rejected), (6, 0), "nothing is held against an answer");
     let lost_count = place.read("run/calls.jsonl").matches("lost-to-be-repeated").count();
-    assert!(lost_count > 0, "calls were out");
+    assert!(lost_count > 0, "calls were in flight");
     assert_eq!(
         summary.money.spent.to_string(),
         (6 + lost_count).to_string(),

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use goodarm_core::ArmId;
 use goodarm_live::job::Job;
-use goodarm_live::throttle::Condition;
 use goodarm_live::run::{Control, Progress};
+use goodarm_live::throttle::Condition;
 use goodarm_live::view::{Overview, Step};
 use serde::Serialize;
 

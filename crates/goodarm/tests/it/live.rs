@@ -58,6 +58,11 @@ fn shell_job_with(place: &Path, keys: &str) -> String {
     path(place, "job.toml")
 }
 
+/// Calls that the verifier has noted.
+fn made_count(place: &Path) -> usize {
+    fs::read_to_string(place.join("made")).unwrap_or_default().lines().count()
+}
+
 #[test]
 fn from_a_file_of_answers_to_a_report() {
     let place = place();
@@ -105,10 +110,7 @@ fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
     // The wrong answers are checked until the money is gone, and that is far away.
     let job = shell_job_with(place.path(), "budget = 900\nstop_when_hopeless = false");
     let folder = path(place.path(), "run");
-    let made_count = || {
-        let made = fs::read_to_string(place.path().join("made")).unwrap_or_default();
-        made.lines().count()
-    };
+    let made_count = || made_count(place.path());
     for round in 0..KILLS {
         let mut arguments = vec!["run", &job, "--quiet"];
         if place.path().join("run/journal").exists() {
@@ -200,13 +202,16 @@ fn killed_hundreds_of_times_a_replay_ends_as_if_nothing_had_happened() {
 fn ctrl_c_drains_saves_and_says_how_to_go_on() {
     let place = place();
     let job = shell_job(place.path());
-    let child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
         .args(["run", &job])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the tool starts");
-    std::thread::sleep(Duration::from_millis(300));
+    while made_count(place.path()) == 0 {
+        assert_eq!(child.try_wait().expect("a child"), None, "it ended before its first call");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
     let output = child.wait_with_output().expect("it ends");
@@ -215,7 +220,7 @@ fn ctrl_c_drains_saves_and_says_how_to_go_on() {
         ok(&["run", &job, "--resume", "--quiet"]);
     }
     let summary = fs::read_to_string(place.path().join("run/summary.json")).expect("a summary");
-    assert!(!summary.contains("\"lost\""), "whoever waits loses nothing: {summary}");
+    assert!(!summary.contains("\"lost\""), "a run that waits for its calls loses none: {summary}");
     ok(&["audit", &path(place.path(), "run")]);
 }
 

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::LlmKeys;
 use super::reply::{Completion, Said};
 use crate::throttle::Throttle;
+use crate::verifier::endpoint::{Endpoint, EndpointKeys, url_of};
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::in_short;
-use crate::verifier::endpoint::{Endpoint, EndpointKeys, url_of};
 use crate::verifier::{Reply, Usage};
 
 /// An OpenAI-compatible `/chat/completions`, with everything that stays the same.
