@@ -75,7 +75,7 @@ fn assert_failed(reply: &Reply, failure: CountedFailure, words: &str) {
 
 #[track_caller]
 fn assert_down(throttle: &Throttle, words: &str) {
-    match line.condition() {
+    match throttle.condition() {
         Condition::Down { reason, .. } => assert!(reason.contains(words), "{reason}"),
         condition => panic!("{condition:?}"),
     }
