@@ -77,7 +77,7 @@ pub struct Settings {
     pub guarantee: GuaranteeName,
     /// Which rule chooses the calls.
     pub policy: String,
-    /// Calls that may be out at once, over all verifiers.
+    /// Calls that may be in flight at once, over all verifiers.
     pub concurrency: usize,
     /// What random draws depend on.
     pub seed: u64,
@@ -130,7 +130,7 @@ pub struct VerifierSpec {
     pub pricing: Option<Pricing>,
     /// The most requests per second.
     pub rate: Option<f64>,
-    /// Calls that may be out at once; the job's if not given.
+    /// Calls that may be in flight at once; the job's if not given.
     pub concurrency: Option<usize>,
     /// Void attempts of one call before it counts as the lowest score; without limit if not given.
     pub retries: Option<u32>,
@@ -421,7 +421,7 @@ fn toml_of(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map_or_else(|_| "\"\"".into(), |value| value.to_string())
 }
 
-/// More calls out than this help no one.
+/// More calls in flight than this do not help.
 const CONCURRENCY_MAX: usize = 4096;
 const NUMBER_MAX: f64 = 1e6;
 const PATIENCE: Duration = Duration::from_secs(300);

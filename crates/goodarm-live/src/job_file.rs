@@ -38,7 +38,7 @@ pub struct JobFile {
     /// hdoc, lucb-g or apt-g. It cannot make a certificate wrong.
     #[serde(default = "policy")]
     pub policy: String,
-    /// Calls that may be out at once, over all verifiers.
+    /// Calls that may be in flight at once, over all verifiers.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
     /// Draws of `replay` verifiers depend on this.
@@ -90,7 +90,7 @@ pub struct VerifierKeys {
     pub timeout: Option<f64>,
     /// The most requests that are sent per second.
     pub rate: Option<f64>,
-    /// Calls of this verifier that may be out at once; the job's concurrency if not given.
+    /// Calls of this verifier that may be in flight at once; the job's concurrency if not given.
     pub concurrency: Option<usize>,
     /// How often a call that never reached the verifier is sent again before it counts as the
     /// lowest score; without limit if not given.

@@ -215,7 +215,7 @@ pub(crate) fn with_finding(json: &str, finding: &str) -> String {
     format!("{open}{comma}\"{KEY}\":{finding}}}")
 }
 
-/// Writes a file beside, and puts it in place when it is whole: nobody sees half of one.
+/// Writes a file beside, and puts it in place when it is whole: no one sees half of one.
 pub fn replace(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

@@ -62,7 +62,7 @@ pub struct Throttle {
 struct State {
     stopping: bool,
     out: usize,
-    /// How many may be out: halved by 429, grown by answers.
+    /// How many may be in flight: halved by 429, grown by answers.
     allowed: usize,
     answers_since_change: usize,
     next_turn_at: Option<Instant>,
@@ -243,7 +243,7 @@ impl Turn<'_> {
         let was_closed = state.closed_until.is_some_and(|until| Instant::now() < until);
         match failure {
             VoidFailure::RateLimited => {
-                // Answers to requests that were out together are one sign, not many.
+                // Answers to requests that were in flight together are one sign, not many.
                 if !was_closed {
                     state.allowed = (state.allowed / 2).max(1);
                     state.answers_since_change = 0;

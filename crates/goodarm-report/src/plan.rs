@@ -19,7 +19,7 @@ pub fn text(plan: &Plan) -> String {
         let _ = write!(
             text,
             "A budget of {} certifies about {median} answers ({low} to {high} in eight of ten \
-             sessions, {:.1} on the average), and spends {:.0}.\n\
+             sessions, {:.1} on average), and spends {:.0}.\n\
              As δ → 0 (b = {:.1}): K(b) = {}; at least {} are reached and no reliable policy \
              exceeds {}.\n\n",
             purchase.budget,

@@ -32,7 +32,7 @@ pub struct ExperimentSpec {
     pub deltas: Vec<f64>,
     /// What may be spent.
     pub budgets: Budgets,
-    /// Calls out at once.
+    /// Calls in flight at once.
     #[serde(default = "sequential")]
     pub concurrency: Vec<usize>,
     /// Whether arms are shuffled in every repetition.
@@ -134,7 +134,7 @@ pub struct Cell {
     pub delta: f64,
     /// The budget as it was written, normalized or absolute.
     pub budget: f64,
-    /// Calls out at once.
+    /// Calls in flight at once.
     pub concurrency: usize,
 }
 

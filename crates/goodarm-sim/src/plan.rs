@@ -37,7 +37,7 @@ pub struct PlanSpec {
     /// The policy that will be used.
     #[serde(default = "policy")]
     pub policy: String,
-    /// Calls out at once.
+    /// Calls in flight at once.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
     /// How many sessions are simulated.
@@ -158,7 +158,7 @@ pub struct Purchase {
     pub realistic: Spread,
     /// Their mean.
     pub mean: f64,
-    /// What they spent, on the average.
+    /// What they spent on average.
     pub spent: f64,
 }
 

@@ -382,7 +382,7 @@ A job file names the answers and the verifiers:
 
 The output folder (run/, or `output` in the file) gets certified.jsonl, rejected.jsonl, undecided.jsonl,
 calls.jsonl, summary.json and the journal that makes it all safe. Ctrl-C once: no new calls, wait for
-those that are out, save. Twice: leave at once; calls that were out count as spent and as failed.";
+those in flight, save. Twice: leave at once; calls in flight count as spent and as failed.";
 
 const RUN_EXITS: &str = "\
 Exit codes:

@@ -44,7 +44,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
     match outcome {
         Ok(()) => Exit::Success,
         Err(failure) => {
-            // Unlike `eprintln!` this does not panic when nobody listens.
+            // Unlike `eprintln!` this does not panic when no one listens.
             let _ = writeln!(io::stderr().lock(), "goodarm: {failure}");
             failure.exit
         }

@@ -1,4 +1,4 @@
-//! The calls that are out, by ticket. Tickets are given out in order and mostly come back soon, so a
+//! The calls in flight, by ticket. Tickets are given out in order and mostly come back soon, so a
 //! queue with holes does in a few steps what a map does in many.
 
 use alloc::collections::VecDeque;

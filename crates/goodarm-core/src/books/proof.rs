@@ -66,7 +66,7 @@ impl Books {
         }
     }
 
-    /// A failure that merely counts as 0 is not the verifier's word, so it frees nobody else's δ.
+    /// A failure that merely counts as 0 is not the verifier's word, so it frees no other arm's δ.
     pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, told: Told) {
         let failed = self.problem.attribute(attribute).is_exact()
             && !self.is_resolved(arm, attribute)

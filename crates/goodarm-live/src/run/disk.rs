@@ -43,7 +43,7 @@ type Synced = (io::Result<()>, Duration);
 struct Batch {
     /// To be started once their intents are durable.
     pulls: Vec<Pull>,
-    /// Whether somebody waits for it: it holds the intent of a call that others make, or an outcome
+    /// Whether someone waits for it: it holds the intent of a call that others make, or an outcome
     /// that they cannot give again.
     is_awaited: bool,
 }
@@ -74,12 +74,12 @@ impl Disk {
         })
     }
 
-    /// Takes a record down. It can be made again, so nobody waits for it.
+    /// Takes a record down. It can be made again, so no one waits for it.
     pub(super) fn append(&mut self, record: &Record<'_>) {
         self.journal.append(record);
     }
 
-    /// Takes the outcome of a call down that others have made: nobody hears of it before it is durable.
+    /// Takes down the outcome of a call that others have made: no one hears of it before it is durable.
     pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
@@ -87,7 +87,7 @@ impl Disk {
         self.pace.count += u32::from(matches!(record.event, Event::Told { .. }));
     }
 
-    /// Takes the intent of a call down that others will make, and keeps the call until it is durable.
+    /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
     pub(super) fn append_intent(&mut self, record: &Record<'_>, pull: Pull) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
@@ -100,7 +100,7 @@ impl Disk {
         self.gathered.pulls.len() + on_the_way + self.ready.len()
     }
 
-    /// How many calls should be decided ahead of those that are out.
+    /// How many calls should be decided ahead of those in flight.
     pub(super) fn ahead_count(&self) -> usize {
         self.pace.ahead_count
     }
@@ -110,7 +110,7 @@ impl Disk {
         self.ready.pop_front()
     }
 
-    /// Whether everything is durable that somebody waits for.
+    /// Whether everything that someone waits for is durable.
     pub(super) fn is_safe(&self) -> bool {
         !self.gathered.is_awaited && !self.on_the_way.as_ref().is_some_and(|batch| batch.is_awaited)
     }
@@ -120,8 +120,8 @@ impl Disk {
         self.on_the_way.is_some() && self.journal.buffered_bytes() > BYTES_MAX
     }
 
-    /// Sends what is gathered on its way if it is time to, and nothing else is. So many calls are out
-    /// or kept.
+    /// Sends what is gathered on its way if it is time to, and nothing else is. So many calls are in
+    /// flight or kept.
     pub(super) fn push(&mut self, in_flight_count: usize) -> io::Result<()> {
         self.look()?;
         let is_gathering = self.is_gathering(in_flight_count);
@@ -131,8 +131,8 @@ impl Disk {
         if is_due && self.on_the_way.is_none() { self.send() } else { Ok(()) }
     }
 
-    /// Waits until what is on its way is durable, or it is time to push, or for ever. Whoever stops
-    /// waiting misses nothing.
+    /// Waits until what is on its way is durable, or it is time to push, or for ever. Cancelling it
+    /// loses nothing.
     pub(super) async fn wait(&mut self, in_flight_count: usize) -> io::Result<()> {
         if self.on_the_way.is_some() {
             self.arrival().await
@@ -289,8 +289,8 @@ const BYTES_MAX: usize = 16 << 20;
 const BATCHES_OUT: usize = 3;
 /// The longest that a call waits for others to go to the disk with it.
 const GATHER_TIME: Duration = Duration::from_millis(1);
-/// Calls a second. Nobody pays much for verifiers that are faster, so that a crash may cost a few calls
-/// more; and for slower ones the disk is no hindrance.
+/// Calls a second. Faster verifiers cost little, so a crash may cost a few calls more; slower ones do
+/// not wait for the disk.
 const FAST_RATE: f64 = 2_000.0;
 const PACE_INTERVAL: Duration = Duration::from_millis(50);
 const SYNC_WEIGHT: f64 = 0.1;

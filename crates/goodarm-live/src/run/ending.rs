@@ -15,9 +15,9 @@ use crate::outputs::OutputError;
 pub enum Ending {
     /// There is nothing more to do.
     Done(StopReason),
-    /// Somebody asked to stop; nothing is out.
+    /// Someone asked to stop; no call is in flight.
     Interrupted,
-    /// Somebody asked to leave at once; calls in flight count as lost.
+    /// Someone asked to leave at once; calls in flight count as lost.
     Left,
     /// A verifier was down for longer than the job's patience.
     VerifierDown {

@@ -172,7 +172,7 @@ async fn several_breaks_in_a_row_close_the_line_and_one_answer_opens_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_when_the_run_stops_gets_no_turn() {
+async fn a_call_that_waits_when_the_run_stops_gets_no_turn() {
     let throttle = Throttle::new(Limits { concurrency: 1, ..LIMITS });
     let out = turn(&throttle).await;
     let (waited, ()) = tokio::join!(throttle.turn(), async { throttle.stop() });

@@ -231,7 +231,7 @@ fn compare(extractor: &Extractor, text: &str, other: &str) -> (bool, String) {
     match same_number(answer, expected) {
         Some(true) => (true, format!("{} = {}", in_short(answer), in_short(expected))),
         Some(false) => (false, format!("{} is not {}", in_short(answer), in_short(expected))),
-        None => (false, format!("{} or {} is no number", in_short(answer), in_short(expected))),
+        None => (false, format!("{} or {} is not a number", in_short(answer), in_short(expected))),
     }
 }
 

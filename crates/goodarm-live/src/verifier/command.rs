@@ -75,7 +75,7 @@ impl Command {
         Ok(Self { program, timeout, workers })
     }
 
-    /// Kills the workers; a call that is out ends as crashed.
+    /// Kills the workers; a call in flight ends as crashed.
     pub fn shutdown(&self) {
         if let Some(pool) = &self.workers {
             pool.close();

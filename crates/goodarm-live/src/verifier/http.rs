@@ -113,7 +113,7 @@ impl Http {
                 Some(score) => Verdict::Score(score),
                 None => {
                     let found = in_short(&self.endpoint.clean(found.to_string()));
-                    unreadable(format!("{} is no score: {found}", self.pointer))
+                    unreadable(format!("{} is not a score: {found}", self.pointer))
                 }
             },
             None => unreadable(format!("nothing at {} of the reply", self.pointer)),

@@ -100,7 +100,7 @@ fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
     place.assert_clean();
 }
 
-/// The calls and certificates of a run that nobody stopped.
+/// The calls and certificates of a run that no one stopped.
 fn undisturbed() -> (Vec<String>, Vec<String>) {
     let place = replay_place();
     place.run();

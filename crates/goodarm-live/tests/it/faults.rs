@@ -142,7 +142,7 @@ impl Observer for Witness {
 }
 
 #[test]
-fn nobody_hears_of_what_others_said_before_it_is_written() {
+fn no_one_hears_of_what_others_said_before_it_is_written() {
     let runtime = runtime();
     let server = runtime.block_on(Server::with(answer));
     let place = Place::new(9);

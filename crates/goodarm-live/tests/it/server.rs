@@ -146,7 +146,7 @@ pub(crate) fn status(code: u16) -> Act {
     Act::Status(code, ("", String::new()), String::new())
 }
 
-/// A port on which nobody listens.
+/// A port on which no one listens.
 pub(crate) async fn closed_port() -> String {
     let socket = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = socket.local_addr().expect("it is bound");

@@ -16,7 +16,7 @@ use crate::report::data::Pair;
 use crate::report::lines::{Detail, field_lines, pair_line};
 use crate::words::{condition_name, condition_text};
 
-/// What the server may know. The lock is held for a moment only: nobody makes anything under it.
+/// What the server may know. Its locks are held for a moment only: no work is done under them.
 pub(super) struct Shared {
     pub(super) job: Arc<Job>,
     pub(super) control: Arc<Control>,
@@ -46,7 +46,7 @@ impl Shared {
         let snapshot = Arc::new(snapshot);
         let mut shown = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut *shown, snapshot);
-        // What is thrown away is thrown away after the lock is given back.
+        // The old one is dropped after the lock is released.
         drop(shown);
         drop(old);
     }
@@ -181,7 +181,7 @@ pub(super) enum Phase {
 /// An answer that is certified.
 pub(super) struct Certificate {
     pub(super) arm: ArmId,
-    /// The how-manyth certificate it is, counted from 1.
+    /// 1 for the first certificate, 2 for the second, and so on.
     pub(super) rank: usize,
     pub(super) spent_by_then: f64,
     pub(super) pairs: Vec<Pair>,

@@ -26,10 +26,10 @@ const isAverage = (overview) => overview.guarantee === "fdr";
 
 function lede(overview) {
   const bound = isAverage(overview)
-    ? [h("strong", null, `On the average at most ${percent(overview.delta)} of these certificates are wrong`)]
+    ? [h("strong", null, `On average at most ${percent(overview.delta)} of these certificates are wrong`)]
     : [h("strong", null, `With probability at least ${confidence(overview.delta)} not one of these certificates is wrong`)];
   const verifiers = overview.verifiers.length === 1 ? "its verifier asks for" : `each of the ${overview.verifiers.length} verifiers asks for`;
-  return [...bound, `: a certified answer would, over many fresh checks, score at least what ${verifiers} on the average. `,
+  return [...bound, `: a certified answer would, over many fresh checks, score at least what ${verifiers} on average. `,
     "What is certified is the verifiers' approval, not the truth."];
 }
 
@@ -147,8 +147,8 @@ function moneyTable(overview) {
   const [spent, stranded, reserved, budget] = ["spent", "spent_on_failures", "reserved", "budget"].map((name) => Number(account[name]));
   const line = (name, amount, words) => h("div", null, h("dt", null, name), h("dd", null, money(amount, unit)), h("dd", null, words));
   const raised = account.budgets.length > 1 ? `, raised from ${account.budgets.slice(0, -1).map((amount) => money(amount, unit)).join(", ")}` : "";
-  const out = overview.out === 0 ? "nothing is set aside: no call is out"
-    : `set aside for ${plural(overview.out, "call")} that ${overview.out === 1 ? "is" : "are"} out; if the process died, they count as spent when the run is resumed`;
+  const out = overview.out === 0 ? "nothing is set aside: no call is in flight"
+    : `set aside for ${plural(overview.out, "call")} in flight; if the process died, they count as spent when the run is resumed`;
   const ceiling = Number(account.failures_at_ceiling) > 0 ? `, ${moneyWords(account.failures_at_ceiling, unit)} of it at the ceiling price` : "";
   return [
     h("div", { class: "bar" }, stackedBar([["s-certified", spent - stranded], ["s-rejected", stranded], ["s-reserved", reserved]], Math.max(budget, spent + reserved), "spent, stranded and reserved parts of the budget")),
@@ -172,7 +172,7 @@ function promise(overview) {
       item("Fresh calls.", "Each call is a new run of its verifier. A cache, a fixed seed or duplicates raced against each other would break this, and δ with it."),
       item("Looking is free.", "The evidence may be looked at after every call, and the run stopped or resumed at any time: δ still holds. That is why no error bars stand beside the means here: intervals for a fixed number of calls would not."),
       item("Failures count against an answer.", "A call that timed out, broke off or could not be read counts as the lowest score. Only calls that never reached the verifier are made again."),
-      item("Undecided is no verdict.", "The money ran out, or went to answers with better chances. Rejected means that the evidence speaks against the answer, or that an exact check failed; there is no guarantee on that side."),
+      item("Undecided is not a verdict.", "The money ran out, or went to answers with better chances. Rejected means that the evidence speaks against the answer, or that an exact check failed; there is no guarantee on that side."),
       replayed ? item("Recorded outcomes.", "A replay verifier draws from a recording: what is certified is the mean of the recording, as far as it is drawn with replacement.") : null),
   ];
 }

@@ -11,7 +11,7 @@ function redraw(id, data, make) {
 }
 
 const PHASES = {
-  running: "Running", paused: "Paused: calls that are out come back, no new ones are made", stopping: "Stopping: waiting for the calls that are out",
+  running: "Running", paused: "Paused: calls in flight come back, no new ones are made", stopping: "Stopping: waiting for the calls that are out",
   writing: "Done: the report is being written", ended: "The run has ended", lost: "No answer from goodarm",
 };
 
@@ -33,7 +33,7 @@ function showLive(state) {
   redraw("money-table", [account, state.out, state.calls], (element) => replace(element, ...moneyTable(state)));
   redraw("promise-text", state.promise, (element) => replace(element, ...promise(state)));
   redraw("foot", state.folder, (element) =>
-    replace(element, `goodarm ${state.goodarm} · `, untrusted(state.folder), " · this page talks to goodarm on this machine, and to nobody else"));
+    replace(element, `goodarm ${state.goodarm} · `, untrusted(state.folder), " · this page talks to goodarm on this machine, and to nothing else"));
 }
 
 function showPhase(phase) {

@@ -1,4 +1,4 @@
-// Asks how the run is doing, about once a second and only while somebody looks. What does not answer is
+// Asks how the run is doing, about once a second and only while someone looks. What does not answer is
 // asked again; the run does not notice.
 
 const POLL_MILLIS = 1000;

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     } else if arguments.text {
         print(&report.text());
     }
-    // Whoever asks for text, JSON or plots gets just that, unless they name a page too.
+    // Text, JSON or plots instead of the page, unless a page is named too.
     let is_page_wanted = !arguments.json && !arguments.text && arguments.plots.is_none();
     if is_page_wanted || arguments.out.is_some() {
         let page = report.write_page(arguments.out.as_deref()).map_err(Failure::wrong_input)?;

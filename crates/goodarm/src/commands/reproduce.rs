@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
                 continue;
             }
             Recorded::Given => data.as_deref(),
-            // It stands in for what is missing, unless somebody asks for it.
+            // It stands in for what is missing, unless someone asks for it.
             Recorded::BuiltIn(_) if data.is_some() && arguments.figures.is_empty() => continue,
             Recorded::BuiltIn(pools) => Some(pools),
         };

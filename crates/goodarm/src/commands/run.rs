@@ -91,7 +91,7 @@ fn open(
 ) -> Result<Watch, Failure> {
     let address = port.address();
     let watch = port.open(run, control).map_err(watch_failure)?;
-    // Even to those who want to hear nothing: nobody can guess it.
+    // Even with --quiet: the address cannot be guessed.
     let _ = writeln!(io::stderr().lock(), "watch: {address}");
     if is_json {
         let event = serde_json::json!({"event": "watch", "address": address});

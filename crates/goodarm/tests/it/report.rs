@@ -167,7 +167,7 @@ fn a_killed_run_has_a_report() {
     assert!(!run.read("report.html").contains("What is the sum of"));
 }
 
-/// An older summary is no word on how this journal ends.
+/// An older summary does not say how this journal ends.
 #[test]
 fn a_stale_summary_is_not_believed() {
     let run = Run::ordinary("stale");

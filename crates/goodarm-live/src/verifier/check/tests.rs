@@ -84,7 +84,7 @@ fn equality_of_numbers() {
     check(keys.clone(), json!({"answer": "#### 18.0", "gold": "x #### 18"}), 1.0, "18");
     check(keys.clone(), json!({"answer": "#### 18", "gold": 18}), 1.0, "18");
     check(keys.clone(), json!({"answer": "#### 18", "gold": "19"}), 0.0, "18 is not 19");
-    check(keys.clone(), json!({"answer": "#### 18", "gold": "many"}), 0.0, "is no number");
+    check(keys.clone(), json!({"answer": "#### 18", "gold": "many"}), 0.0, "is not a number");
     check(keys, json!({"answer": "18", "gold": "18"}), 0.0, "no number after ####");
 }
 

@@ -37,7 +37,7 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // Ctrl-C at the terminal is for us: calls that are out may end in peace.
+        // Ctrl-C at the terminal is for us: calls in flight may end in peace.
         #[cfg(unix)]
         command.process_group(0);
         Ok(Self { child: command.spawn()?, has_ended: false })

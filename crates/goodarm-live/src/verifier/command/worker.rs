@@ -14,7 +14,7 @@ use super::{Outcome, Program, input_line};
 use crate::candidates::Candidate;
 use crate::verifier::BODY_BYTES_MAX;
 
-/// Workers that wait for work. There are never more than calls were out at once.
+/// Workers that wait for work. There are never more than calls were in flight at once.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     state: Mutex<State>,
@@ -74,7 +74,7 @@ impl Pool {
         })
     }
 
-    /// Kills the idle workers; those that are out die when their call ends.
+    /// Kills the idle workers; busy ones die when their call ends.
     pub(super) fn close(&self) {
         let idle = {
             let mut state = self.state();

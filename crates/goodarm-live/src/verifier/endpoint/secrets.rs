@@ -53,7 +53,7 @@ pub(super) fn headers(
     }
     for (name, value) in keys.headers.into_iter().flatten() {
         let Ok(header) = HeaderName::try_from(name.as_str()) else {
-            problems.push(Problem::new("headers", format!("{name:?} is no name of a header")));
+            problems.push(Problem::new("headers", format!("{name:?} is not the name of a header")));
             continue;
         };
         if header == CONTENT_LENGTH || header == TRANSFER_ENCODING {

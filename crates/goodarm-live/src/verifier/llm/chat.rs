@@ -74,7 +74,7 @@ impl Chat {
         format!("{} {}", self.endpoint.shown(), self.model)
     }
 
-    /// Asks once, void attempts and their retries included. What is no text is a call's reply
+    /// Asks once, void attempts and their retries included. What is not a text is a call's reply
     /// already.
     pub(super) async fn ask(
         &self,
@@ -87,7 +87,7 @@ impl Chat {
             Ok(completion) => completion,
             Err(error) => {
                 let text = String::from_utf8_lossy(&received.body).into_owned();
-                let reason = format!("the reply is no chat completion: {error}");
+                let reason = format!("the reply is not a chat completion: {error}");
                 return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
             }
         };
@@ -194,7 +194,7 @@ fn temperature_of(keys: &LlmKeys) -> Result<f64, Problem> {
     if temperature.is_finite() && temperature >= 0.0 {
         Ok(temperature)
     } else {
-        Err(Problem::new("temperature", format!("{temperature} is no number from 0")))
+        Err(Problem::new("temperature", format!("{temperature} is not a number from 0")))
     }
 }
 

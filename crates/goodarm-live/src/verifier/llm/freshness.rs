@@ -1,4 +1,4 @@
-//! Whether replies are fresh. A cached reply is no evidence, and looks like much.
+//! Whether replies are fresh. A cached reply is not evidence, but looks like it.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -100,7 +100,7 @@ impl Range {
 
     /// `8/10` is 8 where 10 is the best, and 0.8 elsewhere.
     fn score_written(self, plain: &str) -> Result<f64, String> {
-        let unreadable = || format!("{plain} is no number");
+        let unreadable = || format!("{plain} is not a number");
         let read = |text: &str| text.parse::<f64>().map_err(|_| unreadable());
         let Some((numerator, denominator)) = plain.split_once('/') else {
             return self.score(read(plain)?);

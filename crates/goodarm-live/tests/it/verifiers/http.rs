@@ -84,7 +84,7 @@ async fn scores_are_where_the_pointer_points() {
 async fn replies_without_a_score_are_unreadable() {
     let unreadable = CountedFailure::Unreadable;
     let reply = call(Act::Json(json!({"score": "high"})), json!({})).await;
-    assert_failed(&reply, unreadable, "/score is no score: \"high\"");
+    assert_failed(&reply, unreadable, "/score is not a score: \"high\"");
     let reply = call(Act::Json(json!({"points": 1, "cost": 2})), json!({})).await;
     assert_failed(&reply, unreadable, "nothing at /score");
     assert_eq!(reply.usage.cost, cost(2.0));
@@ -376,5 +376,5 @@ async fn an_encrypted_address_needs_no_server_to_be_made() {
     let url = server.url("/").replace("http", "https");
     let reply = http(&url, json!({"timeout": 0.5})).call(&question(), &super::line(Some(0))).await;
     assert_failed(&reply, CountedFailure::GivenUp, "cannot connect");
-    assert_eq!(server.request_count(), 0, "a handshake is no request");
+    assert_eq!(server.request_count(), 0, "a handshake is not a request");
 }

@@ -55,7 +55,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The lines that are no code.
+/// The lines that are not code.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     page.lines().filter(move |line| {

@@ -70,7 +70,7 @@ pub(super) fn check(name: &str) {
     }
 }
 
-/// Somebody who reads a page and does what it says, in a folder of one's own.
+/// A reader who does what a page says, in a folder of their own.
 struct Reader<'a> {
     page: &'a str,
     place: TempDir,

@@ -17,7 +17,7 @@ fn block_of(page: &str, language: &str) -> Block {
     blocks.find(|block| block.language() == language).expect("the page has such a block")
 }
 
-/// A folder as that of somebody with answers of one's own, in a copy of this repository.
+/// The folder of a user with answers of their own, in a copy of this repository.
 fn place() -> TempDir {
     let place = tempfile::tempdir().expect("a folder");
     let tutorial = fs::read_to_string(root().join("docs/tutorial.md")).expect("it is there");

@@ -136,7 +136,7 @@ impl Watched {
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.host()).expect("somebody listens");
+        let stream = TcpStream::connect(self.host()).expect("someone listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream
     }
@@ -144,7 +144,7 @@ impl Watched {
     /// Sends these bytes; everything that comes back.
     pub(crate) fn send(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        // Whoever is refused may be cut off in the middle of what he says.
+        // A client that is refused may be cut off in the middle of its request.
         let _ = stream.write_all(bytes);
         let mut reply = Vec::new();
         let _ = stream.read_to_end(&mut reply);

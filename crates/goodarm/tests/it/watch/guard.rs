@@ -52,7 +52,7 @@ fn strangers_get_nothing_and_no_hint() {
     ] {
         assert_eq!(request(line, &headers), NOTHING, "{line} {headers:?}");
     }
-    assert_eq!(watched.state()["phase"], "running", "nobody has paused it");
+    assert_eq!(watched.state()["phase"], "running", "no one has paused it");
     ends_well(&place, watched);
 }
 
@@ -112,7 +112,7 @@ fn a_hostile_crowd_does_not_change_the_run() {
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
         let cut = stream.read_to_end(&mut Vec::new());
         let is_waiting = cut.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-        assert!(!is_waiting, "nobody keeps a connection for nothing");
+        assert!(!is_waiting, "idle connections are closed");
     }
     ends_well(&place, watched);
     for file in ["certified.jsonl", "rejected.jsonl", "undecided.jsonl"] {
