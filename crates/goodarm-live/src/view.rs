@@ -57,13 +57,12 @@ pub struct Overview {
     pub money: Money,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<Uniform>,
-    /// How many answers were certified at which spend, one entry a certificate.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub coverage: Vec<Step>,
+    /// How many answers were certified at which spend, one entry a certificate; for pictures only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Vec<Step>>,
     /// Verifier by verifier.
     pub verifiers: Vec<VerifierView>,
     /// What a reader should know about this.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -194,7 +193,7 @@ impl Overview {
             calls_per_second: None,
             money: Money::new(charter, books, account),
             uniform: None,
-            coverage: Vec::new(),
+            coverage: None,
             verifiers: verifiers.map(|(terms, totals)| verifier(terms, totals)).collect(),
             notes: Vec::new(),
         }

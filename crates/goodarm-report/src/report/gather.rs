@@ -104,9 +104,8 @@ impl Gatherer {
         overview.folder = folder.path().display().to_string();
         overview.ending = ending(folder, overview.calls);
         overview.set_span(history.span_millis());
-        let steps = self.account.spent_at.iter().zip(1..);
-        overview.coverage =
-            steps.map(|(spent, certified)| Step { spent: spent.units(), certified }).collect();
+        let step = |(spent, certified): (&Cost, usize)| Step { spent: spent.units(), certified };
+        overview.coverage = Some(self.account.spent_at.iter().zip(1..).map(step).collect());
         let stride = overview.verifiers.len();
         for (index, verifier) in overview.verifiers.iter_mut().enumerate() {
             verifier.noise = noise(self.scores.iter().skip(index).step_by(stride));

@@ -73,7 +73,10 @@ struct PageOverview {
 fn overview(report: &Report, details: &Details<'_>) -> String {
     let overview = &report.data.overview;
     let page = PageOverview {
-        overview: Overview { coverage: thinned(&overview.coverage), ..overview.clone() },
+        overview: Overview {
+            coverage: overview.coverage.as_deref().map(thinned),
+            ..overview.clone()
+        },
         limits: details.limits,
         shown: details.shown.len(),
     };

@@ -21,7 +21,9 @@ fn coverage(overview: &Overview) -> Figure {
     let unit = unit_label(overview.money.unit);
     let point = |x: f64, y: f64| Point { x, y, error: None };
     let mut points = vec![point(0.0, 0.0)];
-    points.extend(overview.coverage.iter().map(|step| point(step.spent, real(step.certified))));
+    points.extend(
+        overview.coverage.iter().flatten().map(|step| point(step.spent, real(step.certified))),
+    );
     points.push(point(overview.money.spent.units(), real(overview.certified)));
     let mut series = vec![
         Series { name: "certified".into(), role: Role(0), kind: Kind::Step, points },

@@ -74,7 +74,8 @@ fn pace(overview: &Overview) -> String {
 
 /// How much had been spent when a tenth, a quarter, … of the certificates were there.
 fn coverage(overview: &Overview) -> String {
-    let count = overview.coverage.len();
+    let coverage = overview.coverage.as_deref().unwrap_or_default();
+    let count = coverage.len();
     if count == 0 {
         return String::new();
     }
@@ -87,7 +88,7 @@ fn coverage(overview: &Overview) -> String {
             continue;
         }
         before = wanted;
-        let step = overview.coverage[wanted - 1];
+        let step = coverage[wanted - 1];
         let bar = "█".repeat((BAR_CHARS * wanted).div_ceil(count));
         let spent = units(step.spent);
         let _ = writeln!(text, "  {:>7}  after {spent:>10} {unit}  {bar}", step.certified);

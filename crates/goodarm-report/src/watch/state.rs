@@ -125,7 +125,7 @@ impl Shared {
                 Phase::Writing { ending } | Phase::Ended { ending, .. } => Some(ending.clone()),
             },
             span_millis,
-            coverage: snapshot.steps.clone(),
+            coverage: Some(snapshot.steps.clone()),
             notes: snapshot.warnings.iter().map(ToString::to_string).collect(),
             ..progress.overview.clone()
         }

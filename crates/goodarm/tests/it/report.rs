@@ -158,9 +158,10 @@ fn a_killed_run_has_a_report() {
     assert!(report["calls"].as_u64() < whole["calls"].as_u64());
     assert_eq!(report["answers"][0]["id"], whole["answers"][0]["id"]);
     assert_eq!(report["notes"].as_array().unwrap().len(), 0);
-    assert!(run.page().contains("What is the sum of"), "the texts come from the candidates file");
-    // Without that file there are no texts, and the report says so.
     fs::remove_file(run.root().join("answers.jsonl")).unwrap();
+    assert!(run.page().contains("What is the sum of"), "the run keeps its candidates");
+    // Without its copy there are no texts, and the report says so.
+    fs::remove_file(run.path("candidates.jsonl")).unwrap();
     let output = run.report(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     assert!(text(&output).contains("--candidates"), "{}", text(&output));

@@ -226,5 +226,5 @@ fn the_version_is_told() {
     let short = text(&goodarm(&["-V"]));
     assert_eq!(short, concat!("goodarm ", env!("CARGO_PKG_VERSION"), "\n"));
     let long = text(&goodarm(&["--version"]));
-    assert!(long.starts_with(&short) && long.contains("journal format 1"), "{long}");
+    assert!(long.starts_with(&short) && long.contains("journal format 2"), "{long}");
 }

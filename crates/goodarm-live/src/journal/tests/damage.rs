@@ -228,9 +228,9 @@ fn a_length_is_believed_only_if_the_file_has_it() {
 
 #[test]
 fn a_later_format_is_refused_by_name() {
-    let payload = [1, 2, record::TAG_END];
+    let payload = [1, 3, record::TAG_END];
     let bytes = framed(0, 0, &payload);
-    assert!(matches!(read(&bytes), Err(OpenError::Format { found: 2 })));
+    assert!(matches!(read(&bytes), Err(OpenError::Format { found: 3 })));
 }
 
 #[test]

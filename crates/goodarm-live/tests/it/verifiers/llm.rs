@@ -130,7 +130,7 @@ async fn replies_that_are_no_judgement() {
     let reply = judge(Act::Json(json!({"error": {"message": "overloaded"}})), json!({})).await;
     assert_failed(&reply, CountedFailure::Refused, "overloaded");
     let reply = judge(Act::Json(json!("Yes")), json!({})).await;
-    assert_failed(&reply, CountedFailure::Unreadable, "no chat completion");
+    assert_failed(&reply, CountedFailure::Unreadable, "not a chat completion");
     let reply = judge(Act::HalfBody("{\"choices\": []}".into()), json!({})).await;
     assert_failed(&reply, CountedFailure::Truncated, "cut off");
 }
