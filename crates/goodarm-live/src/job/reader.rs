@@ -214,7 +214,7 @@ fn settings(
     problems: &mut Vec<Problem>,
 ) -> Settings {
     let budget = overrides.budget.unwrap_or(file.budget);
-    let message = || Problem::new("budget", format!("{budget} is no amount above 0"));
+    let message = || Problem::new("budget", format!("{budget} is not an amount above 0"));
     let budget = collect(Cost::of_budget(budget).map_err(|_| message()), problems);
     Settings {
         budget: budget.unwrap_or(Cost::ZERO),
