@@ -474,6 +474,6 @@ fn a_run_that_other_rules_decided_is_refused_with_their_number() {
     let storage = FileStorage::create(&place.journal()).expect("a file");
     let header = Header { decisions: header.decisions + 1, ..header };
     drop(Journal::create(storage, &header).expect("a journal"));
-    let error = place.resume().err().expect("other decisions");
+    let error = place.resume().expect_err("other decisions");
     assert!(matches!(error, RunError::Decisions { theirs, .. } if theirs == header.decisions));
 }
