@@ -195,6 +195,26 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     assert_eq!(changes, ["  verifiers[tosses].identity: \"first\" → \"second\""]);
 }
 
+/// The host brings a runtime with several threads, and drives the run as one task among others.
+#[test]
+fn a_run_is_driven_in_the_runtime_of_its_host() {
+    let place = Place::new(6);
+    let job = Arc::new(Job::new(spec(&place, "")).expect("a job"));
+    let host = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let driven = host.spawn(async move {
+        let mut run = Run::begin(job).expect("a new run");
+        let ending = run.drive_async(&Control::default(), &mut ()).await.expect("it goes on");
+        (ending, run.session().certified().len())
+    });
+    let (ending, certified) = host.block_on(driven).expect("no panic");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!(certified, 4);
+}
+
 #[test]
 fn what_is_wrong_with_a_job_made_in_code_can_be_told_apart() {
     let place = Place::new(3);

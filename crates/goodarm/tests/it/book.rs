@@ -58,6 +58,11 @@ fn the_report_is_as_shown() {
 }
 
 #[test]
+fn a_run_is_embedded_as_shown() {
+    check("how-to/embed-a-run.md");
+}
+
+#[test]
 fn the_core_is_embedded_as_shown() {
     check("how-to/embed-the-core.md");
 }
