@@ -15,7 +15,7 @@ use goodarm_core::{Books, Cost, Event, Failure, Ticket, VoidFailure};
 use serde_json::Value;
 
 use crate::account::Account;
-use crate::audit::call_file::CallFile;
+use crate::audit::call_file::{CallFile, Place};
 use crate::candidates::Candidates;
 use crate::changes;
 use crate::charter::Charter;
@@ -134,31 +134,36 @@ impl Auditor {
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
-        let mut calls = CallFile::open(folder).map_err(|text| problem(Area::Calls, text))?;
+        let mut calls = CallFile::open(folder).map_err(in_calls)?;
         let before = report.problem_count;
         let charter = self.history.charter.clone();
         let names: Vec<String> = charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
-        let (books, account, missing) = (&mut self.books, &mut self.account, &mut self.missing);
         let journal = folder.journal();
         loop {
             let entry = self.history.next_entry().map_err(|error| {
                 problem(Area::Journal, format!("{}: {error}", journal.display()))
             })?;
             let Some(entry) = entry else { break };
-            let expected = CallLine::new(&entry, |arm| self.candidates.id(arm), &names);
-            let event = match (expected, &entry.call) {
-                (Some(expected), Some(call)) => {
-                    compare_call(call, (&expected, &charter), &mut calls, (missing, report))?
-                }
-                _ => Some(entry.event),
+            let event = match CallLine::new(&entry, |arm| self.candidates.id(arm), &names) {
+                None => Some(entry.event),
+                Some(expected) => match calls.next_call().map_err(in_calls)? {
+                    Some((at, written)) => compare_call(written, &expected, at, report),
+                    None => {
+                        self.missing.get_or_insert((Ticket(expected.call), 0)).1 += 1;
+                        None
+                    }
+                },
             };
+            if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(&charter, call)) {
+                report.problem(Area::Ledger, format!("{}: {text}", calls.place()));
+            }
             // Behind the first call that is missing, nothing adds up any more.
-            if let Some(event) = event.filter(|_| missing.is_none())
-                && let Err(error) = books.apply(event)
+            if let Some(event) = event.filter(|_| self.missing.is_none())
+                && let Err(error) = self.books.apply(event)
             {
                 report.problem(Area::Ledger, format!("the ledger: {error}"));
             }
-            account.take(books, &entry);
+            self.account.take(&self.books, &entry);
         }
         self.close(&mut calls, before, report)
     }
@@ -179,7 +184,7 @@ impl Auditor {
                 ),
             ));
         }
-        if let Some((place, _)) = calls.next_call().map_err(|text| problem(Area::Calls, text))? {
+        if let Some((place, _)) = calls.next_call().map_err(in_calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
         let count = self.account.call_count();
@@ -207,34 +212,30 @@ impl Auditor {
 
 /// One call: the file must say what the journal says. The books take what the file says.
 fn compare_call(
-    call: &Call<'_>,
-    (expected, charter): (&CallLine<'_>, &Charter),
-    calls: &mut CallFile,
-    (missing, report): (&mut Option<(Ticket, u64)>, &mut Report),
-) -> Result<Option<Event>, Problem> {
-    let next = calls.next_call().map_err(|text| problem(Area::Calls, text))?;
-    let Some((at, written)) = next else {
-        missing.get_or_insert((call.ticket, 0)).1 += 1;
-        return Ok(None);
-    };
+    written: Result<CallLine<'_>, String>,
+    expected: &CallLine<'_>,
+    at: Place,
+    report: &mut Report,
+) -> Option<Event> {
     let line = match written {
         Ok(line) => line,
         Err(error) => {
             report.problem(Area::Calls, format!("{at}: {error}"));
-            return Ok(None);
+            return None;
         }
     };
     if line != *expected {
         report.problem(Area::Calls, format!("{at}: {}", difference(&line, expected)));
     }
-    if let Some(text) = wrong_price(charter, call) {
-        report.problem(Area::Ledger, format!("{at}: {text}"));
-    }
     let outcome = line.outcome();
     if outcome.is_none() {
         report.problem(Area::Calls, format!("{at}: neither a score nor a failure"));
     }
-    Ok(outcome.map(|outcome| Event::of_outcome(call.ticket, outcome, line.cost)))
+    outcome.map(|outcome| Event::of_outcome(Ticket(expected.call), outcome, line.cost))
+}
+
+fn in_calls(text: String) -> Problem {
+    problem(Area::Calls, text)
 }
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.

@@ -20,6 +20,7 @@ pub(crate) struct Engine<T, R> {
     /// What a wait brought.
     first: Option<Returned<T, R>>,
     in_flight_count: usize,
+    concurrency: usize,
 }
 
 /// What came back from a call; no reply if the task that made it died, which is a bug of ours.
@@ -42,11 +43,11 @@ pub(crate) enum Finish {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
-    /// An engine for verifiers with these limits.
-    pub(crate) fn new(limits: impl Iterator<Item = Limits>) -> Self {
+    /// An engine for verifiers with these limits, and so many calls in flight at once over all.
+    pub(crate) fn new(limits: impl Iterator<Item = Limits>, concurrency: usize) -> Self {
         let (sender, receiver) = unbounded_channel();
         let throttles = limits.map(|limits| Arc::new(Throttle::new(limits))).collect();
-        Self { throttles, sender, receiver, first: None, in_flight_count: 0 }
+        Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency }
     }
 
     /// Starts a call of a verifier. Must be called inside a runtime; calls in flight are dropped with
@@ -110,7 +111,7 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
     pub(crate) async fn make_all<W, E>(
         &mut self,
         mut work: VecDeque<W>,
-        (concurrency, control): (usize, &Control),
+        control: &Control,
         mut start: impl FnMut(&mut Self, W),
         mut settle: impl FnMut(Returned<T, R>) -> Result<(), E>,
     ) -> Result<Finish, E> {
@@ -134,7 +135,7 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
                 work.clear();
                 self.stop();
             }
-            while self.in_flight_count < concurrency && !control.is_paused() {
+            while self.in_flight_count < self.concurrency && !control.is_paused() {
                 let Some(piece) = work.pop_front() else { break };
                 start(self, piece);
             }

@@ -94,11 +94,12 @@ pub fn generate(
     let runtime = engine::runtime().map_err(file_error)?;
     let limits =
         Limits { concurrency: request.concurrency, rate: None, retries: None, patience: PATIENCE };
-    let mut engine: Engine<ArmId, Result<String, String>> = Engine::new([limits].into_iter());
+    let mut engine: Engine<ArmId, Result<String, String>> =
+        Engine::new([limits].into_iter(), request.concurrency);
     let model = Arc::new(model);
     let work = engine.make_all(
         wanted,
-        (request.concurrency, control),
+        control,
         |engine, arm| {
             let (model, question) = (Arc::clone(&model), questions.get(arm));
             engine.start(arm, 0, async move |throttle| {

@@ -57,6 +57,9 @@ pub enum HistoryError {
     /// Its first record.
     #[error(transparent)]
     Charter(#[from] CharterError),
+    /// Numbers of arms or attributes of which one is not what was written.
+    #[error("the journal's header and its charter do not agree")]
+    Inconsistent,
     /// The run never began.
     #[error("the journal holds nothing: the run never began")]
     NeverBegun,
@@ -94,8 +97,15 @@ impl History {
 
     /// From the first record on.
     pub fn new(reader: Reader) -> Result<Self, HistoryError> {
+        let header = reader.header();
+        let charter = Charter::read(&header.charter)?;
+        // Readers use the numbers of arms and attributes as indices.
+        let counts = (charter.candidate_count as u64, charter.verifiers.len() as u64);
+        if counts != (header.arm_count, header.attribute_count) {
+            return Err(HistoryError::Inconsistent);
+        }
         Ok(Self {
-            charter: Charter::read(&reader.header().charter)?,
+            charter,
             reader,
             in_flight: BTreeMap::new(),
             index_next: 0,

@@ -89,15 +89,26 @@ struct Batch {
     spent: Cost,
 }
 
-/// Calls each verifier `times` times on each candidate and appends to the file at `path`; what the
-/// file has already is not made again.
+/// What to record.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The job whose verifiers are called.
+    pub job: &'a Arc<Job>,
+    /// Calls of each verifier on each candidate.
+    pub times: usize,
+    /// The recording; what it has already is not made again.
+    pub path: &'a Path,
+    /// A word about where the outcomes come from.
+    pub note: &'a str,
+}
+
+/// Calls each verifier several times on each candidate and appends what came back to the recording.
 pub fn record(
-    job: &Arc<Job>,
-    times: usize,
-    (path, note): (&Path, &str),
+    request: &Request<'_>,
     control: &Control,
     mut progress: impl FnMut(Recorded),
 ) -> Result<Recorded, RecordError> {
+    let Request { job, times, path, note } = *request;
     let file_error = |error| RecordError::File { path: path.to_owned(), error };
     let done = begun(path)?;
     let pairs = pairs(job, times, &done)?;
@@ -105,17 +116,16 @@ pub fn record(
     recorded.pair_count = pairs.total - pairs.list.len();
     let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(file_error)?;
     if file.metadata().map_err(file_error)?.len() == 0 {
-        let unit = format!("{:?}", job.unit()).to_lowercase();
-        let heading = recording::heading(&unit, note).map_err(file_error)?;
+        let heading = recording::heading(job.unit().name(), note).map_err(file_error)?;
         writeln!(file, "{heading}").map_err(file_error)?;
     }
     progress(recorded);
     let runtime = engine::runtime().map_err(file_error)?;
-    let mut engine: Engine<(), Batch> =
-        Engine::new(job.verifiers.iter().map(|verifier| verifier.limits));
+    let limits = job.verifiers.iter().map(|verifier| verifier.limits);
+    let mut engine: Engine<(), Batch> = Engine::new(limits, job.settings.concurrency);
     let work = engine.make_all(
         pairs.list,
-        (job.settings.concurrency, control),
+        control,
         |engine, pair| {
             let job = Arc::clone(job);
             engine.start((), pair.attribute, async move |throttle| {

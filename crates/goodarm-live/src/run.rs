@@ -87,7 +87,8 @@ impl Run {
         account: Account,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
-        let engine = Engine::new(job.verifiers.iter().map(|verifier| verifier.limits));
+        let limits = job.verifiers.iter().map(|verifier| verifier.limits);
+        let engine = Engine::new(limits, job.settings.concurrency);
         let disk =
             Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_core::{ArmId, Failure};
-use goodarm_live::history::{Call, Entry, History, HistoryError};
+use goodarm_live::history::{Entry, History, HistoryError};
 use goodarm_live::job::Job;
 use serde::Serialize;
 
@@ -86,14 +86,15 @@ impl Calls {
         let mut started_millis = None;
         while let Some(entry) = history.next_entry()? {
             let started_millis = *started_millis.get_or_insert(entry.unix_millis);
-            if let Some(call) = entry.call.as_ref().filter(|call| call.arm == arm) {
-                calls.take(job, call, (&entry, started_millis));
+            if entry.call.as_ref().is_some_and(|call| call.arm == arm) {
+                calls.take(job, &entry, started_millis);
             }
         }
         Ok(calls)
     }
 
-    fn take(&mut self, job: &Job, call: &Call<'_>, (entry, started_millis): (&Entry<'_>, u64)) {
+    fn take(&mut self, job: &Job, entry: &Entry<'_>, started_millis: u64) {
+        let Some(call) = &entry.call else { return };
         self.count += 1;
         if self.lines.len() < CALLS_MAX {
             self.lines.extend(call_line(entry, started_millis, REPLY_BYTES_MAX));

@@ -21,8 +21,13 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let control = Arc::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;
     let mut bar = None;
-    let place = (arguments.out.as_path(), arguments.note.as_deref().unwrap_or_default());
-    let recorded = record::record(&job, arguments.times, place, &control, |recorded| {
+    let request = record::Request {
+        job: &job,
+        times: arguments.times,
+        path: &arguments.out,
+        note: arguments.note.as_deref().unwrap_or_default(),
+    };
+    let recorded = record::record(&request, &control, |recorded| {
         let bar = bar.get_or_insert_with(|| {
             Progress::new("recorded pairs", recorded.pair_total, arguments.quiet)
         });
