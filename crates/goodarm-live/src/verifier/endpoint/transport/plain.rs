@@ -1,5 +1,5 @@
 //! HTTP/1.1 without encryption, one request at a time on each connection. The task that makes a call
-//! also runs the connection: waking a task of the connection's own would cost as much as the rest.
+//! also runs the connection, so that no second task has to be woken.
 
 use std::future::poll_fn;
 use std::io;
