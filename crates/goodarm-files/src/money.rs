@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(untagged)]
 pub enum Written {
+    /// `12`
+    Whole(u64),
     /// `12.5`
     Number(f64),
     /// `"12.5"`
@@ -27,6 +29,7 @@ impl Written {
     /// Digits beyond the twelfth decimal round up.
     pub fn price(&self) -> Result<Cost, CostError> {
         match self {
+            Self::Whole(number) => Ok(Cost::from_units(*number)),
             Self::Number(number) => Cost::of_price(*number),
             Self::Text(text) => text.parse(),
         }
@@ -35,6 +38,7 @@ impl Written {
     /// A decimal in a text; other numbers may have lost digits.
     pub fn exact(&self) -> Result<Cost, CostError> {
         match self {
+            Self::Whole(number) => Ok(Cost::from_units(*number)),
             Self::Number(_) => Err(CostError::NotADecimal),
             Self::Text(text) => text.parse(),
         }
@@ -43,6 +47,7 @@ impl Written {
     /// Digits beyond the twelfth decimal are cut.
     pub fn budget(&self) -> Result<Cost, CostError> {
         match self {
+            Self::Whole(number) => Ok(Cost::from_units(*number)),
             Self::Number(number) => Cost::of_budget(*number),
             Self::Text(text) => {
                 let point = text.find('.').unwrap_or(text.len());
@@ -76,13 +81,12 @@ impl Visitor<'_> for WrittenVisitor {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Written, E> {
-        Ok(Written::Text(value.to_string()))
+        Ok(Written::Whole(value))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "only to be refused with its sign")]
     fn visit_i64<E>(self, value: i64) -> Result<Written, E> {
-        Ok(u64::try_from(value)
-            .map_or(Written::Number(value as f64), |value| Written::Text(value.to_string())))
+        Ok(u64::try_from(value).map_or(Written::Number(value as f64), Written::Whole))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Written, E> {

@@ -80,7 +80,7 @@ fn solutions(path: &Path, verifier: &str) -> io::Result<BTreeMap<String, Vec<(St
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let pairs =
-            outcomes.answers.into_iter().zip(outcomes.costs.iter().map(|cost| *cost as u32));
+            outcomes.answers.into_iter().zip(outcomes.costs.iter().map(|cost| cost.units() as u32));
         solutions.entry(outcomes.id).or_default().extend(pairs);
     }
     Ok(solutions)

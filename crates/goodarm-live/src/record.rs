@@ -244,7 +244,7 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
         let cost = verifier.tariff.charge(&reply.usage);
         batch.spent = batch.spent.saturating_add(cost);
         batch.outcomes.scores.push(score);
-        batch.outcomes.costs.push(cost.to_string().parse().unwrap_or(f64::MAX));
+        batch.outcomes.costs.push(cost);
         if let Some(solver) = &solver {
             batch.outcomes.answers.push(solver.extractor.extract(&reply.text).unwrap_or_default());
         }

@@ -5,7 +5,7 @@
 //!
 //! ```json
 //! {"goodarm_recording":1,"unit":"tokens","note":"…"}
-//! {"id":"q-1","verifier":"one solution","scores":[1,0,null],"costs":[77,102,80]}
+//! {"id":"q-1","verifier":"one solution","scores":[1,0,null],"costs":["77","102","80"]}
 //! ```
 //!
 //! `null` is a call that failed.
@@ -40,8 +40,9 @@ pub struct Outcomes {
     pub verifier: String,
     /// What it said; null if it failed.
     pub scores: Vec<Option<f64>>,
-    /// What that cost.
-    pub costs: Vec<f64>,
+    /// What that cost: decimals in texts; numbers are read, too.
+    #[serde(with = "goodarm_files::money::price")]
+    pub costs: Vec<Cost>,
     /// The final answers, if the verifier solves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
@@ -71,21 +72,21 @@ impl Recording {
             Some(extension) if extension == "gz" => Box::new(flate2::read::GzDecoder::new(file)),
             _ => Box::new(file),
         };
-        Self::parse(BufReader::with_capacity(1 << 20, reader), verifier).map_err(|wrongs| {
-            wrongs.iter().map(|wrong| format!("{}: {wrong}", path.display())).collect()
+        Self::parse(BufReader::with_capacity(1 << 20, reader), verifier).map_err(|problems| {
+            problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect()
         })
     }
 
     fn parse(reader: impl BufRead, verifier: &str) -> Result<Self, Vec<String>> {
         let mut recording = Self::default();
-        let mut wrongs = Vec::new();
+        let mut problems = Vec::new();
         let mut others: Vec<String> = Vec::new();
         for (index, line) in reader.lines().enumerate() {
-            let wrong = |reason: String| format!("line {}: {reason}", index + 1);
+            let problem = |reason: String| format!("line {}: {reason}", index + 1);
             let line = match line {
                 Ok(line) => line,
                 Err(error) => {
-                    wrongs.push(wrong(error.to_string()));
+                    problems.push(problem(error.to_string()));
                     break;
                 }
             };
@@ -95,17 +96,17 @@ impl Recording {
                 recording.take(&line, verifier, &mut others)
             };
             if let Err(reason) = outcome {
-                wrongs.push(wrong(reason));
+                problems.push(problem(reason));
             }
-            if wrongs.len() >= WRONGS_MAX {
+            if problems.len() >= PROBLEMS_MAX {
                 break;
             }
         }
-        if wrongs.is_empty() && recording.by_candidate.is_empty() {
+        if problems.is_empty() && recording.by_candidate.is_empty() {
             let known = if others.is_empty() { "none".into() } else { others.join(", ") };
-            wrongs.push(format!("no outcomes of a verifier {verifier:?}; it has {known}"));
+            problems.push(format!("no outcomes of a verifier {verifier:?}; it has {known}"));
         }
-        if wrongs.is_empty() { Ok(recording) } else { Err(wrongs) }
+        if problems.is_empty() { Ok(recording) } else { Err(problems) }
     }
 
     fn take(&mut self, line: &str, verifier: &str, others: &mut Vec<String>) -> Result<(), String> {
@@ -114,7 +115,7 @@ impl Recording {
         }
         let outcomes: Outcomes = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if outcomes.verifier != verifier {
-            if !others.contains(&outcomes.verifier) && others.len() < WRONGS_MAX {
+            if !others.contains(&outcomes.verifier) && others.len() < PROBLEMS_MAX {
                 others.push(outcomes.verifier);
             }
             return Ok(());
@@ -123,11 +124,8 @@ impl Recording {
             let (scores, costs) = (outcomes.scores.len(), outcomes.costs.len());
             return Err(format!("{scores} scores but {costs} costs"));
         }
-        let mut list = Vec::with_capacity(outcomes.scores.len());
-        for (score, cost) in outcomes.scores.into_iter().zip(outcomes.costs) {
-            let cost = Cost::of_price(cost).map_err(|error| format!("costs: {error}"))?;
-            list.push(Outcome { score, cost });
-        }
+        let list = outcomes.scores.into_iter().zip(outcomes.costs);
+        let list = list.map(|(score, cost)| Outcome { score, cost });
         // A recording that was broken off and taken up again has several lines for a pair.
         self.by_candidate.entry(outcomes.id).or_default().extend(list);
         Ok(())
@@ -161,4 +159,4 @@ pub fn heading(unit: &str, note: &str) -> io::Result<String> {
 }
 
 const VERSION: u32 = 1;
-const WRONGS_MAX: usize = 20;
+const PROBLEMS_MAX: usize = 20;

@@ -37,7 +37,7 @@ struct Worker {
 }
 
 /// Why a worker gave no line.
-enum Silence {
+enum ReadError {
     /// It closed its output.
     Ended,
     TooLong,
@@ -66,8 +66,8 @@ impl Pool {
                 self.give_back(worker);
                 Outcome::Answered(line)
             }
-            Ok(Err(Silence::Ended)) => Outcome::crashed(worker.last_words().await, Vec::new()),
-            Ok(Err(Silence::TooLong)) => {
+            Ok(Err(ReadError::Ended)) => Outcome::crashed(worker.last_words().await, Vec::new()),
+            Ok(Err(ReadError::TooLong)) => {
                 Outcome::truncated(format!("it wrote more than {BODY_BYTES_MAX} bytes"), Vec::new())
             }
             Err(_) => Outcome::timed_out(timeout),
@@ -116,7 +116,7 @@ impl Worker {
         Ok(Self { process, stdin, stdout: BufReader::new(stdout), complaint, listener })
     }
 
-    async fn ask(&mut self, request: &str) -> Result<Vec<u8>, Silence> {
+    async fn ask(&mut self, request: &str) -> Result<Vec<u8>, ReadError> {
         let Self { stdin, stdout, .. } = self;
         // At once, since a worker may answer before it has read all.
         let write = async {
@@ -169,19 +169,19 @@ fn mismatch(line: &[u8], candidate: &Candidate) -> Option<String> {
     (!is_same).then(|| format!("it answered for {id}, not for {}", candidate.id))
 }
 
-async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, Silence> {
+async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, ReadError> {
     let mut line = Vec::new();
     let limit = u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX);
     loop {
         line.clear();
         let read = stdout.take(limit).read_until(b'\n', &mut line).await;
         match (read, line.last()) {
-            (Err(_) | Ok(0), _) => return Err(Silence::Ended),
+            (Err(_) | Ok(0), _) => return Err(ReadError::Ended),
             (Ok(_), Some(b'\n')) if line.trim_ascii().is_empty() => {}
             (Ok(_), Some(b'\n')) => return Ok(line),
-            (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(Silence::TooLong),
+            (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(ReadError::TooLong),
             // Half a line, then the end.
-            (Ok(_), _) => return Err(Silence::Ended),
+            (Ok(_), _) => return Err(ReadError::Ended),
         }
     }
 }
