@@ -252,20 +252,13 @@ fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
 
 fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
     let value = |line: &CallLine<'_>| serde_json::to_value(line).unwrap_or_default();
-    match first_difference(&value(line), &value(expected)) {
+    match changes::of_values(&value(line), &value(expected)).first() {
         Some((key, found, recorded)) => {
+            let (found, recorded) = (found.to_string(), recorded.to_string());
             format!("{key} is {}, but the journal has {}", shortened(&found), shortened(&recorded))
         }
         None => "differs from the journal".into(),
     }
-}
-
-/// The first key that two objects do not have alike, with both values as text.
-fn first_difference(found: &Value, expected: &Value) -> Option<(String, String, String)> {
-    let keys = expected.as_object().into_iter().chain(found.as_object()).flat_map(|map| map.keys());
-    keys.into_iter()
-        .find(|key| found[*key] != expected[*key])
-        .map(|key| (key.clone(), found[key].to_string(), expected[key].to_string()))
 }
 
 /// The copy of the job must be the one that the journal began with, as far as certificates go.
@@ -299,13 +292,9 @@ fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
             for key in ["goodarm", "ending"] {
                 found[key] = claimed[key].clone();
             }
-            for (key, found) in found.as_object().into_iter().flatten() {
-                if claimed[key] != *found {
-                    let claim = &claimed[key];
-                    let text =
-                        format!("summary.json: {key} is {claim}, but the calls give {found}");
-                    report.problem(Area::Summary, text);
-                }
+            for (key, claim, found) in changes::of_values(&claimed, &found) {
+                let text = format!("summary.json: {key} is {claim}, but the calls give {found}");
+                report.problem(Area::Summary, text);
             }
         }
     }

@@ -7,8 +7,14 @@ use goodarm_files::toml_text;
 /// Every key that is not what it was and that a certificate may depend on; the budget is looked at
 /// elsewhere.
 pub(crate) fn of_job(before: &str, now: &str) -> Vec<String> {
+    let changes = of_values(&binding(before), &binding(now));
+    changes.into_iter().map(|(path, before, now)| format!("  {path}: {before} → {now}")).collect()
+}
+
+/// Every place where two values differ: its path, and what is there in each.
+pub(crate) fn of_values(before: &Value, now: &Value) -> Vec<(String, Value, Value)> {
     let mut changes = Vec::new();
-    compare("", &binding(before), &binding(now), &mut changes);
+    compare("", before, now, &mut changes);
     changes
 }
 
@@ -29,7 +35,7 @@ fn binding(text: &str) -> Value {
     job
 }
 
-fn compare(path: &str, before: &Value, now: &Value, changes: &mut Vec<String>) {
+fn compare(path: &str, before: &Value, now: &Value, changes: &mut Vec<(String, Value, Value)>) {
     match (before, now) {
         (Value::Object(before), Value::Object(now)) => {
             let keys: std::collections::BTreeSet<&String> =
@@ -48,7 +54,9 @@ fn compare(path: &str, before: &Value, now: &Value, changes: &mut Vec<String>) {
                 compare(&format!("{path}[{name}]"), before, now, changes);
             }
         }
-        (before, now) if before != now => changes.push(format!("  {path}: {before} → {now}")),
+        (before, now) if before != now => {
+            changes.push((path.to_owned(), before.clone(), now.clone()));
+        }
         _ => {}
     }
 }

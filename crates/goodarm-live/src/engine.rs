@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
 
 use crate::control::Control;
 use crate::throttle::{Condition, Limits, Throttle};
@@ -21,6 +22,8 @@ pub(crate) struct Engine<T, R> {
     first: Option<Returned<T, R>>,
     in_flight_count: usize,
     concurrency: usize,
+    /// Those of calls in flight end with the engine.
+    tasks: JoinSet<()>,
 }
 
 /// What came back from a call; no reply if the task that made it died, which is a bug of ours.
@@ -46,12 +49,13 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
     /// An engine for verifiers with these limits, and so many calls in flight at once over all.
     pub(crate) fn new(limits: impl Iterator<Item = Limits>, concurrency: usize) -> Self {
         let (sender, receiver) = unbounded_channel();
+        let tasks = JoinSet::new();
         let throttles = limits.map(|limits| Arc::new(Throttle::new(limits))).collect();
-        Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency }
+        Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency, tasks }
     }
 
-    /// Starts a call of a verifier. Must be called inside a runtime; calls in flight are dropped with
-    /// it.
+    /// Starts a call of a verifier. Must be called inside a runtime; calls in flight end with it, or
+    /// with the engine.
     pub(crate) fn start<F>(
         &mut self,
         tag: T,
@@ -63,7 +67,8 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         let call = call(Arc::clone(&self.throttles[verifier]));
         let mut guard = CallGuard { tag: Some(tag), sender: self.sender.clone() };
         self.in_flight_count += 1;
-        tokio::spawn(async move {
+        while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(async move {
             let reply = call.await;
             guard.hand_in(Some(reply));
         });
@@ -86,6 +91,11 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
     /// Calls that wait for their turn come back as void.
     pub(crate) fn stop(&self) {
         self.throttles.iter().for_each(|throttle| throttle.stop());
+    }
+
+    /// Takes up calls again after a stop; a verifier that was down is given another chance.
+    pub(crate) fn reopen(&self) {
+        self.throttles.iter().for_each(|throttle| throttle.reopen());
     }
 
     /// How the verifiers are doing.

@@ -20,7 +20,7 @@ use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
 use crate::throttle::Limits;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
-use crate::verifier::{Kinds, Verifier};
+use crate::verifier::{Kinds, Usage, Verifier};
 
 /// A job, ready to run.
 pub struct Job {
@@ -52,6 +52,17 @@ pub struct JobVerifier {
     pub tariff: Tariff,
     /// When they may be sent.
     pub limits: Limits,
+}
+
+impl JobVerifier {
+    /// What a call has cost. A verifier that this process evaluates costs what it says itself, or else
+    /// the ceiling: it takes neither tokens nor time worth counting.
+    pub(crate) fn charge(&self, usage: &Usage) -> Cost {
+        if self.verifier.is_reproducible() && self.tariff.is_metered() {
+            return usage.cost.unwrap_or(self.tariff.ceiling);
+        }
+        self.tariff.charge(usage)
+    }
 }
 
 /// A job as code states it.
@@ -220,8 +231,13 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         error::extend(&mut problems, None, vec![needed]);
     }
     let mut ready = Vec::with_capacity(verifiers.len());
+    let mut names = BTreeSet::new();
     for (place, verifier) in origin.places.iter().zip(verifiers) {
         let name = verifier.name.clone();
+        if !names.insert(name.clone()) {
+            let taken = Problem::new("name", "an earlier verifier has this name");
+            error::extend(&mut problems, Some((*place, &name)), vec![taken]);
+        }
         match checked(verifier, &settings, &candidates) {
             Ok(verifier) => ready.push(verifier),
             Err(more) => error::extend(&mut problems, Some((*place, &name)), more),
@@ -262,6 +278,9 @@ impl Settings {
         if !(self.delta > 0.0 && self.delta < 1.0) {
             let value = self.delta;
             wrong("delta", format!("{value} is not strictly between 0 and 1, such as 0.05"));
+        }
+        if self.budget.units() > Cost::UNITS_MAX {
+            wrong("budget", format!("{} is more than 10^15", self.budget));
         }
         if self.budget == Cost::ZERO {
             wrong("budget", format!("{} is not an amount above 0", self.budget));

@@ -241,7 +241,7 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
                 break;
             }
         };
-        let cost = verifier.tariff.charge(&reply.usage);
+        let cost = verifier.charge(&reply.usage);
         batch.spent = batch.spent.saturating_add(cost);
         batch.outcomes.scores.push(score);
         batch.outcomes.costs.push(cost);

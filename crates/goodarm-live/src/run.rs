@@ -32,7 +32,7 @@ use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::Disk;
 pub use crate::run::ending::{Ending, RunError};
-use crate::verifier::{Place, Reply, Verdict};
+use crate::verifier::{Place, Reply, Verdict, shorten};
 
 /// A run that can be driven.
 pub struct Run {
@@ -41,6 +41,10 @@ pub struct Run {
     disk: Disk,
     engine: Engine<Pull, Reply>,
     account: Account,
+    /// Calls that were not told yet, for an observer that wants calls.
+    untold: Vec<Call<'static>>,
+    /// How many certificates were told.
+    announced_count: usize,
     /// For hosts without one of their own; taken out while it is used.
     runtime: Option<Runtime>,
     /// Bytes that a power cut had left at the journal's end.
@@ -92,6 +96,8 @@ impl Run {
         let disk =
             Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
+            untold: Vec::new(),
+            announced_count: session.certified().len(),
             job,
             session,
             disk,
@@ -159,6 +165,7 @@ impl Run {
         control: &Control,
         observer: &mut dyn Observer,
     ) -> Result<Ending, RunError> {
+        self.engine.reopen();
         let mut announcer = Announcer::new(self, control, observer);
         let mut tick = tokio::time::interval(TICK);
         let mut phase = Phase::Working;
@@ -260,7 +267,7 @@ impl Run {
     /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self, announcer: &mut Announcer<'_>) {
         for pull in self.disk.take_back() {
-            self.settle(&pull, Reply::void(VoidFailure::NotConnected), announcer);
+            self.settle(&pull, Reply::void(VoidFailure::NotConnected), Origin::Others, announcer);
         }
     }
 
@@ -290,7 +297,7 @@ impl Run {
                 continue;
             };
             self.disk.append(&intent);
-            self.settle(&pull, reply, announcer);
+            self.settle(&pull, reply, Origin::Own, announcer);
             // It can be made again, so it need not be durable to be told. What others have answered
             // must be.
             if self.disk.is_safe() {
@@ -321,19 +328,27 @@ impl Run {
         Returned { tag: pull, reply }: Returned<Pull, Reply>,
         announcer: &mut Announcer<'_>,
     ) {
-        // A task that died is a bug of ours, and the call may have been made.
-        let reply = reply.unwrap_or_else(|| {
-            let reason = "goodarm failed to make the call: please report it";
-            Reply::failed(CountedFailure::Crashed, reason)
-        });
-        self.settle(&pull, reply, announcer);
+        if let Some(reply) = reply {
+            self.settle(&pull, reply, Origin::Others, announcer);
+            return;
+        }
+        // Its task died, by a bug or with its runtime. The call may have been made, and is paid.
+        let Pull { ticket, arm, attribute, ceiling, .. } = pull;
+        let reason = "the task that made the call died: a bug, or the runtime is gone".into();
+        let note = Note { reason, ..Note::default() };
+        let outcome = Err(Failure::Counted(CountedFailure::Crashed));
+        let call = Call { ticket, arm, attribute, outcome, cost: ceiling, note };
+        self.book(&call, Origin::Others);
+        self.untold.extend(announcer.settled(call));
     }
 
     /// Books what came back.
-    fn settle(&mut self, pull: &Pull, reply: Reply, announcer: &mut Announcer<'_>) {
-        let charged = self.job.verifiers[pull.attribute.index()].tariff.charge(&reply.usage);
+    fn settle(&mut self, pull: &Pull, reply: Reply, origin: Origin, announcer: &mut Announcer<'_>) {
+        let charged = self.job.verifiers[pull.attribute.index()].charge(&reply.usage);
         let (outcome, reason) = self.outcome(pull.attribute, reply.verdict);
-        let is_void = matches!(outcome, Err(Failure::Void(_)));
+        // What was lost on its way back may have been made, and is paid.
+        let is_lost = outcome == Err(Failure::Void(VoidFailure::LostRepeatable));
+        let is_void = matches!(outcome, Err(Failure::Void(_))) && !is_lost;
         let call = Call {
             ticket: pull.ticket,
             arm: pull.arm,
@@ -343,21 +358,20 @@ impl Run {
             note: Note {
                 // Without the time that it waited for its turn.
                 latency: reply.usage.worked,
-                reply: reply.text.into(),
+                reply: shorten(reply.text).into(),
                 reason: reason.into(),
             },
         };
-        self.book(&call);
-        announcer.settled(call);
+        self.book(&call, origin);
+        self.untold.extend(announcer.settled(call));
     }
 
     /// Writes a call down, tells the session, and counts it.
-    fn book(&mut self, call: &Call<'_>) {
+    fn book(&mut self, call: &Call<'_>, origin: Origin) {
         let record = Record { event: call.event(), note: call.note.borrowed() };
-        if self.job.verifiers[call.attribute.index()].verifier.is_reproducible() {
-            self.disk.append(&record);
-        } else {
-            self.disk.append_outcome(&record);
+        match origin {
+            Origin::Own => self.disk.append(&record),
+            Origin::Others => self.disk.append_outcome(&record),
         }
         let told = match call.outcome {
             Ok(score) => self.session.tell(call.ticket, score, call.cost),
@@ -381,6 +395,12 @@ impl Run {
                 };
                 let failure = Failure::Counted(CountedFailure::Unreadable);
                 (Err(failure), format!("score {score}: {problem}"))
+            }
+            // Only from an exact verifier can it be made again.
+            Verdict::Void(VoidFailure::LostRepeatable)
+                if !self.session.books().problem().attribute(attribute).is_exact() =>
+            {
+                (Err(Failure::Counted(CountedFailure::Lost)), "lost on its way back".to_owned())
             }
             Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
             Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
@@ -408,6 +428,15 @@ enum Phase {
     Draining(Ending),
     /// The run ends now; calls in flight will count as lost.
     Leaving,
+}
+
+/// Who gave a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This process, which would say the same again: it need not be durable to be told.
+    Own,
+    /// Others, who cannot be asked again.
+    Others,
 }
 
 /// What there is to do once all has been asked for.

@@ -150,6 +150,14 @@ impl Throttle {
         self.changed.notify_waiters();
     }
 
+    /// Gives turns again after a stop, and forgets what went wrong before it.
+    pub fn reopen(&self) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.stopping, false) {
+            (state.trouble, state.closed_until, state.backoff) = (None, None, BACKOFF_MIN);
+        }
+    }
+
     /// How the verifier is doing.
     pub fn condition(&self) -> Condition {
         let state = self.state();
@@ -198,7 +206,9 @@ impl State {
                 Some(at) if now < at => return Some(Obstacle::Until(at)),
                 at => {
                     let from = at.map_or(now, |at| at.max(now - RATE_BURST));
-                    self.next_turn_at = Some(from + Duration::from_secs_f64(1.0 / rate));
+                    self.next_turn_at = Some(
+                        from + Duration::from_secs_f64((1.0 / rate).min(INTERVAL_SECONDS_MAX)),
+                    );
                 }
             }
         }
@@ -279,6 +289,8 @@ impl Drop for Turn<'_> {
 
 /// A slow start may be made up for by so much.
 const RATE_BURST: Duration = Duration::from_millis(10);
+/// A rate that is lower still is no different within a lifetime.
+const INTERVAL_SECONDS_MAX: f64 = 1e9;
 const BACKOFF_MIN: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// No server is believed that asks for a longer pause.

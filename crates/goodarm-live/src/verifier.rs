@@ -22,6 +22,7 @@ use std::time::Duration;
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
 
 pub use self::kind::{Kind, KindKeys, Kinds, Setting};
+pub(crate) use self::score::shorten;
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};

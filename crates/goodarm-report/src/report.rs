@@ -60,6 +60,9 @@ pub enum ReportError {
         /// What is wrong.
         error: EventError,
     },
+    /// The file of candidates that was named is missing, or holds other answers.
+    #[error("{0}")]
+    Candidates(String),
     /// The page cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -85,19 +88,22 @@ impl Report {
         let Gathered { charter, fingerprint, mut data, reply_lengths } = gather::gather(&folder)?;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
-        let candidates = match Candidates::read(&path, &id_field) {
-            Ok(candidates) if candidates.fingerprint() == fingerprint => Some(candidates),
-            Ok(_) => {
-                let path = path.display();
-                let note = format!("{path} does not hold the answers that the run began with.");
-                data.overview.notes.push(note);
-                None
-            }
-            Err(error) => {
-                let note = format!(
-                    "The answers' texts are not shown: {error}. Say where they are with --candidates."
-                );
-                data.overview.notes.push(note);
+        let found = match Candidates::read(&path, &id_field) {
+            Ok(found) if found.fingerprint() == fingerprint => Ok(found),
+            Ok(_) => Err(format!(
+                "{} does not hold the answers that the run began with.",
+                path.display()
+            )),
+            Err(error) => Err(error.to_string()),
+        };
+        // What someone named must be right; what is merely not there is worth a note.
+        let candidates = match found {
+            Ok(found) => Some(found),
+            Err(problem) if candidates.is_some() => return Err(ReportError::Candidates(problem)),
+            Err(problem) => {
+                data.overview.notes.push(format!(
+                    "The answers' texts are not shown: {problem} Say where they are with --candidates."
+                ));
                 None
             }
         };

@@ -247,7 +247,7 @@ pub(crate) struct ReportArguments {
     /// Write the plots as .svg and .png files.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plots: Option<PathBuf>,
-    /// The candidates file, if the run has written no outputs yet and its job file has moved.
+    /// The candidates file, for a run of version 0.1.0, which kept no copy of it.
     #[arg(long, value_name = "FILE")]
     pub(crate) candidates: Option<PathBuf>,
 }

@@ -39,6 +39,9 @@ type Written<'a> = Result<CallLine<'a>, String>;
 impl CallFile {
     pub(super) fn open(folder: &Folder) -> Result<Self, String> {
         let table = folder.calls_table();
+        if table.exists() && folder.calls().exists() {
+            return Err("both calls.parquet and calls.jsonl are there, and a run writes one".into());
+        }
         if table.exists() {
             let rows = TableReader::open(&table);
             let rows = rows.map_err(|error| format!("{}: {error}", table.display()))?;
@@ -46,7 +49,12 @@ impl CallFile {
             return Ok(Self { place, source: Source::Rows(Box::new(rows)) });
         }
         let path = folder.calls();
-        let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = File::open(&path).map_err(|error| {
+            let path = path.display();
+            format!(
+                "{path}: {error}; a run that goes on or was cut off has none: --resume writes it"
+            )
+        })?;
         let reader = BufReader::with_capacity(1 << 20, file);
         let place = Place { file: "calls.jsonl", unit: "line", number: 0 };
         Ok(Self { place, source: Source::Lines { reader, line: String::new() } })

@@ -109,7 +109,6 @@ pub(super) struct Announcer<'a> {
     started: Instant,
     looked: Instant,
     call_count_then: u64,
-    announced_count: usize,
     conditions: Vec<Condition>,
     working_on: Option<(ArmId, AttributeId)>,
     calls_per_second: f64,
@@ -119,7 +118,6 @@ pub(super) struct Announcer<'a> {
     /// Of each verifier: what was already said about it.
     is_warned: Vec<bool>,
     /// What is not told yet.
-    calls: Vec<Call<'static>>,
     first_failures: Vec<Call<'static>>,
     /// Of each verifier.
     has_failed: Vec<bool>,
@@ -136,7 +134,6 @@ impl<'a> Announcer<'a> {
             started: now,
             looked: now,
             call_count_then: run.account.call_count(),
-            announced_count: run.session.certified().len(),
             conditions: run.engine.conditions().collect(),
             working_on: None,
             calls_per_second: 0.0,
@@ -144,7 +141,6 @@ impl<'a> Announcer<'a> {
             forecast_due: now,
             overrun_count: run.session.books().ledger().overrun_count(),
             is_warned: vec![false; run.job.verifiers.len()],
-            calls: Vec::new(),
             first_failures: Vec::new(),
             has_failed: vec![false; run.job.verifiers.len()],
         }
@@ -154,25 +150,24 @@ impl<'a> Announcer<'a> {
         self.working_on = Some((pull.arm, pull.attribute));
     }
 
-    /// Takes note of a call; it is told when it is durable.
-    pub(super) fn settled(&mut self, call: Call<'static>) {
+    /// Takes note of a call, and gives it back if it is to be told when it is durable.
+    pub(super) fn settled(&mut self, call: Call<'static>) -> Option<Call<'static>> {
         if matches!(call.outcome, Err(Failure::Counted(_))) {
             let has_failed = &mut self.has_failed[call.attribute.index()];
             if !std::mem::replace(has_failed, true) {
                 self.first_failures.push(call.clone());
             }
         }
-        if self.wants_calls {
-            self.calls.push(call);
-        }
+        self.wants_calls.then_some(call)
     }
 
-    pub(super) fn tell_of_calls(&mut self, run: &Run) {
+    pub(super) fn tell_of_calls(&mut self, run: &mut Run) {
+        let untold = std::mem::take(&mut run.untold);
         let names = |call: &Call<'_>| {
             let verifier = &run.job.verifiers[call.attribute.index()].name;
             (run.job.candidates.id(call.arm), verifier.as_str())
         };
-        for call in self.calls.drain(..) {
+        for call in untold {
             let (id, verifier) = names(&call);
             self.observer.notice(Notice::Called { id, verifier, call: &call });
         }
@@ -192,18 +187,18 @@ impl<'a> Announcer<'a> {
     }
 
     /// Says what is new; called after it is durable.
-    pub(super) fn look(&mut self, run: &Run) {
+    pub(super) fn look(&mut self, run: &mut Run) {
         self.tell_of_calls(run);
         let books = run.session.books();
-        while let Some(&arm) = books.certified().get(self.announced_count) {
-            let spent_at = run.account.spent_at.get(self.announced_count).copied();
+        while let Some(&arm) = books.certified().get(run.announced_count) {
+            let spent_at = run.account.spent_at.get(run.announced_count).copied();
             let spent = spent_at.unwrap_or(books.ledger().settled());
-            self.announced_count += 1;
+            run.announced_count += 1;
             let pair = |attribute| PairView::new(books, arm, attribute);
             self.observer.notice(Notice::Certified {
                 arm,
                 id: run.job.candidates.id(arm),
-                count: self.announced_count,
+                count: run.announced_count,
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
             });
@@ -213,7 +208,7 @@ impl<'a> Announcer<'a> {
         }
     }
 
-    pub(super) fn close(&mut self, run: &Run) {
+    pub(super) fn close(&mut self, run: &mut Run) {
         self.look(run);
         self.look_closely(run);
     }

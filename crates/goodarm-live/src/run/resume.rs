@@ -15,7 +15,7 @@ use crate::history::{Call, History, HistoryError};
 use crate::job::Job;
 use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Note, Opened};
 use crate::run::announce::Announcer;
-use crate::run::{Control, Run, RunError, keep_inputs, new_session};
+use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session};
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -71,7 +71,7 @@ impl Run {
                 let control = Control::default();
                 let mut observer = ();
                 let mut announcer = Announcer::new(self, &control, &mut observer);
-                self.settle(&pull, reply, &mut announcer);
+                self.settle(&pull, reply, Origin::Own, &mut announcer);
                 continue;
             }
             // An exact verifier would say the same again, so asking again takes no second chance.
@@ -83,7 +83,8 @@ impl Run {
             let reason = "in flight when the process died".into();
             let note = Note { reason, ..Note::default() };
             let outcome = Err(failure);
-            self.book(&Call { ticket, arm, attribute, outcome, cost: ceiling, note });
+            let call = Call { ticket, arm, attribute, outcome, cost: ceiling, note };
+            self.book(&call, Origin::Others);
             self.lost_count += 1;
         }
     }
@@ -93,8 +94,11 @@ impl Run {
         let wanted = self.job.settings.budget;
         // No money is spent beyond what the job says now, even if it was promised once.
         if wanted < now {
+            let began = self.session.books().problem().budget();
+            let raised =
+                if now > began { format!("was raised to {now} and ") } else { String::new() };
             let text = format!(
-                "  budget: {now} → {wanted} (it was raised to {now} and cannot be lowered: write that into the job file, or say --budget {now})"
+                "  budget: {now} → {wanted} (it {raised}cannot be lowered: write {now} into the job file, or say --budget {now})"
             );
             return Err(RunError::Changed(vec![text]));
         }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::problem::{Problem, collect};
 use super::score::in_short;
-use super::{Called, KindKeys, Place, Reply, Setting, Verifier};
+use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
 use crate::job_file::{ExtractName, Scores, Unit};
@@ -102,7 +102,7 @@ impl Check {
             Some(value) => self.rule.judge(value, candidate),
             None => (false, format!("no field {}", self.field)),
         };
-        Reply { text, ..Reply::score(f64::from(u8::from(is_good))) }
+        Reply { text, usage: Usage::default(), ..Reply::score(f64::from(u8::from(is_good))) }
     }
 }
 

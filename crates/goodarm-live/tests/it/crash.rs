@@ -445,6 +445,20 @@ fn an_audit_finds_one_flipped_score_one_missing_call_and_one_cent() {
     place.assert_clean();
 }
 
+/// Neither takes tokens or time: a recording costs what was recorded, a check its ceiling.
+#[test]
+fn what_this_process_evaluates_is_not_free_because_it_is_metered() {
+    let place = replay_place();
+    let meter = "metered = { second = 1, ceiling = 50 }";
+    let job = REPLAY_JOB.replace("pattern", &format!("{meter}\npattern"));
+    place.write("job.toml", &job.replace("threshold", &format!("{meter}\nthreshold")));
+    let (_, summary) = place.run();
+    let [check, solution] = &summary.verifiers[..] else { panic!("two verifiers") };
+    assert_eq!(check.spent, Cost::from_units(50 * check.calls));
+    assert!(solution.spent >= Cost::from_units(10 * solution.calls) && solution.calls > 0);
+    place.assert_clean();
+}
+
 /// A journal that goodarm 0.1.0 wrote, cut off in the middle of a frame; certificates as 0.1.0 gives
 /// them when it resumes that run. The version may change, the decisions may not.
 #[test]

@@ -159,7 +159,7 @@ fn problems_can_be_told_apart() {
         &[(9, "judge", "treshold", ProblemKind::UnknownKey), (0, "", "", ProblemKind::Candidates)],
     );
     let twice = format!("{JOB}{}", JOB.split_once("\n\n").expect("a verifier").1);
-    check_problems(&twice, &[(0, "", "", ProblemKind::Terms)]);
+    check_problems(&twice, &[(11, "judge", "name", ProblemKind::Value)]);
     let absent = Place::new(3).job().err().expect("no file");
     assert_eq!(absent.problems[0].kind, ProblemKind::Unreadable);
 }
@@ -215,4 +215,11 @@ fn no_text_makes_the_reader_panic() {
             Ok(())
         })
         .expect("no panic");
+}
+
+#[test]
+fn a_name_that_is_taken_is_said_with_its_line() {
+    let more = "[[verifiers]]\nname = \"judge\"\nkind = \"command\"\ncommand = [\"true\"]\nthreshold = 0.5\n";
+    let error = complaint(|job| format!("{job}{more}"));
+    assert!(error.contains("line 11: verifier \"judge\": name: an earlier verifier"), "{error}");
 }

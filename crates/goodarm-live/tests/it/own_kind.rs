@@ -10,11 +10,13 @@ use goodarm_live::job::{Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::job_file;
 use goodarm_live::outputs;
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
-use goodarm_live::run::{Control, Ending, Run, RunError};
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};
 use goodarm_live::verifier::problem::{Problem, ProblemKind};
-use goodarm_live::verifier::{Called, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier};
+use goodarm_live::verifier::{
+    Called, KINDS, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -139,7 +141,8 @@ fn its_keys_are_checked_like_ours() {
     assert!(text.ends_with("wins: 99 of ten"), "{text}");
     let plain = Job::read(&place.path().join("job.toml"), &Overrides::default());
     let text = plain.err().expect("no such kind").to_string();
-    assert!(text.contains("\"coin\" is none of check, command, http, llm, replay"), "{text}");
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    assert!(text.contains(&format!("\"coin\" is none of {}", names.join(", "))), "{text}");
 }
 
 #[test]
@@ -193,6 +196,72 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
         panic!("another verifier is another job");
     };
     assert_eq!(changes, ["  verifiers[tosses].identity: \"first\" → \"second\""]);
+}
+
+/// Stops once when the first certificate is told, and counts certificates.
+struct Stopper {
+    control: Arc<Control>,
+    certified: usize,
+}
+
+impl Observer for Stopper {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if matches!(notice, Notice::Certified { .. }) {
+            self.certified += 1;
+            self.control.stop();
+        }
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_can_be_driven_again() {
+    let place = Place::new(6);
+    let mut run = Run::begin(Arc::new(Job::new(spec(&place, "")).expect("a job"))).expect("a run");
+    let control = Arc::new(Control::default());
+    let mut stopper = Stopper { control: Arc::clone(&control), certified: 0 };
+    let ending = run.drive(&control, &mut stopper).expect("it goes on");
+    assert_eq!(ending, Ending::Interrupted);
+    stopper.control = Arc::default();
+    let ending = run.drive(&Control::default(), &mut stopper).expect("it goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!((run.session().certified().len(), stopper.certified), (4, 4), "each is told once");
+}
+
+/// Panics in every call.
+struct Broken;
+
+impl Verifier for Broken {
+    fn preview(&self, _: &Candidate) -> String {
+        String::new()
+    }
+
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+        Box::pin(async { panic!("a verifier with a bug") })
+    }
+}
+
+#[test]
+fn a_call_whose_task_dies_is_paid_at_the_ceiling() {
+    let place = Place::new(2);
+    let mut broken = spec(&place, "");
+    broken.settings.budget = Cost::from_units(200);
+    broken.settings.unit = job_file::Unit::Seconds;
+    broken.verifiers[0].verifier = Box::new(Broken);
+    let mut run = Run::begin(Arc::new(Job::new(broken).expect("a job"))).expect("a run");
+    run.drive(&Control::default(), &mut ()).expect("it goes on");
+    let ceiling = run.job().verifiers[0].tariff.ceiling;
+    let spent = run.session().books().ledger().settled();
+    assert!(run.account().call_count() > 0);
+    assert_eq!(spent.picos(), u128::from(run.account().call_count()) * ceiling.picos());
+    assert!(run.session().certified().is_empty());
+}
+
+#[test]
+fn a_budget_that_no_file_can_hold_is_refused() {
+    let mut large = spec(&Place::new(2), "");
+    large.settings.budget = Cost::from_picos(u128::MAX);
+    let error = Job::new(large).err().expect("it is too large");
+    assert!(error.to_string().contains("more than 10^15"), "{error}");
 }
 
 /// The host brings a runtime with several threads, and drives the run as one task among others.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::verifier::llm::LlmKeys;
 use goodarm_report::words::printable;
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         out: &arguments.out,
         concurrency: arguments.concurrency,
     };
-    let control = Arc::default();
+    let control = Arc::<Control>::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;
     let mut bar = None;
     let mut last_reason = None;
@@ -64,8 +65,9 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = last_reason.unwrap_or_else(|| "stopped".into());
-    Err(Failure::interrupted(format!(
-        "{} questions have none ({reason}); the same command tries them again",
-        total - done
-    )))
+    let exit = if control.is_stopping() { Exit::Interrupted } else { Exit::WrongInput };
+    let none = total - done;
+    let message =
+        format!("{none} questions have none ({reason}); the same command tries them again");
+    Err(Failure::with_exit(exit, message))
 }
