@@ -345,7 +345,14 @@ impl Run {
     /// Books what came back.
     fn settle(&mut self, pull: &Pull, reply: Reply, origin: Origin, announcer: &mut Announcer<'_>) {
         let charged = self.job.verifiers[pull.attribute.index()].charge(&reply.usage);
-        let (outcome, reason) = self.outcome(pull.attribute, reply.verdict);
+        let (outcome, reason) = match self.outcome(pull.attribute, reply.verdict) {
+            // Its verifier does not wait for its throttle between attempts, or it would not come here.
+            (Err(Failure::Void(_)), _) if pull.attempt >= VOID_ATTEMPTS_MAX => {
+                let reason = format!("given up after {} void attempts", pull.attempt);
+                (Err(Failure::Counted(CountedFailure::GivenUp)), reason)
+            }
+            outcome => outcome,
+        };
         // What was lost on its way back may have been made, and is paid.
         let is_lost = outcome == Err(Failure::Void(VoidFailure::LostRepeatable));
         let is_void = matches!(outcome, Err(Failure::Void(_))) && !is_lost;
@@ -477,6 +484,9 @@ fn header(job: &Job) -> Header {
         attribute_count: job.problem.attribute_count() as u64,
     }
 }
+
+/// A call comes back void when a run stops; one that does so this often is given up.
+const VOID_ATTEMPTS_MAX: u32 = 100;
 
 /// What an average of scores may exceed 1 by.
 const SCORE_MAX: f64 = 1.0 + 1e-9;

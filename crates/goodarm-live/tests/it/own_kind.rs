@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use goodarm_core::Cost;
+use goodarm_core::{Cost, VoidFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::job_file;
@@ -225,6 +225,33 @@ fn a_run_that_was_stopped_can_be_driven_again() {
     let ending = run.drive(&Control::default(), &mut stopper).expect("it goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!((run.session().certified().len(), stopper.certified), (4, 4), "each is told once");
+}
+
+/// Never begins to work, and never waits for its turn.
+struct Absent;
+
+impl Verifier for Absent {
+    fn preview(&self, _: &Candidate) -> String {
+        String::new()
+    }
+
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+        Box::pin(async { Reply::void(VoidFailure::NotConnected) })
+    }
+}
+
+#[test]
+fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
+    let place = Place::new(2);
+    let mut absent = spec(&place, "");
+    absent.verifiers[0].verifier = Box::new(Absent);
+    let mut run = Run::begin(Arc::new(Job::new(absent).expect("a job"))).expect("a run");
+    let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    let spent = run.session().books().ledger().settled();
+    let given_up = run.account().verifiers[0].failures["given-up"];
+    assert_eq!(spent, Cost::from_units(given_up), "what is void costs nothing");
+    assert!(run.session().certified().is_empty());
 }
 
 /// Panics in every call.
