@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use goodarm_core::Cost;
 use goodarm_live::folder::Folder;
-use goodarm_live::history::History;
+use goodarm_live::history::{History, HistoryError};
 use goodarm_live::journal::{FileStorage, Header, Journal};
 use goodarm_live::outputs::calls::CallLine;
 use goodarm_live::outputs::calls::table::{TableReader, TableWriter};
@@ -490,4 +490,30 @@ fn a_run_that_other_rules_decided_is_refused_with_their_number() {
     drop(Journal::create(storage, &header).expect("a journal"));
     let error = place.resume().expect_err("other decisions");
     assert!(matches!(error, RunError::Decisions { theirs, .. } if theirs == header.decisions));
+}
+
+/// Readers use the numbers of arms and attributes as indices.
+#[test]
+fn a_journal_whose_header_and_charter_disagree_is_refused() {
+    let place = replay_place();
+    drop(Run::begin(place.good_job()).expect("a new run"));
+    let header = History::open(&place.journal()).expect("a journal").header().clone();
+    fs::remove_file(place.journal()).expect("the journal");
+    let storage = FileStorage::create(&place.journal()).expect("a file");
+    let header = Header { attribute_count: header.attribute_count + 1, ..header };
+    drop(Journal::create(storage, &header).expect("a journal"));
+    assert!(matches!(History::open(&place.journal()), Err(HistoryError::Inconsistent)));
+    assert!(!place.audit().is_clean());
+}
+
+#[test]
+fn an_audit_does_not_choose_between_two_files_of_calls() {
+    let place = replay_place();
+    place.run();
+    let lines = place.read("run/calls.jsonl");
+    place.write("job.toml", &format!("calls = \"parquet\"\n{REPLAY_JOB}"));
+    place.resume().expect("the format of the calls may change");
+    place.assert_clean();
+    place.write("run/calls.jsonl", &lines);
+    assert!(place.audit().problems[0].text.contains("both"), "{:?}", place.audit().problems);
 }
