@@ -2,23 +2,26 @@
 //! money is left. They know nothing of policies: however calls are chosen, the books stay right.
 
 mod calls;
+mod lending;
 mod outstanding;
 mod proof;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::bills::Bills;
 use crate::books::calls::Calls;
 pub use crate::books::calls::{DispatchError, TellError};
+pub use crate::books::lending::{AddArmsError, LendError, Loan};
 use crate::cost::Cost;
 use crate::evidence::bounded::Wealths;
 use crate::evidence::weights::Weights;
 use crate::evidence::{Evidence, Process};
-use crate::guarantee::{Certifier, rejection_level};
+use crate::guarantee::{Certifier, RejectionLevel};
 use crate::ledger::Ledger;
 use crate::outlook::certified_count_forecast;
 use crate::prior::Prior;
-use crate::problem::Problem;
+use crate::problem::{Guarantee, Problem};
 use crate::pull::Ticket;
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId};
@@ -65,6 +68,10 @@ pub enum Change {
     AffordableChanged,
     /// Pairs that were resolved may no longer be; only for false discovery.
     LevelRaised,
+    /// The arm was lent a share of δ: its evidence begins.
+    Lent(ArmId),
+    /// The arm's share was taken back: its evidence is gone.
+    Released(ArmId),
 }
 
 /// Everything about one pair.
@@ -78,6 +85,10 @@ pub(crate) struct Pair {
 struct Arm {
     status: ArmStatus,
     left: bool,
+}
+
+impl Arm {
+    const START: Self = Self { status: ArmStatus::Undecided, left: false };
 }
 
 /// Calls and money of one attribute over all arms.
@@ -104,11 +115,14 @@ pub struct Books {
     weights: Vec<Weights>,
     priors: Vec<Prior>,
     totals: Vec<AttributeTotals>,
+    /// The sum of the squares of each attribute's bills.
+    bill_squares: Vec<f64>,
+    bills: Bills,
     arms: Vec<Arm>,
     arms_left_count: usize,
     certified: Vec<ArmId>,
     certifier: Certifier,
-    rejection_level: f64,
+    rejection_level: RejectionLevel,
     calls: Calls,
     observation_count: u64,
     refresh_at: u64,
@@ -134,14 +148,8 @@ impl Books {
         // Millions of pairs: take just the room they need.
         let mut pairs = Vec::with_capacity(problem.pair_count());
         for _ in problem.arms() {
-            pairs.extend(
-                processes.iter().map(|process| Pair {
-                    tally: Tally::START,
-                    evidence: Evidence::start(process),
-                }),
-            );
+            push_pairs(&mut pairs, &processes, problem.guarantee());
         }
-        let arm = Arm { status: ArmStatus::Undecided, left: false };
         let (arm_count, attribute_count) = (problem.arm_count(), problem.attribute_count());
         let mut books = Self {
             ledger: Ledger::new(problem.budget()),
@@ -153,11 +161,13 @@ impl Books {
             processes,
             priors: vec![Prior::START; attribute_count],
             totals: vec![AttributeTotals::default(); attribute_count],
-            arms: vec![arm; arm_count],
+            bill_squares: vec![0.0; attribute_count],
+            bills: Bills::new(attribute_count),
+            arms: vec![Arm::START; arm_count],
             arms_left_count: 0,
             certified: Vec::new(),
             certifier: Certifier::new(&problem),
-            rejection_level: rejection_level(&problem),
+            rejection_level: RejectionLevel::new(&problem),
             calls: Calls::default(),
             observation_count: 0,
             refresh_at: refresh_interval(arm_count),
@@ -230,7 +240,8 @@ impl Books {
         self.pair(arm, attribute).evidence.count
     }
 
-    /// What a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ) else.
+    /// What a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ) else;
+    /// infinite for an arm that could be lent a share and has none.
     #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         self.certifier.level(arm) + self.base(attribute)
@@ -267,6 +278,11 @@ impl Books {
         self.calls.out.tickets()
     }
 
+    /// The arms of the calls in flight, the oldest call first.
+    pub(crate) fn outstanding_arms(&self) -> impl Iterator<Item = ArmId> + '_ {
+        self.calls.out.calls().map(|call| call.place.arm)
+    }
+
     /// What is believed about an attribute over all arms.
     pub fn prior(&self, attribute: AttributeId) -> &Prior {
         &self.priors[attribute.index()]
@@ -285,6 +301,15 @@ impl Books {
 
     pub(crate) fn pair(&self, arm: ArmId, attribute: AttributeId) -> &Pair {
         &self.pairs[self.problem.pair_index(arm, attribute)]
+    }
+
+    pub(crate) fn pairs_of(&self, arm: ArmId) -> &[Pair] {
+        let first = self.problem.pair_index(arm, AttributeId(0));
+        &self.pairs[first..first + self.problem.attribute_count()]
+    }
+
+    pub(crate) const fn bills(&self) -> &Bills {
+        &self.bills
     }
 
     pub(crate) fn process(&self, attribute: AttributeId) -> &Process {
@@ -316,8 +341,17 @@ impl Books {
             let prior = &mut self.priors[attribute.index()];
             *prior = prior.refreshed(declared, sample);
         }
+        self.bills = Bills::refreshed(&self.pairs, &self.totals, &self.bill_squares);
         self.changes.push(Change::PriorsRefreshed);
     }
+}
+
+/// One arm more.
+fn push_pairs(pairs: &mut Vec<Pair>, processes: &[Process], guarantee: Guarantee) {
+    pairs.extend(processes.iter().map(|process| Pair {
+        tally: Tally::START,
+        evidence: Evidence::start(process, guarantee),
+    }));
 }
 
 /// Learning costs O(pairs), so it is spread over as many observations.

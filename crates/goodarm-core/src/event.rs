@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::books::{Books, DispatchError, TellError};
+use crate::books::{AddArmsError, Books, DispatchError, LendError, Loan, TellError};
 use crate::cost::Cost;
 use crate::pull::{Failure, Pull, Ticket};
 use crate::units::{ArmId, AttributeId};
@@ -19,6 +19,8 @@ pub enum Event {
         arm: ArmId,
         /// Which verifier.
         attribute: AttributeId,
+        /// What the arm was lent just before, where shares of δ are lent.
+        loan: Option<Loan>,
     },
     /// A call came back with a score.
     Told {
@@ -43,11 +45,21 @@ pub enum Event {
         /// The new budget.
         budget: Cost,
     },
+    /// An arm's share of δ was taken back.
+    Released {
+        /// Which answer.
+        arm: ArmId,
+    },
+    /// There are more arms.
+    ArmsAdded {
+        /// How many more.
+        count: u32,
+    },
 }
 
 impl From<Pull> for Event {
-    fn from(Pull { ticket, arm, attribute, .. }: Pull) -> Self {
-        Self::Asked { ticket, arm, attribute }
+    fn from(Pull { ticket, arm, attribute, loan, .. }: Pull) -> Self {
+        Self::Asked { ticket, arm, attribute, loan }
     }
 }
 
@@ -61,7 +73,7 @@ impl Event {
     }
 }
 
-/// Why an event cannot have happened. Nothing has changed.
+/// Why an event cannot have happened. Nothing has changed, but for [`EventError::Weights`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum EventError {
@@ -84,6 +96,23 @@ pub enum EventError {
         /// Why not.
         reason: DispatchError,
     },
+    /// The share cannot be lent before this call.
+    #[error("call {}: {reason}", ticket.0)]
+    NotLent {
+        /// Which call.
+        ticket: Ticket,
+        /// Why not.
+        reason: LendError,
+    },
+    /// The weights of the arm's bets would be others: the record was made by another program.
+    #[error("call {}: the bets on its answer have other weights in the record", .0.0)]
+    Weights(Ticket),
+    /// A share cannot be taken back.
+    #[error("{0}")]
+    NotReleased(LendError),
+    /// Arms cannot be added.
+    #[error("{0}")]
+    NotAdded(#[from] AddArmsError),
     /// The outcome cannot be taken.
     #[error("{0}")]
     Told(#[from] TellError),
@@ -97,7 +126,9 @@ impl Books {
     /// does not matter here, only whether it could be made.
     pub fn apply(&mut self, event: Event) -> Result<(), EventError> {
         match event {
-            Event::Asked { ticket, arm, attribute } => self.apply_asked(ticket, arm, attribute),
+            Event::Asked { ticket, arm, attribute, loan } => {
+                self.apply_asked(ticket, (arm, attribute), loan)
+            }
             Event::Told { ticket, score, cost } => Ok(self.tell(ticket, score, cost)?),
             Event::Failed { ticket, failure, cost } => Ok(self.fail(ticket, failure, cost)?),
             Event::BudgetRaised { budget } => {
@@ -107,26 +138,36 @@ impl Books {
                     Err(EventError::BudgetLowered)
                 }
             }
+            Event::Released { arm } => self.release(arm).map_err(EventError::NotReleased),
+            Event::ArmsAdded { count } => Ok(self.add_arms(count as usize)?),
         }
     }
 
     fn apply_asked(
         &mut self,
         ticket: Ticket,
-        arm: ArmId,
-        attribute: AttributeId,
+        (arm, attribute): (ArmId, AttributeId),
+        loan: Option<Loan>,
     ) -> Result<(), EventError> {
         let found = self.ticket_next();
         if found != ticket {
             return Err(EventError::Ticket { recorded: ticket, found });
         }
         match self.owed() {
-            Some(pair) if pair == (arm, attribute) => {
+            Some(pair) if pair == (arm, attribute) && loan.is_none() => {
                 self.dispatch_owed();
             }
             Some(_) => return Err(EventError::RetryOwed(ticket)),
             None => {
                 let refused = |reason| EventError::Refused { ticket, reason };
+                self.check_dispatch(arm, attribute).map_err(refused)?;
+                if let Some(recorded) = loan {
+                    let not_lent = |reason| EventError::NotLent { ticket, reason };
+                    let found = self.lend(arm, recorded.share).map_err(not_lent)?;
+                    if found != recorded {
+                        return Err(EventError::Weights(ticket));
+                    }
+                }
                 self.dispatch(arm, attribute).map_err(refused)?;
             }
         }

@@ -75,6 +75,10 @@ pub(crate) struct Evidence {
     pub(crate) count: u64,
     /// Σx for binary scores and the paper, Σ(x - ξ) for sub-Gaussian ones.
     sum: Sum,
+    /// How many scores came before those that may prove something: 0, but where δ is lent.
+    pub(crate) begins_at: u64,
+    /// The sum of those.
+    sum_before: Sum,
     /// The paper's L, or ln E: its running maximum, or for false discovery its present value.
     pub(crate) held: f64,
     /// ln of the strongest evidence seen against a mean of at least ξ.
@@ -90,17 +94,24 @@ pub(crate) struct Rule<'a> {
     pub(crate) process: &'a Process,
     pub(crate) weights: &'a Weights,
     pub(crate) threshold: f64,
-    /// Whether the running maximum counts; it does not for false discovery.
+    /// Whether the running maximum counts, which needs no look at evidence that cannot raise it; it
+    /// does not for false discovery.
     pub(crate) keeps_maximum: bool,
 }
 
 impl Evidence {
     /// L = 0 in the paper, E = 1 elsewhere, whose log is 0 too; nothing of an exact attribute.
-    pub(crate) fn start(process: &Process) -> Self {
-        let held = if matches!(process, Process::Exact) { f64::NEG_INFINITY } else { 0.0 };
+    pub(crate) const fn start(process: &Process, guarantee: Guarantee) -> Self {
+        let exact = matches!(process, Process::Exact);
+        let held = if exact { f64::NEG_INFINITY } else { 0.0 };
+        // What an exact verifier says is no matter of chance.
+        let lent = matches!(guarantee, Guarantee::Lent) && !exact;
+        let begins_at = if lent { Self::NEVER } else { 0 };
         Self {
             count: 0,
             sum: Sum::ZERO,
+            begins_at,
+            sum_before: Sum::ZERO,
             held,
             against: 0.0,
             weights: WeightsId::UNSET,
@@ -108,26 +119,56 @@ impl Evidence {
         }
     }
 
-    /// Σ(x - ξ) over the scores that went in.
-    pub(crate) fn excess(&self, process: &Process, threshold: f64) -> f64 {
+    /// Of a pair whose arm has no share of δ: no score proves anything.
+    pub(crate) const NEVER: u64 = u64::MAX;
+
+    /// Nothing that has been dispatched so far proves anything; `dispatched_count` calls have been.
+    pub(crate) fn begin_after(&mut self, dispatched_count: u64, wealths: Option<&mut Wealths>) {
+        self.begins_at = dispatched_count;
+        self.held = 0.0;
+        self.is_before(wealths);
+    }
+
+    /// Whether the scores that went in prove nothing yet; the next one may.
+    fn is_before(&mut self, wealths: Option<&mut Wealths>) -> bool {
+        if self.count == self.begins_at {
+            self.sum_before = self.sum;
+            if let Some(wealths) = wealths {
+                wealths.begin();
+            }
+        }
+        self.count <= self.begins_at
+    }
+
+    /// How many scores may prove something.
+    pub(crate) const fn count_since(&self) -> u64 {
+        self.count.saturating_sub(self.begins_at)
+    }
+
+    fn sum_since(&self) -> f64 {
+        if self.count <= self.begins_at { 0.0 } else { self.sum.since(self.sum_before) }
+    }
+
+    /// Σ(x - ξ) over the scores that may prove something.
+    pub(crate) fn excess_since(&self, process: &Process, threshold: f64) -> f64 {
         match process {
-            Process::SubGaussian(_) => self.sum.get(),
-            _ => self.sum.get() - threshold * real(self.count),
+            Process::SubGaussian(_) => self.sum_since(),
+            _ => self.sum_since() - threshold * real(self.count_since()),
         }
     }
 
-    /// Σx over the scores that went in.
-    pub(crate) fn total(&self, process: &Process, threshold: f64) -> f64 {
+    /// Σx over the scores that may prove something.
+    pub(crate) fn total_since(&self, process: &Process, threshold: f64) -> f64 {
         match process {
-            Process::SubGaussian(_) => self.sum.get() + threshold * real(self.count),
-            _ => self.sum.get(),
+            Process::SubGaussian(_) => self.sum_since() + threshold * real(self.count_since()),
+            _ => self.sum_since(),
         }
     }
 
     /// Takes the next score of the pair's stream.
-    pub(crate) fn absorb(&mut self, rule: Rule<'_>, wealths: Option<&mut Wealths>, score: f64) {
+    pub(crate) fn absorb(&mut self, rule: Rule<'_>, mut wealths: Option<&mut Wealths>, score: f64) {
         self.count += 1;
-        let present = match rule.process {
+        match rule.process {
             Process::Exact => {
                 self.sum.add(score);
                 let passes = score >= rule.threshold;
@@ -147,7 +188,6 @@ impl Evidence {
                 if excess < 0.0 {
                     self.against = self.against.max(process.log_e_against(self.count, excess));
                 }
-                process.log_e(rule.weights.row(self.weights), self.count, excess)
             }
             Process::Binary(process) => {
                 self.sum.add(score);
@@ -155,20 +195,46 @@ impl Evidence {
                 if successes < rule.threshold * real(self.count) {
                     self.against = self.against.max(process.log_e_against(self.count, successes));
                 }
-                process.log_e(rule.weights.row(self.weights), self.count, successes)
             }
             Process::Bounded(process) => {
-                let wealths = wealths.expect("a bounded attribute has gamblers");
+                let wealths = wealths.as_deref_mut().expect("a bounded attribute has gamblers");
                 self.sum.add(score);
                 process.absorb(wealths, score);
                 if self.sum.get() < rule.threshold * real(self.count) {
                     self.against = self.against.max(process.log_e_against(wealths));
                 }
-                process.log_e(rule.weights.row(self.weights), wealths)
+            }
+        }
+        if self.is_before(wealths.as_deref_mut()) {
+            return;
+        }
+        if !rule.keeps_maximum {
+            self.held = self.present(rule, wealths.as_deref());
+        } else if self.excess_since(rule.process, rule.threshold) > 0.0 {
+            self.held = self.held.max(self.present(rule, wealths.as_deref()));
+        }
+    }
+
+    /// ln E as it is now, from the scores that may prove something.
+    pub(crate) fn present(&self, rule: Rule<'_>, wealths: Option<&Wealths>) -> f64 {
+        if self.count_since() == 0 {
+            return 0.0;
+        }
+        let weights = || rule.weights.row(self.weights);
+        let present = match rule.process {
+            Process::Exact | Process::Paper(_) => self.held,
+            Process::SubGaussian(process) => {
+                process.log_e(weights(), self.count_since(), self.sum_since())
+            }
+            Process::Binary(process) => {
+                process.log_e(weights(), self.count_since(), self.sum_since())
+            }
+            Process::Bounded(process) => {
+                process.log_e(weights(), wealths.expect("a bounded attribute has gamblers"))
             }
         };
         assert!(!present.is_nan(), "evidence is a number");
-        self.held = if rule.keeps_maximum { self.held.max(present) } else { present };
+        present
     }
 }
 

@@ -6,11 +6,13 @@
 
 pub(crate) mod false_discovery;
 pub(crate) mod family_wise;
+pub(crate) mod lent;
 
 use alloc::vec::Vec;
 
 use crate::guarantee::false_discovery::FalseDiscovery;
 use crate::guarantee::family_wise::FamilyWise;
+use crate::guarantee::lent::Lent;
 use crate::num::real_size;
 use crate::problem::{Guarantee, Problem};
 use crate::units::ArmId;
@@ -21,6 +23,7 @@ pub(crate) enum Certifier {
     /// Every L ≥ ξ; the correction is inside the radius.
     Paper,
     FamilyWise(FamilyWise),
+    Lent(Lent),
     FalseDiscovery(FalseDiscovery),
 }
 
@@ -30,6 +33,7 @@ impl Certifier {
             Guarantee::Paper => Self::Paper,
             Guarantee::Union => Self::FamilyWise(FamilyWise::new(problem, false)),
             Guarantee::Holm => Self::FamilyWise(FamilyWise::new(problem, true)),
+            Guarantee::Lent => Self::Lent(Lent::new(problem)),
             Guarantee::FalseDiscovery => Self::FalseDiscovery(FalseDiscovery::new(problem)),
         }
     }
@@ -41,6 +45,7 @@ impl Certifier {
             Self::Paper if evidence >= 0.0 => alloc::vec![arm],
             Self::Paper => Vec::new(),
             Self::FamilyWise(family) => family.update(arm, evidence),
+            Self::Lent(lent) => lent.update(arm, evidence),
             Self::FalseDiscovery(discovery) => discovery.update(arm, evidence),
         }
     }
@@ -50,6 +55,10 @@ impl Certifier {
     pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<ArmId> {
         match self {
             Self::FamilyWise(family) => family.exclude_exactly_bad(arm),
+            Self::Lent(lent) => {
+                lent.exclude_exactly_bad(arm);
+                Vec::new()
+            }
             Self::Paper | Self::FalseDiscovery(_) => Vec::new(),
         }
     }
@@ -61,11 +70,33 @@ impl Certifier {
         }
     }
 
+    /// An arm takes no more pulls.
+    pub(crate) fn leave(&mut self, arm: ArmId) {
+        if let Self::Lent(lent) = self {
+            lent.leave(arm);
+        }
+    }
+
+    pub(crate) const fn lent(&self) -> Option<&Lent> {
+        match self {
+            Self::Lent(lent) => Some(lent),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn lent_mut(&mut self) -> Option<&mut Lent> {
+        match self {
+            Self::Lent(lent) => Some(lent),
+            _ => None,
+        }
+    }
+
     /// What ln E of every attribute of the arm must reach next; for the paper 0, above ξ.
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         match self {
             Self::Paper => 0.0,
             Self::FamilyWise(family) => family.level(arm),
+            Self::Lent(lent) => lent.level(arm),
             Self::FalseDiscovery(discovery) => discovery.level(),
         }
     }
@@ -73,10 +104,28 @@ impl Certifier {
 
 /// What ln of the evidence against one attribute must reach for an arm to be called rejected: with
 /// probability 1 - δ no good arm is, over all arms and attributes.
-pub(crate) fn rejection_level(problem: &Problem) -> f64 {
-    match problem.guarantee() {
-        // The paper's radius has its correction inside.
-        Guarantee::Paper => 0.0,
-        _ => libm::log(real_size(problem.pair_count())) + problem.delta().ln_inverse(),
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RejectionLevel {
+    first_arm_count: usize,
+    level: f64,
+}
+
+impl RejectionLevel {
+    pub(crate) fn new(problem: &Problem) -> Self {
+        let level = match problem.guarantee() {
+            // The paper's radius has its correction inside.
+            Guarantee::Paper => 0.0,
+            _ => libm::log(real_size(problem.pair_count())) + problem.delta().ln_inverse(),
+        };
+        Self { first_arm_count: problem.arm_count(), level }
+    }
+
+    /// Arms that were added, however many, share another δ: Σ Q/(q(q + 1)) over q ≥ Q is 1.
+    pub(crate) fn of(&self, arm: ArmId) -> f64 {
+        if arm.index() < self.first_arm_count {
+            return self.level;
+        }
+        let (first, number) = (real_size(self.first_arm_count), real_size(arm.index()));
+        self.level + 2.0 * libm::log((number + 1.0) / first)
     }
 }

@@ -50,6 +50,7 @@
 
 extern crate alloc;
 
+mod bills;
 pub mod books;
 pub mod cost;
 pub mod event;
@@ -58,6 +59,7 @@ mod guarantee;
 pub mod ledger;
 mod min_tree;
 mod num;
+mod offer;
 mod outlook;
 pub mod policy;
 pub mod prior;
@@ -67,11 +69,11 @@ pub mod session;
 pub mod tally;
 pub mod units;
 
-pub use crate::books::{ArmStatus, Books, Change, TellError};
+pub use crate::books::{ArmStatus, Books, Change, Loan, TellError};
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
 pub use crate::pull::{CountedFailure, Failure, Pull, Ticket, VoidFailure};
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
-pub use crate::units::{ArmId, AttributeId};
+pub use crate::units::{ArmId, AttributeId, Share};

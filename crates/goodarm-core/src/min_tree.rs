@@ -76,9 +76,15 @@ impl<K: Key> MinTree<K> {
 
     /// Sets every key at once: O(n), cheaper than n times [`MinTree::set`].
     pub(crate) fn fill_with(&mut self, mut key_at: impl FnMut(usize) -> K) {
+        let count = self.levels[0].len();
+        self.fill((0..count).map(|index| (index, key_at(index))));
+    }
+
+    /// Sets the keys of all these indices at once.
+    pub(crate) fn fill(&mut self, keys: impl Iterator<Item = (usize, K)>) {
         self.argmin = None;
-        for (index, key) in self.levels[0].iter_mut().enumerate() {
-            *key = key_at(index);
+        for (index, key) in keys {
+            self.levels[0][index] = key;
         }
         for level in 1..self.levels.len() {
             let (below, above) = self.levels.split_at_mut(level);

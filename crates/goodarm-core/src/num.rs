@@ -83,6 +83,11 @@ impl Sum {
     pub(crate) const fn get(self) -> f64 {
         self.total + self.lost
     }
+
+    /// What was added since it was `before`.
+    pub(crate) const fn since(self, before: Self) -> f64 {
+        (self.total - before.total) + (self.lost - before.lost)
+    }
 }
 
 const NEGLIGIBLE_LOG: f64 = -37.0;

@@ -5,9 +5,11 @@
 
 use alloc::vec::Vec;
 
+use crate::bills::ExpectedBills;
 use crate::books::{ArmStatus, Books};
 use crate::evidence::Process;
 use crate::num::{normal_cdf, real};
+use crate::offer::offered_level;
 use crate::problem::ScoreModel;
 use crate::units::{ArmId, AttributeId};
 
@@ -25,6 +27,8 @@ pub(crate) struct Outlook {
 /// How much evidence to ask for, and how optimistic the guess is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assumptions {
+    /// The level of an arm that has been lent nothing.
+    pub(crate) offered_level: f64,
     /// How much evidence beyond the level, for the random walk that has to cross it.
     pub(crate) margin: f64,
     /// How many standard deviations above the believed gap to assume.
@@ -55,7 +59,8 @@ impl Outlook {
         let optimistic_gap = (gap + assumptions.optimism * sd)
             .min(0.98 * room)
             .max(OPTIMISTIC_GAP_MIN.min(0.5 * room));
-        let need = books.level(arm, attribute) + assumptions.margin;
+        let need =
+            expected_level(books, arm, attribute, assumptions.offered_level) + assumptions.margin;
         let remaining =
             remaining(books, arm, attribute, AssumedGap { gap: optimistic_gap, variance, need });
         Self {
@@ -64,6 +69,12 @@ impl Outlook {
             revision: remaining.min(REVISION_FACTOR * (prior_count + count)),
         }
     }
+}
+
+/// What a pair's evidence must reach, or will have to if the arm takes the share that it is offered.
+fn expected_level(books: &Books, arm: ArmId, attribute: AttributeId, offered_level: f64) -> f64 {
+    let level = books.level(arm, attribute);
+    if level == f64::INFINITY { offered_level } else { level }
 }
 
 /// A gap that is assumed, and what follows for the evidence.
@@ -83,18 +94,18 @@ fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, assumed: Assumed
     let gap = assumed.gap;
     let (growth, so_far) = match (process, declared.scores()) {
         (Process::Paper(paper), _) => {
-            let excess = evidence.excess(process, threshold);
-            return paper.remaining(evidence.count, excess, gap).max(1.0);
+            let excess = evidence.excess_since(process, threshold);
+            return paper.remaining(evidence.count_since(), excess, gap).max(1.0);
         }
         (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
-            let excess = evidence.excess(process, threshold);
+            let excess = evidence.excess_since(process, threshold);
             let variance = sigma * sigma;
             let growth = gap * gap / (2.0 * variance);
-            (growth, gap * excess / variance - growth * real(evidence.count))
+            (growth, gap * excess / variance - growth * real(evidence.count_since()))
         }
         (Process::Binary(_), _) => {
-            let successes = evidence.total(process, threshold);
-            let failures = real(evidence.count) - successes;
+            let successes = evidence.total_since(process, threshold);
+            let failures = real(evidence.count_since()) - successes;
             let gain = libm::log1p(gap / threshold);
             let loss = libm::log1p(-gap / (1.0 - threshold));
             let growth = (threshold + gap) * gain + (1.0 - threshold - gap) * loss;
@@ -129,15 +140,17 @@ pub(crate) fn best_stake(threshold: f64, gap: f64, variance: f64) -> f64 {
 /// The least that certifying one more arm would cost, if its means were at the upper end of what is
 /// believable; infinite if no arm can be certified at all.
 pub(crate) fn certification_cost_min(books: &Books) -> f64 {
+    let assumptions = Assumptions { offered_level: offered_level(books), ..BEST_CASE };
     certifiable_arms(books)
-        .map(|arm| forecast(books, arm, BEST_CASE).cost)
+        .map(|arm| forecast(books, arm, assumptions).cost)
         .fold(f64::INFINITY, f64::min)
 }
 
 /// How many arms will have been certified when the money is gone, if every arm goes as believed.
 pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
+    let assumptions = Assumptions { offered_level: offered_level(books), ..EXPECTED_CASE };
     let mut forecasts: Vec<ArmForecast> = certifiable_arms(books)
-        .map(|arm| forecast(books, arm, EXPECTED_CASE))
+        .map(|arm| forecast(books, arm, assumptions))
         .filter(|forecast| forecast.cost.is_finite())
         .collect();
     let price = |forecast: &ArmForecast| forecast.cost / forecast.pass_probability;
@@ -170,6 +183,7 @@ fn certifiable_arms(books: &Books) -> impl Iterator<Item = ArmId> + '_ {
 
 fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast {
     let problem = books.problem();
+    let bills = ExpectedBills::of(books, arm);
     let mut forecast = ArmForecast { cost: 0.0, pass_probability: 1.0 };
     let is_unresolved = |attribute: &AttributeId| !books.is_resolved(arm, *attribute);
     for attribute in problem.attributes().filter(is_unresolved) {
@@ -179,23 +193,18 @@ fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast 
             return ArmForecast { cost: f64::INFINITY, pass_probability: 0.0 };
         }
         let outlook = Outlook::of(books, arm, attribute, assumptions);
-        forecast.cost += outlook.remaining * mean_cost(books, attribute);
+        forecast.cost += outlook.remaining * bills.get(attribute);
         forecast.pass_probability *= outlook.pass_probability;
     }
     forecast
 }
 
-/// What a call costs on average: its ceiling, until bills say otherwise.
-pub(crate) fn mean_cost(books: &Books, attribute: AttributeId) -> f64 {
-    let totals = books.totals(attribute);
-    let ceiling = books.problem().attribute(attribute).price();
-    ceiling.saturating_add(totals.spent).units() / (real(totals.billed_count) + 1.0)
-}
-
 /// Three standard deviations of luck.
-const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
+const BEST_CASE: Assumptions =
+    Assumptions { offered_level: f64::INFINITY, margin: 0.0, optimism: 3.0 };
 /// No luck, and one unit of evidence for the random walk that has to cross its level.
-const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
+const EXPECTED_CASE: Assumptions =
+    Assumptions { offered_level: f64::INFINITY, margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
 const OPTIMISTIC_GAP_MIN: f64 = 0.02;
 const PASS_PROBABILITY_MIN: f64 = 1e-6;

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::books::{Books, Change};
 use crate::problem::{Attribute, ScoreModel};
-use crate::units::{ArmId, AttributeId};
+use crate::units::{ArmId, AttributeId, Share};
 
 /// What a policy wants to be called next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub trait Policy {
     /// What it is called in files and reports.
     fn name(&self) -> &'static str;
 
-    /// Called once, before anything else.
+    /// Called before anything else, and again when arms were added: look at the books anew.
     fn begin(&mut self, books: &Books) {
         let _ = books;
     }
@@ -49,6 +49,16 @@ pub trait Policy {
     /// Names an open, affordable pair; or none, to wait for calls in flight, or to stop if there are
     /// none.
     fn choose(&mut self, books: &Books) -> Option<Choice>;
+
+    /// Where shares of δ are lent: what to lend the arm of this choice, which has none, before the
+    /// call. Only calls after that can prove anything; none makes the call a mere look.
+    ///
+    /// A policy that does not think of it lends every arm an equal share at its first call.
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        let _ = choice;
+        let share = books.equal_share();
+        (share > Share::NONE).then_some(share)
+    }
 
     /// Told of everything that happens, in order, after it has happened.
     fn on_change(&mut self, books: &Books, change: Change) {
@@ -69,6 +79,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
         (**self).choose(books)
     }
 
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        (**self).lend(books, choice)
+    }
+
     fn on_change(&mut self, books: &Books, change: Change) {
         (**self).on_change(books, change);
     }
@@ -86,6 +100,8 @@ pub struct Parameters {
     /// Explore only attributes that are not resolved; `bma-gai`, `cb-gai`, `uniform` and
     /// `round-robin`. The paper explores all.
     pub unresolved_only: bool,
+    /// From which the order of arms that look alike is drawn; `rcb` only.
+    pub seed: u64,
     /// The true means, arm by arm; `oracle` only, which needs them.
     pub means: Option<Vec<Vec<f64>>>,
 }
@@ -114,7 +130,7 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
     let unresolved_only = parameters.unresolved_only;
     let settings = bma_gai::Settings { allocation_constant: constant, unresolved_only };
     Ok(match name {
-        "rcb" => Box::new(rcb::Rcb::new()),
+        "rcb" => Box::new(rcb::Rcb::seeded(parameters.seed)),
         "bma-gai" => Box::new(bma_gai::BmaGai::new(settings)),
         "cb-gai" => Box::new(bma_gai::BmaGai::cost_blind(settings)),
         "uniform" => Box::new(uniform::Uniform::new(unresolved_only)),

@@ -108,6 +108,8 @@ pub enum Guarantee {
     /// P(any certificate is wrong) ≤ δ: e-processes, δ/(Q − certified), one arm at a time.
     #[default]
     Holm,
+    /// P(any certificate is wrong) ≤ δ: e-processes, shares of δ lent to the arms that are worked on.
+    Lent,
     /// E(share of wrong certificates) ≤ δ: e-BH on current e-values.
     FalseDiscovery,
 }
@@ -221,7 +223,7 @@ pub enum ScoreError {
 
 const BINARY_SCORES: [f64; 2] = [0.0, 1.0];
 
-/// A problem that cannot be wrong: checked once, never changed.
+/// A problem that cannot be wrong: checked once, and changed only where arms may be added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     arm_count: usize,
@@ -355,6 +357,10 @@ impl Problem {
     /// Q in the paper.
     pub const fn arm_count(&self) -> usize {
         self.arm_count
+    }
+
+    pub(crate) const fn add_arms(&mut self, count: usize) {
+        self.arm_count += count;
     }
 
     /// M in the paper.

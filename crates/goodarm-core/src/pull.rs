@@ -1,5 +1,6 @@
 //! The words that a caller and a session exchange: pulls with tickets out, scores or failures in.
 
+use crate::books::Loan;
 use crate::cost::Cost;
 use crate::units::{ArmId, AttributeId};
 
@@ -20,6 +21,8 @@ pub struct Pull {
     pub ceiling: Cost,
     /// 0 for a first try; k if k tries at this place in the order were void.
     pub attempt: u32,
+    /// What the arm was lent just before, where shares of δ are lent.
+    pub loan: Option<Loan>,
     /// Which rule of the policy chose it, in the policy's own words.
     pub branch: &'static str,
 }

@@ -5,7 +5,7 @@ use core::fmt;
 
 use thiserror::Error;
 
-use crate::books::{Books, Change, DispatchError, TellError};
+use crate::books::{AddArmsError, Books, Change, DispatchError, LendError, Loan, TellError};
 use crate::cost::Cost;
 use crate::event::{Event, EventError};
 use crate::outlook::certification_cost_min;
@@ -62,7 +62,8 @@ impl Default for Options {
 #[error("in-flight share: {0} is not more than 0 and at most 1")]
 pub struct InFlightShareOutOfRange(pub f64);
 
-/// The policy named a pair that may not be pulled. Nothing has changed.
+/// The policy named a pair that may not be pulled, or a share that may not be lent. Nothing has
+/// changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("policy {policy}: {reason}")]
 pub struct AskError {
@@ -70,8 +71,19 @@ pub struct AskError {
     pub policy: &'static str,
     /// What it named.
     pub choice: Choice,
-    /// Why that may not be pulled.
-    pub reason: DispatchError,
+    /// Why that may not be.
+    pub reason: Refusal,
+}
+
+/// What a policy asked for, and may not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The call may not be made.
+    #[error("{0}")]
+    Dispatch(DispatchError),
+    /// The share may not be lent.
+    #[error("{0}")]
+    Lend(LendError),
 }
 
 /// Why events could not be replayed.
@@ -153,16 +165,17 @@ impl Session {
         let stop = match self.choose() {
             Ok(choice) => {
                 let Choice { arm, attribute, branch } = choice;
-                let refused = |reason| AskError { policy: self.policy.name(), choice, reason };
-                if self.books.in_flight_count() > 0 {
-                    self.books.check_dispatch(arm, attribute).map_err(refused)?;
-                    if self.must_wait(attribute) {
-                        return Ok(Ask::Wait);
-                    }
+                let policy = self.policy.name();
+                let refused =
+                    |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
+                self.books.check_dispatch(arm, attribute).map_err(refused)?;
+                if self.books.in_flight_count() > 0 && self.must_wait(attribute) {
+                    return Ok(Ask::Wait);
                 }
+                let loan = self.lend(choice)?;
                 let pull = self.books.dispatch(arm, attribute).map_err(refused)?;
                 self.deliver();
-                return Ok(Ask::Pull(Pull { branch, ..pull }));
+                return Ok(Ask::Pull(Pull { branch, loan, ..pull }));
             }
             Err(stop) => stop,
         };
@@ -192,22 +205,44 @@ impl Session {
         raised
     }
 
+    /// Takes the share of δ of an arm back; see [`Books::release`].
+    pub fn release(&mut self, arm: ArmId) -> Result<(), LendError> {
+        self.books.release(arm)?;
+        self.deliver();
+        Ok(())
+    }
+
+    /// Takes one more arm; see [`Books::add_arms`].
+    pub fn add_arm(&mut self) -> Result<ArmId, AddArmsError> {
+        self.add_arms(1)?;
+        Ok(ArmId::at(self.books.problem().arm_count() - 1))
+    }
+
+    /// Takes more arms, in a time that grows with the number of all arms; see [`Books::add_arms`].
+    pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
+        self.books.add_arms(count)?;
+        self.policy.begin(&self.books);
+        Ok(())
+    }
+
     /// Does again what was done before: after it the session is as it was, or an error says where
     /// the record and the session part.
     pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
         for (index, recorded) in events.into_iter().enumerate() {
-            if let Event::Asked { ticket, arm, attribute } = recorded {
+            if matches!(recorded, Event::Asked { .. }) {
                 let asked = self.ask();
-                let same = matches!(asked, Ok(Ask::Pull(pull))
-                    if (pull.ticket, pull.arm, pull.attribute) == (ticket, arm, attribute));
-                if !same {
+                if !matches!(asked, Ok(Ask::Pull(pull)) if Event::from(pull) == recorded) {
                     let asked = Box::new(asked);
                     return Err(ReplayError::Diverged { event: index, recorded, asked });
                 }
             } else {
                 let refused = |reason| ReplayError::Refused { event: index, reason };
                 self.books.apply(recorded).map_err(refused)?;
-                self.deliver();
+                if matches!(recorded, Event::ArmsAdded { .. }) {
+                    self.policy.begin(&self.books);
+                } else {
+                    self.deliver();
+                }
             }
         }
         Ok(())
@@ -226,6 +261,19 @@ impl Session {
             return Err(StopReason::Hopeless);
         }
         self.policy.choose(&self.books).ok_or(StopReason::NothingWorthwhile)
+    }
+
+    /// Where shares of δ are lent, what the policy asks for an arm that has none.
+    fn lend(&mut self, choice: Choice) -> Result<Option<Loan>, AskError> {
+        if self.books.pool().is_none() || self.books.share(choice.arm).is_some() {
+            return Ok(None);
+        }
+        let Some(share) = self.policy.lend(&self.books, choice) else { return Ok(None) };
+        let policy = self.policy.name();
+        let refused = |reason| AskError { policy, choice, reason: Refusal::Lend(reason) };
+        let loan = self.books.lend(choice.arm, share).map_err(refused)?;
+        self.deliver();
+        Ok(Some(loan))
     }
 
     /// With calls in flight, whether one more would take up too large a share of the money.
@@ -290,4 +338,4 @@ const CHANCE_CHECK_SHARE: f64 = 0.02;
 
 /// Changes whenever the same events would lead to another decision: another policy, certificate or
 /// rule of the ledger. A recorded run can be resumed only under the number it was begun with.
-pub const DECISIONS: u32 = 1;
+pub const DECISIONS: u32 = 2;

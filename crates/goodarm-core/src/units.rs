@@ -81,6 +81,60 @@ impl ErrorRate {
     }
 }
 
+/// A part of δ, exact: what is lent and what comes back add up without rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u64);
+
+impl Share {
+    /// All of δ.
+    pub const WHOLE: Self = Self(1 << 62);
+    /// Nothing of it.
+    pub const NONE: Self = Self(0);
+
+    /// A fraction of δ, rounded down; what is not between 0 and 1 becomes the nearer of the two.
+    pub fn of(fraction: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let parts = (fraction * Self::PARTS) as u64;
+        Self(parts).min(Self::WHOLE)
+    }
+
+    /// So many parts of 2⁶², as journals write it; none if that is more than all.
+    pub fn from_parts(parts: u64) -> Option<Self> {
+        (parts <= Self::WHOLE.0).then_some(Self(parts))
+    }
+
+    /// How many parts of 2⁶² it is.
+    pub const fn parts(self) -> u64 {
+        self.0
+    }
+
+    /// As a fraction of δ.
+    #[expect(clippy::cast_precision_loss, reason = "a share is compared as parts, shown as this")]
+    pub const fn fraction(self) -> f64 {
+        self.0 as f64 / Self::PARTS
+    }
+
+    /// ln(1/fraction): what it adds to ln(1/δ).
+    pub fn ln_inverse(self) -> f64 {
+        -libm::log(self.fraction())
+    }
+
+    /// Divided evenly among so many, rounded down; all of it among none.
+    pub fn divided(self, count: usize) -> Self {
+        Self(self.0 / (count.max(1) as u64))
+    }
+
+    pub(crate) const fn plus(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+
+    pub(crate) const fn minus(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+
+    const PARTS: f64 = 4_611_686_018_427_387_904.0;
+}
+
 /// ξ: what an arm's mean score must reach on an attribute; strictly between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Threshold(f64);

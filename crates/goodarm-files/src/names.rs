@@ -13,6 +13,8 @@ pub enum GuaranteeName {
     /// P(any certificate is wrong) ≤ delta, stepping down: the default.
     #[default]
     Holm,
+    /// P(any certificate is wrong) ≤ delta, shares of it lent to the answers that are worked on.
+    Lent,
     /// P(any certificate is wrong) ≤ delta, each answer at delta / N.
     Union,
     /// E(share of wrong certificates) ≤ delta.
@@ -26,6 +28,7 @@ impl GuaranteeName {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holm => "holm",
+            Self::Lent => "lent",
             Self::Union => "union",
             Self::Fdr => "fdr",
             Self::Paper => "paper",
@@ -43,6 +46,7 @@ impl From<GuaranteeName> for Guarantee {
     fn from(name: GuaranteeName) -> Self {
         match name {
             GuaranteeName::Holm => Self::Holm,
+            GuaranteeName::Lent => Self::Lent,
             GuaranteeName::Union => Self::Union,
             GuaranteeName::Fdr => Self::FalseDiscovery,
             GuaranteeName::Paper => Self::Paper,
@@ -54,6 +58,7 @@ impl From<Guarantee> for GuaranteeName {
     fn from(guarantee: Guarantee) -> Self {
         match guarantee {
             Guarantee::Holm => Self::Holm,
+            Guarantee::Lent => Self::Lent,
             Guarantee::Union => Self::Union,
             Guarantee::FalseDiscovery => Self::Fdr,
             Guarantee::Paper => Self::Paper,

@@ -131,11 +131,11 @@ impl History {
         let (ticket, outcome, cost) = match event {
             Event::Told { ticket, score, cost } => (ticket, Ok(score), cost),
             Event::Failed { ticket, failure, cost } => (ticket, Err(failure), cost),
-            Event::Asked { ticket, arm, attribute } => {
+            Event::Asked { ticket, arm, attribute, .. } => {
                 self.in_flight.insert(ticket, Asked { arm, attribute, index });
                 return Ok(Some(Entry { index, unix_millis, event, call: None, asked: index }));
             }
-            Event::BudgetRaised { .. } => {
+            Event::BudgetRaised { .. } | Event::Released { .. } | Event::ArmsAdded { .. } => {
                 return Ok(Some(Entry { index, unix_millis, event, call: None, asked: index }));
             }
         };

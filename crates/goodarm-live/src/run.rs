@@ -367,6 +367,7 @@ impl Run {
                 latency: reply.usage.worked,
                 reply: shorten(reply.text).into(),
                 reason: reason.into(),
+                ..Note::default()
             },
         };
         self.book(&call, origin);
@@ -465,7 +466,7 @@ fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
 }
 
 fn new_session(job: &Job, problem: Problem) -> Session {
-    let parameters = policy::Parameters::default();
+    let parameters = policy::Parameters { seed: job.settings.seed, ..Default::default() };
     let policy =
         policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
     let options =

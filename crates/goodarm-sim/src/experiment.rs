@@ -113,7 +113,7 @@ impl From<&MethodSpec> for Method {
             parameters: Parameters {
                 allocation_constant: spec.allocation_constant,
                 unresolved_only: spec.unresolved_only,
-                means: None,
+                ..Parameters::default()
             },
             options: Options {
                 in_flight_share: spec.in_flight_share,

@@ -208,8 +208,11 @@ fn session(
         prior_weights: None,
     })?;
     let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
-    let parameters =
-        Parameters { means: (method.policy == "oracle").then(means), ..method.parameters.clone() };
+    let parameters = Parameters {
+        seed: setting.seed,
+        means: (method.policy == "oracle").then(means),
+        ..method.parameters.clone()
+    };
     let policy = by_name(&method.policy, &parameters)
         .map_err(|reason| TrialError::Policy { name: method.policy.clone(), reason })?;
     Session::with_options(problem, policy, method.options)

@@ -209,6 +209,7 @@ impl Keys {
             allocation_constant: self.allocation_constant,
             unresolved_only: self.unresolved_only,
             means: self.means,
+            ..Parameters::default()
         };
         policy::by_name(name, &parameters).map_err(|error| {
             let path = match error {

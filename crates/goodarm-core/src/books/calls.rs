@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::books::outstanding::Outstanding;
 use crate::books::{Books, Change};
 use crate::cost::Cost;
+use crate::evidence::Evidence;
 use crate::evidence::weights::WeightsId;
 use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreError};
 use crate::pull::{Failure, Pull, Ticket, VoidFailure};
@@ -78,7 +79,7 @@ pub(super) struct Calls {
 /// A call in flight: its place in its pair's stream, and what is reserved for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
-    place: Place,
+    pub(super) place: Place,
     ceiling: Cost,
     attempt: u32,
 }
@@ -114,14 +115,11 @@ impl Books {
         let ceiling = self.problem.attribute(attribute).price();
         self.ledger.reserve(ceiling);
         let index = self.problem.pair_index(arm, attribute);
-        let pair = &mut self.pairs[index];
-        if pair.evidence.weights == WeightsId::UNSET {
-            pair.evidence.weights = self.weights[attribute.index()].freeze(
-                &self.processes[attribute.index()],
-                self.problem.attribute(attribute).threshold(),
-                self.priors[attribute.index()],
-            );
+        let begins = self.pairs[index].evidence.begins_at != Evidence::NEVER;
+        if begins && self.pairs[index].evidence.weights == WeightsId::UNSET {
+            self.pairs[index].evidence.weights = self.freeze_weights(attribute);
         }
+        let pair = &mut self.pairs[index];
         let place = Place { arm, attribute, order: pair.tally.dispatched_count };
         pair.tally.dispatched_count += 1;
         pair.evidence.closed |= self.problem.attribute(attribute).is_exact();
@@ -132,6 +130,15 @@ impl Books {
             self.reconsider(arm);
         }
         Ok(call)
+    }
+
+    /// The weights for a pair whose evidence is about to begin.
+    pub(super) fn freeze_weights(&mut self, attribute: AttributeId) -> WeightsId {
+        self.weights[attribute.index()].freeze(
+            &self.processes[attribute.index()],
+            self.problem.attribute(attribute).threshold(),
+            self.priors[attribute.index()],
+        )
     }
 
     pub(crate) fn check_dispatch(
@@ -220,7 +227,7 @@ impl Books {
         self.calls.ticket_next += 1;
         self.calls.out.push(ticket, Call { place, ceiling, attempt });
         let Place { arm, attribute, .. } = place;
-        Pull { ticket, arm, attribute, ceiling, attempt, branch: "" }
+        Pull { ticket, arm, attribute, ceiling, attempt, loan: None, branch: "" }
     }
 
     /// Keeps the place and the money for a retry; false if the money is no longer there.
@@ -253,6 +260,7 @@ impl Books {
         let totals = &mut self.totals[place.attribute.index()];
         totals.billed_count += 1;
         totals.spent = totals.spent.saturating_add(bill);
+        self.bill_squares[place.attribute.index()] += bill.units() * bill.units();
     }
 
     fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, TellError> {

@@ -48,6 +48,10 @@ impl<T> Outstanding<T> {
         self.count
     }
 
+    pub(super) fn calls(&self) -> impl Iterator<Item = &T> {
+        self.queue.iter().filter_map(|(_, call)| call.as_ref())
+    }
+
     pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.queue.iter().filter(|(_, call)| call.is_some()).map(|(ticket, _)| *ticket)
     }

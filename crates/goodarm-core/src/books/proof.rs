@@ -19,7 +19,7 @@ impl Books {
         let index = self.problem.pair_index(arm, attribute);
         let evidence = &mut self.pairs[index].evidence;
         evidence.absorb(rule, wealths.map(|at| &mut self.wealths[at]), score);
-        let rejects = evidence.against > self.rejection_level;
+        let rejects = evidence.against > self.rejection_level.of(arm);
         if rejects && self.arms[arm.index()].status == ArmStatus::Undecided {
             self.arms[arm.index()].status = ArmStatus::Rejected;
             let level = self.certifier.level(arm);
@@ -36,7 +36,9 @@ impl Books {
         let enough = match self.problem.guarantee() {
             Guarantee::Paper => margin >= 0.0,
             // No level is ever below ln(1/δ).
-            Guarantee::Union | Guarantee::Holm => margin >= self.problem.delta().ln_inverse(),
+            Guarantee::Union | Guarantee::Holm | Guarantee::Lent => {
+                margin >= self.problem.delta().ln_inverse()
+            }
             // A falling value matters too.
             Guarantee::FalseDiscovery => true,
         };
@@ -92,26 +94,26 @@ impl Books {
     pub(super) fn leave(&mut self, arm: ArmId) {
         self.arms[arm.index()].left = true;
         self.arms_left_count += 1;
+        self.certifier.leave(arm);
         self.drop_owed(arm);
         self.changes.push(Change::Left(arm));
     }
 
-    /// A pair's evidence with every call that is not back counted as its lowest score. "Not back"
-    /// tells something about a score, so for expected values it must not be an excuse.
-    fn imputed(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+    /// A pair's present evidence, not its maximum, with every call that is not back counted as its
+    /// lowest score. "Not back" tells something about a score, so for expected values it must not be
+    /// an excuse.
+    pub(super) fn imputed(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         let pair = self.pair(arm, attribute);
-        if pair.tally.dispatched_count == pair.evidence.count {
+        let drained = pair.tally.dispatched_count == pair.evidence.count;
+        if drained && self.problem.guarantee() == Guarantee::FalseDiscovery {
             return pair.evidence.held;
         }
-        let Some(lowest) = self.problem.attribute(attribute).lowest_score() else {
-            return f64::NEG_INFINITY;
+        let lowest = match self.problem.attribute(attribute).lowest_score() {
+            Some(lowest) => lowest,
+            None if drained => 0.0,
+            None => return f64::NEG_INFINITY,
         };
-        let rule = Rule {
-            process: &self.processes[attribute.index()],
-            weights: &self.weights[attribute.index()],
-            threshold: self.problem.attribute(attribute).threshold(),
-            keeps_maximum: false,
-        };
+        let rule = Rule { keeps_maximum: false, ..self.rule(attribute) };
         let mut evidence = pair.evidence;
         let mut wealths = self.wealths(arm, attribute).copied();
         for order in evidence.count..pair.tally.dispatched_count {
@@ -119,7 +121,16 @@ impl Books {
             let score = self.calls.early.get(&place).copied().unwrap_or(lowest);
             evidence.absorb(rule, wealths.as_mut(), score);
         }
-        evidence.held
+        evidence.present(rule, wealths.as_ref())
+    }
+
+    fn rule(&self, attribute: AttributeId) -> Rule<'_> {
+        Rule {
+            process: &self.processes[attribute.index()],
+            weights: &self.weights[attribute.index()],
+            threshold: self.problem.attribute(attribute).threshold(),
+            keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
+        }
     }
 
     /// What the evidence of an attribute is measured from: ξ where it is the paper's L.

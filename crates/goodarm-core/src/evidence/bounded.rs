@@ -29,6 +29,11 @@ impl Wealths {
     pub(crate) const START: Self =
         Self { above: [0; BETS], below: [0; BETS_AGAINST], sum_of_squares: 0.0 };
 
+    /// What was won so far is not evidence; what was lost against stays.
+    pub(crate) const fn begin(&mut self) {
+        self.above = [0; BETS];
+    }
+
     /// Σ(x - x̄)² of the scores that are back.
     pub(crate) fn squared_deviations(&self, tally: &Tally) -> f64 {
         if tally.returned_count == 0 {

@@ -63,10 +63,6 @@ impl<const COUNT: usize> Grid<COUNT> {
         count: u64,
         excess: f64,
     ) -> f64 {
-        // Every bet is on a mean above ξ, so none gains when the scores lie below it on the whole.
-        if excess <= 0.0 {
-            return 0.0;
-        }
         let mut terms = [0.0; COUNT];
         let mut largest = f64::NEG_INFINITY;
         for bet in 0..COUNT {
@@ -86,7 +82,9 @@ impl<const COUNT: usize> Grid<COUNT> {
         };
         let steepest = libm::fabs(self.per_first[COUNT - 1] * first)
             + libm::fabs(self.per_second[COUNT - 1] * second);
-        log_e - ROUNDINGS * EPSILON * (1.0 + steepest + libm::fabs(log_e))
+        let log_e = log_e - ROUNDINGS * EPSILON * (1.0 + steepest + libm::fabs(log_e));
+        // Every bet is on a mean above ξ, so none gains when the scores lie below it on the whole.
+        if excess <= 0.0 { log_e.min(0.0) } else { log_e }
     }
 }
 

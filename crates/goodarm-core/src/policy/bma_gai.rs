@@ -387,13 +387,14 @@ impl Policy for BmaGai {
                 self.fresh = None;
             }
             Change::AffordableChanged | Change::LevelRaised => self.recompute_all(books),
+            Change::Released(arm) => self.recompute(books, arm),
             // An exact pair closes when it is asked.
             Change::Dispatched(arm, attribute) => {
                 if books.problem().attribute(attribute).is_exact() {
                     self.recompute(books, arm);
                 }
             }
-            Change::PriorsRefreshed => {}
+            Change::PriorsRefreshed | Change::Lent(_) => {}
         }
     }
 }

@@ -62,7 +62,7 @@ impl<M: Measure> Least<M> {
                     self.update(books, arm, attribute);
                 }
             }
-            Change::Observed(arm, _) | Change::Left(arm) => {
+            Change::Observed(arm, _) | Change::Left(arm) | Change::Released(arm) => {
                 for attribute in books.problem().attributes() {
                     self.update(books, arm, attribute);
                 }
@@ -71,7 +71,7 @@ impl<M: Measure> Least<M> {
             Change::AffordableChanged => {
                 self.split_if_too_dear(books);
             }
-            Change::PriorsRefreshed => {}
+            Change::PriorsRefreshed | Change::Lent(_) => {}
         }
     }
 

@@ -32,12 +32,26 @@ impl Rating {
 /// Rates an arm; none if it should not be pulled now.
 pub(crate) trait Rule {
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating>;
+
+    /// All arms are about to be rated.
+    fn begin(&mut self, books: &Books) {
+        let _ = books;
+    }
+
+    /// Whether something has changed that concerns all arms.
+    fn is_stale(&self, books: &Books) -> bool {
+        let _ = books;
+        false
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ranking<R> {
     rule: R,
+    ties: Ties,
+    /// By place in the order of ties.
     keys: MinTree<f64>,
+    /// By arm.
     states: Vec<State>,
 }
 
@@ -48,19 +62,33 @@ struct State {
 }
 
 impl<R: Rule> Ranking<R> {
+    /// Ties go to the smallest arm.
     pub(crate) fn new(rule: R) -> Self {
-        Self { rule, keys: MinTree::new(1, f64::ABSENT), states: Vec::new() }
+        Self::with_ties(rule, Ties::ByNumber)
+    }
+
+    /// Ties are broken in an order that is drawn from a seed.
+    pub(crate) fn shuffled(rule: R, seed: u64) -> Self {
+        Self::with_ties(rule, Ties::Shuffled(Order { seed, arms: Vec::new(), places: Vec::new() }))
+    }
+
+    fn with_ties(rule: R, ties: Ties) -> Self {
+        Self { rule, ties, keys: MinTree::new(1, f64::ABSENT), states: Vec::new() }
     }
 
     pub(crate) fn begin(&mut self, books: &Books) {
         let arm_count = books.problem().arm_count();
+        self.ties.begin(arm_count);
         self.keys = MinTree::new(arm_count, f64::ABSENT);
         self.states = vec![State { rating: Rating::NONE, calls_in_flight: 0 }; arm_count];
+        for arm in books.outstanding_arms() {
+            self.states[arm.index()].calls_in_flight += 1;
+        }
         self.rate_all(books);
     }
 
     pub(crate) fn best(&mut self, books: &Books) -> Option<(ArmId, AttributeId)> {
-        let arm = ArmId::at(self.keys.argmin()?);
+        let arm = self.ties.arm_at(self.keys.argmin()?);
         let attribute = self.states[arm.index()].rating.attribute;
         // A falling level may have resolved the attribute since it was chosen.
         if !books.is_resolved(arm, attribute) {
@@ -80,7 +108,7 @@ impl<R: Rule> Ranking<R> {
                     self.rate(books, arm);
                 } else {
                     let key = state.key();
-                    self.keys.set(arm.index(), key);
+                    self.keys.set(self.ties.place_of(arm), key);
                 }
             }
             Change::Observed(arm, _) => {
@@ -88,7 +116,14 @@ impl<R: Rule> Ranking<R> {
                 state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
                 self.rate(books, arm);
             }
-            Change::Left(arm) => self.keys.set(arm.index(), f64::ABSENT),
+            Change::Lent(arm) | Change::Released(arm) => {
+                self.rate(books, arm);
+                self.rate_all_if_stale(books);
+            }
+            Change::Left(arm) => {
+                self.keys.set(self.ties.place_of(arm), f64::ABSENT);
+                self.rate_all_if_stale(books);
+            }
             Change::PriorsRefreshed | Change::AffordableChanged | Change::LevelRaised => {
                 self.rate_all(books);
             }
@@ -97,12 +132,21 @@ impl<R: Rule> Ranking<R> {
 
     fn rate(&mut self, books: &Books, arm: ArmId) {
         let key = self.key(books, arm);
-        self.keys.set(arm.index(), key);
+        self.keys.set(self.ties.place_of(arm), key);
+    }
+
+    fn rate_all_if_stale(&mut self, books: &Books) {
+        if self.rule.is_stale(books) {
+            self.rate_all(books);
+        }
     }
 
     fn rate_all(&mut self, books: &Books) {
+        self.rule.begin(books);
         let mut keys = core::mem::replace(&mut self.keys, MinTree::new(1, f64::ABSENT));
-        keys.fill_with(|index| self.key(books, ArmId::at(index)));
+        keys.fill(
+            books.problem().arms().map(|arm| (self.ties.place_of(arm), self.key(books, arm))),
+        );
         self.keys = keys;
     }
 
@@ -112,6 +156,60 @@ impl<R: Rule> Ranking<R> {
         state.rating = rating.unwrap_or(Rating::NONE);
         state.key()
     }
+}
+
+/// Which of several arms with the same key is the first.
+#[derive(Clone, Debug)]
+enum Ties {
+    ByNumber,
+    Shuffled(Order),
+}
+
+/// The order of a file may mean something, so that the first arms are no fair sample.
+#[derive(Clone, Debug)]
+struct Order {
+    seed: u64,
+    arms: Vec<ArmId>,
+    places: Vec<u32>,
+}
+
+impl Ties {
+    fn begin(&mut self, arm_count: usize) {
+        let Self::Shuffled(order) = self else { return };
+        order.arms = (0..arm_count).map(ArmId::at).collect();
+        let mut state = order.seed;
+        for last in (1..arm_count).rev() {
+            let place = bits(&mut state) % (last as u64 + 1);
+            order.arms.swap(last, usize::try_from(place).expect("below the number of arms"));
+        }
+        order.places = vec![0; arm_count];
+        for (place, arm) in order.arms.iter().enumerate() {
+            order.places[arm.index()] = ArmId::at(place).0;
+        }
+    }
+
+    fn arm_at(&self, place: usize) -> ArmId {
+        match self {
+            Self::ByNumber => ArmId::at(place),
+            Self::Shuffled(order) => order.arms[place],
+        }
+    }
+
+    fn place_of(&self, arm: ArmId) -> usize {
+        match self {
+            Self::ByNumber => arm.index(),
+            Self::Shuffled(order) => order.places[arm.index()] as usize,
+        }
+    }
+}
+
+// SplitMix64.
+const fn bits(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut bits = *state;
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }
 
 impl State {

@@ -9,12 +9,14 @@
 
 use alloc::vec::Vec;
 
+use crate::bills::ExpectedBills;
 use crate::books::{ArmStatus, Books, Change};
 use crate::num::real;
-use crate::outlook::{Assumptions, Outlook, mean_cost};
+use crate::offer::{offered_level, offered_share};
+use crate::outlook::{Assumptions, Outlook};
 use crate::policy::ranking::{Ranking, Rating, Rule};
 use crate::policy::{Choice, Policy};
-use crate::units::{ArmId, AttributeId};
+use crate::units::{ArmId, AttributeId, Share};
 
 /// The staged remaining-cost index.
 #[derive(Clone, Debug)]
@@ -24,14 +26,22 @@ pub struct Rcb {
 
 #[derive(Clone, Debug, Default)]
 struct RemainingCost {
+    /// The level of arms without a share of δ, as of when they were last rated.
+    offered_level: f64,
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
     stages: Vec<Stage>,
 }
 
 impl Rcb {
-    /// It has nothing to set.
+    /// With seed 0.
     pub fn new() -> Self {
-        Self { ranking: Ranking::new(RemainingCost::default()) }
+        Self::seeded(0)
+    }
+
+    /// Arms that look alike are tried in an order that is drawn from the seed, never in that of
+    /// their numbers, which may mean something.
+    pub fn seeded(seed: u64) -> Self {
+        Self { ranking: Ranking::shuffled(RemainingCost::default(), seed) }
     }
 }
 
@@ -59,6 +69,7 @@ impl Rule for RemainingCost {
             return None;
         }
         self.stages.clear();
+        let bills = ExpectedBills::of(books, arm);
         for attribute in books.problem().attributes() {
             if books.is_resolved(arm, attribute) {
                 continue;
@@ -67,25 +78,62 @@ impl Rule for RemainingCost {
             if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
                 return None;
             }
-            let stage = stage(books, arm, attribute);
+            let stage = stage(&bills, attribute, self.offered_level);
             let place = self.stages.iter().position(|later| stage.order < later.order);
             self.stages.insert(place.unwrap_or(self.stages.len()), stage);
         }
-        rate_stages(&self.stages)
+        let favour = if books.share(arm).is_some() { FAVOUR_OF_SHARES } else { 1.0 };
+        rate_stages(&self.stages, favour)
+    }
+
+    fn begin(&mut self, books: &Books) {
+        self.offered_level = offered_level(books);
+    }
+
+    /// What is offered changes with every loan, most of the time by little.
+    fn is_stale(&self, books: &Books) -> bool {
+        books.pool().is_some()
+            && libm::fabs(offered_level(books) - self.offered_level) > OFFER_CHANGE_MIN
     }
 }
 
-fn stage(books: &Books, arm: ArmId, attribute: AttributeId) -> Stage {
-    let outlook = Outlook::of(books, arm, attribute, ASSUMPTIONS);
-    let cost = mean_cost(books, attribute);
+fn stage(bills: &ExpectedBills<'_>, attribute: AttributeId, offered_level: f64) -> Stage {
+    let ExpectedBills { books, arm, .. } = *bills;
+    let assumptions = Assumptions { offered_level, ..ASSUMPTIONS };
+    let outlook = Outlook::of(books, arm, attribute, assumptions);
+    let cost = bills.get(attribute);
     let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
     let order = libm::sqrt(cost * outlook.revision) / failure;
-    let ahead = books.tally(arm, attribute).dispatched_count - books.evidence_count(arm, attribute);
+    let tally = books.tally(arm, attribute);
+    let ahead = tally.dispatched_count - books.evidence_count(arm, attribute);
     Stage { attribute, cost, outlook, order, ahead }
 }
 
+/// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
+/// a share before the next call, which then counts.
+fn should_borrow(books: &Books, choice: Choice, share: Share) -> bool {
+    let offered_level = books.level_of(share);
+    let bills = ExpectedBills::of(books, choice.arm);
+    let (mut price, mut probability) = (0.0, 1.0);
+    let (mut paid, mut next) = (0.0, 0.0);
+    for attribute in books.problem().attributes() {
+        if books.is_resolved(choice.arm, attribute) {
+            continue;
+        }
+        let stage = stage(&bills, attribute, offered_level);
+        price += stage.cost * stage.outlook.remaining;
+        probability *= stage.outlook.pass_probability;
+        paid += stage.cost * real(books.tally(choice.arm, attribute).dispatched_count);
+        if attribute == choice.attribute {
+            next = stage.cost;
+        }
+    }
+    let part = (paid + next) / price;
+    part > PAID_MAX || (part > PAID_MIN && probability > TRUSTED)
+}
+
 // I = Σ_j c_j (r_j - t_j + t_j/P_j), P_j the probability that attribute j and all after it pass
-fn rate_stages(stages: &[Stage]) -> Option<Rating> {
+fn rate_stages(stages: &[Stage], favour: f64) -> Option<Rating> {
     let mut price = 0.0;
     let mut probability = 1.0;
     for Stage { cost, outlook, .. } in stages.iter().rev() {
@@ -99,9 +147,9 @@ fn rate_stages(stages: &[Stage]) -> Option<Rating> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of calls")]
     let calls_max = libm::ceil(next.outlook.remaining - real(next.ahead)).clamp(1.0, 1e9) as u32;
     Some(Rating {
-        key: price,
+        key: price * favour,
         attribute: next.attribute,
-        key_per_call_in_flight: IN_FLIGHT_PENALTY * price / next.outlook.revision,
+        key_per_call_in_flight: IN_FLIGHT_PENALTY * price * favour / next.outlook.revision,
         calls_max,
     })
 }
@@ -120,12 +168,27 @@ impl Policy for Rcb {
         Some(Choice { arm, attribute, branch: "index" })
     }
 
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        let share = offered_share(books);
+        (share > Share::NONE && should_borrow(books, choice, share)).then_some(share)
+    }
+
     fn on_change(&mut self, books: &Books, change: Change) {
         self.ranking.on_change(books, change);
     }
 }
 
-const ASSUMPTIONS: Assumptions = Assumptions { margin: 1.3, optimism: 2.0 };
+const ASSUMPTIONS: Assumptions =
+    Assumptions { offered_level: f64::INFINITY, margin: 1.3, optimism: 2.0 };
+/// Arms that have a share are to be finished: it is lost otherwise.
+const FAVOUR_OF_SHARES: f64 = 0.6;
+/// An arm that will surely pass borrows when it has cost this part of what it will cost.
+const PAID_MIN: f64 = 0.1;
+const TRUSTED: f64 = 0.9;
+/// And any arm when it has cost this part.
+const PAID_MAX: f64 = 0.3;
+/// Smaller changes of the offered level are not worth rating all arms anew.
+const OFFER_CHANGE_MIN: f64 = 0.1;
 const FAILURE_MIN: f64 = 1e-5;
 const PROBABILITY_MIN: f64 = 1e-6;
 /// How much a call in flight raises the arm's price, relative to one call in `revision`: `revision`

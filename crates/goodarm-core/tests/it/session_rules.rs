@@ -8,8 +8,8 @@
 //! 3. An exact verifier is asked once: a pass needs no evidence, a failure is final.
 //! 4. Bets are learned from what was known before a pair's first call, and then kept.
 //! 5. Stepping down goes one arm at a time; arms that merely look bad are not subtracted.
-//! 6. Slots for arms, and
-//! 7. averaged closed testing are not offered.
+//! 6. A share of δ that an arm is lent counts only for calls dispatched after it.
+//! 7. Averaged closed testing is not offered.
 //! 8. e-BH takes present e-values, with calls in flight at their lowest score, and freezes arms.
 //! 9. Scores enter a stream in dispatch order; every call is fresh.
 //! 10. A void call is made again in its place; giving up counts.
@@ -21,9 +21,10 @@
 //! 16. (Of recorded scores: they certify the recording.)
 //! 17. A call that overruns is recorded, with its score.
 //! 18. A budget may be raised, never lowered.
-//! 19. Arms cannot join later: a problem is checked once and never changed.
+//! 19. Arms may join later only where shares of δ are lent.
 
 mod asking;
+mod lending;
 mod levels;
 mod money;
 mod refusals;
@@ -43,8 +44,13 @@ const SECOND: AttributeId = AttributeId(1);
 const SUB_GAUSSIAN: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
 const UNIT: Cost = Cost::from_units(1);
 
-const GUARANTEES: [Guarantee; 4] =
-    [Guarantee::Paper, Guarantee::Union, Guarantee::Holm, Guarantee::FalseDiscovery];
+const GUARANTEES: [Guarantee; 5] = [
+    Guarantee::Paper,
+    Guarantee::Union,
+    Guarantee::Holm,
+    Guarantee::Lent,
+    Guarantee::FalseDiscovery,
+];
 
 /// Verifiers that cost one unit a call, with thresholds of one half.
 fn spec(arms: usize, guarantee: Guarantee, scores: &[ScoreModel]) -> ProblemSpec {

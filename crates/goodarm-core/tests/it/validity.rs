@@ -9,6 +9,7 @@ mod crash;
 mod false_discovery;
 mod hostile;
 mod lab;
+mod lending;
 mod limit;
 mod twins;
 
@@ -33,8 +34,13 @@ fn every_score() -> [Scores; 4] {
 }
 
 fn every_certificate() -> impl Iterator<Item = Lab> {
-    let guarantees =
-        [Guarantee::Paper, Guarantee::Union, Guarantee::Holm, Guarantee::FalseDiscovery];
+    let guarantees = [
+        Guarantee::Paper,
+        Guarantee::Union,
+        Guarantee::Holm,
+        Guarantee::Lent,
+        Guarantee::FalseDiscovery,
+    ];
     guarantees.into_iter().flat_map(|guarantee| every_score().map(|scores| lab(guarantee, scores)))
 }
 
@@ -78,6 +84,12 @@ fn union_certificates_hold_under_every_policy() {
 #[test]
 fn step_down_certificates_hold_under_every_policy() {
     check_every_policy(Guarantee::Holm, TRIALS);
+}
+
+/// Policies that lend as they like among them.
+#[test]
+fn lent_certificates_hold_under_every_policy() {
+    check_every_policy(Guarantee::Lent, TRIALS);
 }
 
 #[test]

@@ -130,6 +130,8 @@ enum State {
 #[derive(Debug, Default)]
 struct Frame {
     offset: u64,
+    /// Arms that joined since the header was written.
+    arms_added: u64,
     unix_millis: u64,
     payload: Vec<u8>,
     /// How much of the payload has been read.
@@ -300,9 +302,11 @@ impl Frame {
             Ok(record) => record,
             Err(malformed) => return Err(self.damaged(malformed)),
         };
-        if let Err(malformed) = record.check(header) {
+        let mut arms_added = self.arms_added;
+        if let Err(malformed) = record.check(header, &mut arms_added) {
             return Err(self.damaged(malformed));
         }
+        self.arms_added = arms_added;
         self.consumed = self.payload.len() - input.len();
         Ok(record)
     }

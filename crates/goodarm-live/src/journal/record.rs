@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure as Counted, Event, Failure, Ticket,
+    ArmId, AttributeId, Cost, CountedFailure as Counted, Event, Failure, Loan, Share, Ticket,
     VoidFailure as Void,
 };
 use thiserror::Error;
@@ -34,11 +34,11 @@ pub struct Header {
 pub struct Record<'a> {
     /// What happened.
     pub event: Event,
-    /// What people may want to know about a call that came back; empty for other events.
+    /// What belongs to the event besides; empty for most.
     pub note: Note<'a>,
 }
 
-/// What people may want to know about a call that came back.
+/// What people may want to know about a call that came back, or who the arms are that were added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note<'a> {
     /// How long it took.
@@ -47,13 +47,15 @@ pub struct Note<'a> {
     pub reply: Cow<'a, str>,
     /// Why there is no score, in words.
     pub reason: Cow<'a, str>,
+    /// Where arms were added, the fingerprint of all candidates with the new ones.
+    pub candidates: [u8; 32],
 }
 
 impl Note<'_> {
     /// The same note, with the texts of this one.
     pub fn borrowed(&self) -> Note<'_> {
-        let Self { latency, ref reply, ref reason } = *self;
-        Note { latency, reply: Cow::Borrowed(reply), reason: Cow::Borrowed(reason) }
+        let Self { latency, ref reply, ref reason, candidates } = *self;
+        Note { latency, reply: Cow::Borrowed(reply), reason: Cow::Borrowed(reason), candidates }
     }
 
     /// The same note, with texts of its own.
@@ -62,6 +64,7 @@ impl Note<'_> {
             latency: self.latency,
             reply: Cow::Owned(self.reply.into_owned()),
             reason: Cow::Owned(self.reason.into_owned()),
+            candidates: self.candidates,
         }
     }
 }
@@ -130,6 +133,9 @@ const TAG_ASKED: u8 = 2;
 const TAG_TOLD: u8 = 3;
 const TAG_FAILED: u8 = 4;
 const TAG_BUDGET_RAISED: u8 = 5;
+const TAG_LENT_AND_ASKED: u8 = 6;
+const TAG_RELEASED: u8 = 7;
+const TAG_ARMS_ADDED: u8 = 8;
 /// The last byte of a payload. As it is not zero, a tail of zeros is never what was written.
 pub(super) const TAG_END: u8 = 0xE5;
 
@@ -168,13 +174,17 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let Note { latency, reply, reason } = &self.note;
+        let Note { latency, reply, reason, candidates } = &self.note;
         match self.event {
-            Event::Asked { ticket, arm, attribute } => {
-                bytes.push(TAG_ASKED);
+            Event::Asked { ticket, arm, attribute, loan } => {
+                bytes.push(if loan.is_some() { TAG_LENT_AND_ASKED } else { TAG_ASKED });
                 put_number(bytes, ticket.0);
                 put_number(bytes, arm.0.into());
                 put_number(bytes, attribute.0.into());
+                if let Some(Loan { share, weights }) = loan {
+                    put_number(bytes, share.parts());
+                    bytes.extend_from_slice(&weights.to_le_bytes());
+                }
             }
             Event::Told { ticket, score, cost } => {
                 bytes.push(TAG_TOLD);
@@ -197,6 +207,15 @@ impl Record<'_> {
                 bytes.push(TAG_BUDGET_RAISED);
                 put_large(bytes, budget.picos());
             }
+            Event::Released { arm } => {
+                bytes.push(TAG_RELEASED);
+                put_number(bytes, arm.0.into());
+            }
+            Event::ArmsAdded { count } => {
+                bytes.push(TAG_ARMS_ADDED);
+                put_number(bytes, count.into());
+                bytes.extend_from_slice(candidates);
+            }
         }
     }
 }
@@ -206,10 +225,11 @@ impl<'a> Record<'a> {
     pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, Malformed> {
         let mut note = Note::default();
         let event = match input.byte()? {
-            TAG_ASKED => Event::Asked {
+            tag @ (TAG_ASKED | TAG_LENT_AND_ASKED) => Event::Asked {
                 ticket: Ticket(input.number()?),
                 arm: ArmId(input.small_number()?),
                 attribute: AttributeId(input.small_number()?),
+                loan: if tag == TAG_ASKED { None } else { Some(loan(input)?) },
             },
             TAG_TOLD => {
                 let ticket = Ticket(input.number()?);
@@ -229,26 +249,42 @@ impl<'a> Record<'a> {
                 Event::Failed { ticket, failure, cost }
             }
             TAG_BUDGET_RAISED => Event::BudgetRaised { budget: Cost::from_picos(input.large()?) },
+            TAG_RELEASED => Event::Released { arm: ArmId(input.small_number()?) },
+            TAG_ARMS_ADDED => {
+                let count = input.small_number()?;
+                note.candidates = input.array()?;
+                Event::ArmsAdded { count }
+            }
             TAG_HEADER => return Err(Malformed::SecondHeader),
             tag => return Err(Malformed::Tag(tag)),
         };
         Ok(Self { event, note })
     }
 
-    /// Refuses pairs that the journal's header does not know: readers use them as indices.
+    /// Refuses pairs that the journal does not know by now: readers use them as indices.
     #[inline]
-    pub(super) fn check(&self, header: &Header) -> Result<(), Malformed> {
-        let Event::Asked { arm, attribute, .. } = self.event else {
-            return Ok(());
-        };
-        if u64::from(arm.0) >= header.arm_count {
-            return Err(Malformed::Arm(arm.0));
+    pub(super) fn check(&self, header: &Header, arms_added: &mut u64) -> Result<(), Malformed> {
+        match self.event {
+            Event::Asked { arm, .. } | Event::Released { arm }
+                if u64::from(arm.0) >= header.arm_count + *arms_added =>
+            {
+                Err(Malformed::Arm(arm.0))
+            }
+            Event::Asked { attribute, .. } if u64::from(attribute.0) >= header.attribute_count => {
+                Err(Malformed::Attribute(attribute.0))
+            }
+            Event::ArmsAdded { count } => {
+                *arms_added += u64::from(count);
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        if u64::from(attribute.0) >= header.attribute_count {
-            return Err(Malformed::Attribute(attribute.0));
-        }
-        Ok(())
     }
+}
+
+fn loan(input: &mut Input<'_>) -> Result<Loan, Malformed> {
+    let share = Share::from_parts(input.number()?).ok_or(Malformed::Number)?;
+    Ok(Loan { share, weights: u64::from_le_bytes(input.array()?) })
 }
 
 // These numbers are in files: new failures get new numbers, and none is used again.

@@ -111,7 +111,7 @@ fn header() -> Header {
 
 fn asked(ticket: u64, arm: u32, attribute: u32) -> Record<'static> {
     let (arm, attribute) = (ArmId(arm), AttributeId(attribute));
-    Event::Asked { ticket: Ticket(ticket), arm, attribute }.into()
+    Event::Asked { ticket: Ticket(ticket), arm, attribute, loan: None }.into()
 }
 
 fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
@@ -131,8 +131,13 @@ fn failed(ticket: u64, failure: Failure) -> Record<'static> {
             latency: Duration::MAX,
             reply: Cow::Borrowed("<html>"),
             reason: Cow::Borrowed("status 502"),
+            ..Note::default()
         },
     }
+}
+
+fn added(count: u32, candidates: [u8; 32]) -> Record<'static> {
+    Record { event: Event::ArmsAdded { count }, note: Note { candidates, ..Note::default() } }
 }
 
 fn raised(budget: Cost) -> Record<'static> {

@@ -66,7 +66,7 @@ impl Run {
         for (ticket, arm, attribute) in lost {
             let declared = self.session.books().problem().attribute(attribute);
             let (ceiling, is_exact) = (declared.price(), declared.is_exact());
-            let pull = Pull { ticket, arm, attribute, ceiling, attempt: 0, branch: "" };
+            let pull = Pull { ticket, arm, attribute, ceiling, attempt: 0, loan: None, branch: "" };
             if let Some(reply) = self.own_reply(&pull) {
                 let control = Control::default();
                 let mut observer = ();

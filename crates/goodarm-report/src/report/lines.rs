@@ -130,7 +130,7 @@ pub(crate) fn call_line(
     reply_bytes_max: usize,
 ) -> Option<CallLine> {
     let call = entry.call.as_ref()?;
-    let Note { latency, reply, reason } = &call.note;
+    let Note { latency, reply, reason, .. } = &call.note;
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
     let (verifier, cost) = (call.attribute.0, call.cost.units());

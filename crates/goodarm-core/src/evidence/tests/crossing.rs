@@ -13,6 +13,7 @@ use crate::evidence::weights::{Weights, WeightsId};
 use crate::evidence::{Evidence, Process, Rule};
 use crate::num::real;
 use crate::prior::Prior;
+use crate::problem::Guarantee;
 
 const ALPHA: f64 = 0.02;
 
@@ -86,7 +87,8 @@ fn crossings(process: &Process, draw: impl Fn(&mut Random) -> f64) -> (u32, u32)
     let (mut above, mut below) = (0, 0);
     for run in 0..RUNS {
         let mut random = Random::at(6, &[run]);
-        let mut evidence = Evidence { weights: WeightsId(0), ..Evidence::start(process) };
+        let mut evidence =
+            Evidence { weights: WeightsId(0), ..Evidence::start(process, Guarantee::Union) };
         let mut wealths = Wealths::START;
         for _ in 0..SCORES_PER_RUN {
             evidence.absorb(rule, Some(&mut wealths), draw(&mut random));

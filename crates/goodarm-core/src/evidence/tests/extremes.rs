@@ -45,7 +45,10 @@ impl Stream {
         let process = process(scores, threshold);
         Self {
             weights: Weights::new(&process, Prior::START),
-            evidence: Evidence { weights: WeightsId(0), ..Evidence::start(&process) },
+            evidence: Evidence {
+                weights: WeightsId(0),
+                ..Evidence::start(&process, Guarantee::Union)
+            },
             wealths: Wealths::START,
             process,
             threshold,

@@ -2,6 +2,7 @@
 
 use goodarm_core::books::DispatchError;
 use goodarm_core::policy::round_robin::RoundRobin;
+use goodarm_core::session::Refusal;
 use goodarm_core::{
     ArmId, Ask, AskError, AttributeId, Choice, Cost, Failure, Guarantee, ProblemSpec, ScoreModel,
     Session, StopReason, VoidFailure,
@@ -102,7 +103,10 @@ fn check_refused(
     let before = picture(session.books());
     scripted.request(pair.0, pair.1);
     let choice = Choice { arm: ArmId(pair.0), attribute: pair.1, branch: "requested" };
-    assert_eq!(session.ask(), Err(AskError { policy: "scripted", choice, reason: why }));
+    assert_eq!(
+        session.ask(),
+        Err(AskError { policy: "scripted", choice, reason: Refusal::Dispatch(why) })
+    );
     assert_eq!(picture(session.books()), before);
 }
 

@@ -3,7 +3,7 @@
 use goodarm_core::books::DispatchError;
 use goodarm_core::{
     ArmId, ArmStatus, Books, Cost, CountedFailure, Failure, Guarantee, ProblemSpec, ScoreModel,
-    VoidFailure,
+    Share, VoidFailure,
 };
 
 use super::{
@@ -110,6 +110,9 @@ fn an_exact_verifier_is_asked_once() {
         assert!(books.evidence(ArmId(0), FIRST) > f64::MAX, "and needs no evidence");
         assert_eq!(books.dispatch(ArmId(0), FIRST), closed);
         assert!(books.certified().is_empty(), "the other verifier has not spoken");
+        if guarantee == Guarantee::Lent {
+            books.lend(ArmId(0), Share::WHOLE).expect("the pool is full");
+        }
         pass(&mut books, 0, SECOND);
     }
 }

@@ -166,7 +166,7 @@ fn session() -> Session {
 fn call_again(ticket: Ticket) -> Pull {
     let ceiling = Cost::from_units(1);
     let (arm, attribute) = (ArmId(0), AttributeId(0));
-    Pull { ticket, arm, attribute, ceiling, attempt: 0, branch: "" }
+    Pull { ticket, arm, attribute, ceiling, attempt: 0, loan: None, branch: "" }
 }
 
 fn errors(recovery: Recovery) -> u32 {

@@ -2,7 +2,7 @@
 //! the most that a certificate must withstand; they do not know the future.
 
 use goodarm_core::policy::{Choice, Policy};
-use goodarm_core::{ArmId, AttributeId, Books, Guarantee, ScoreModel};
+use goodarm_core::{ArmId, AttributeId, Books, Guarantee, ScoreModel, Share};
 
 use super::lab::{Lab, Spy};
 
@@ -88,6 +88,34 @@ impl Policy for Chaser {
             }
         }
         best.map(|(_, choice)| choice)
+    }
+}
+
+/// Chases likewise, and lends an arm most of the pool when calls in flight will make it lucky.
+pub(super) struct Shark {
+    chaser: Chaser,
+}
+
+impl Shark {
+    pub(super) fn new(lab: Lab, spy: Spy) -> Self {
+        Self { chaser: Chaser::new(lab, spy) }
+    }
+}
+
+impl Policy for Shark {
+    fn name(&self) -> &'static str {
+        "shark"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        self.chaser.choose(books)
+    }
+
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        let insider = &self.chaser.insider;
+        let pool = books.pool()?.fraction();
+        let lucky = insider.strength(choice.arm, insider.null(choice.arm)) > 0.5;
+        lucky.then(|| Share::of(0.7 * pool)).filter(|&share| share > Share::NONE)
     }
 }
 

@@ -13,7 +13,7 @@ use goodarm_core::{
 use goodarm_sim::random::Random;
 use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
 
-use super::hostile::{Chaser, Gambler, Pupil};
+use super::hostile::{Chaser, Gambler, Pupil, Shark};
 use super::twins::Screener;
 
 /// What is declared about scores, and how they are in fact drawn.
@@ -166,13 +166,14 @@ impl Lab {
 
     /// Every policy there is, and those that cheat.
     pub(super) fn policy_names() -> impl Iterator<Item = &'static str> {
-        policy::NAMES.into_iter().chain(["chaser", "gambler"])
+        policy::NAMES.into_iter().chain(["chaser", "gambler", "shark"])
     }
 
     fn policy(&self, name: &str, spy: &Spy) -> Box<dyn Policy + Send> {
         match name {
             "chaser" => Box::new(Chaser::new(*self, spy.clone())),
             "gambler" => Box::new(Gambler::new(*self, spy.clone())),
+            "shark" => Box::new(Shark::new(*self, spy.clone())),
             "pupil" => Box::new(Pupil::new(*self, spy.clone())),
             "screener" => Box::new(Screener::new(*self)),
             _ => {
@@ -258,6 +259,7 @@ impl Stream {
 }
 
 const PRIOR_COUNT: f64 = 10.0;
+const RELEASE_INTERVAL: u64 = 7;
 
 /// The outcomes of all calls dispatched so far, which no honest policy can see; never a future one.
 #[derive(Clone, Debug)]
@@ -393,6 +395,21 @@ impl<'a> Driver<'a> {
         };
         self.unanswered.remove(&ticket);
         self.answer(ticket, &reply);
+        self.release_some();
+    }
+
+    /// Takes back the share of an arm whose luck has turned, now and then.
+    fn release_some(&mut self) {
+        let books = self.session.books();
+        let due = books.observation_count().is_multiple_of(RELEASE_INTERVAL);
+        let unlucky = |arm: &ArmId| {
+            let null = self.lab.null_of(*arm).unwrap_or(AttributeId(0));
+            let luck = self.spy.stream(*arm, null).excess;
+            books.share(*arm).is_some() && books.is_active(*arm) && luck < 0.0
+        };
+        if let Some(arm) = books.problem().arms().find(unlucky).filter(|_| due) {
+            self.session.release(arm).expect("the arm has a share");
+        }
     }
 
     fn answer(&mut self, ticket: Ticket, reply: &Reply) {

@@ -4,6 +4,8 @@ use std::fs;
 
 use proptest::prelude::*;
 
+use goodarm_core::{Loan, Share};
+
 use super::*;
 
 fn any_failure() -> impl Strategy<Value = Failure> {
@@ -37,6 +39,17 @@ fn any_score() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(1.0), Just(-0.0), Just(f64::INFINITY), 0.0..=1.0]
 }
 
+fn lent(ticket: u64, arm: u32, attribute: u32, parts: u64, weights: u64) -> Record<'static> {
+    let share = Share::from_parts(parts).expect("at most the whole");
+    Event::Asked {
+        ticket: Ticket(ticket),
+        arm: ArmId(arm),
+        attribute: AttributeId(attribute),
+        loan: Some(Loan { share, weights }),
+    }
+    .into()
+}
+
 fn any_text() -> impl Strategy<Value = Cow<'static, str>> {
     prop_oneof![Just(String::new()), ".{0,40}", ".{200,400}"].prop_map(Cow::Owned)
 }
@@ -54,9 +67,14 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
         }),
         failed.prop_map(|(ticket, failure, cost, latency, reply, reason)| Record {
             event: Event::Failed { ticket, failure, cost },
-            note: Note { latency, reply, reason },
+            note: Note { latency, reply, reason, ..Note::default() },
         }),
         any_cost().prop_map(raised),
+        (any_number(), 0..1000u32, 0..3u32, 1..=Share::WHOLE.parts(), any::<u64>()).prop_map(
+            |(ticket, arm, attribute, parts, weights)| lent(ticket, arm, attribute, parts, weights)
+        ),
+        (0..1000u32).prop_map(|arm| Event::Released { arm: ArmId(arm) }.into()),
+        (any::<u32>(), any::<[u8; 32]>()).prop_map(|(count, candidates)| added(count, candidates)),
     ]
 }
 

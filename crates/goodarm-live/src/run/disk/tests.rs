@@ -73,6 +73,7 @@ fn pull(ticket: u64) -> Pull {
         attribute: AttributeId(0),
         ceiling: Cost::from_units(1),
         attempt: 0,
+        loan: None,
         branch: "",
     }
 }
@@ -173,7 +174,7 @@ async fn everything_is_durable_after_a_commit() {
 async fn what_can_be_made_again_waits_for_nobody() {
     let mut slow = Slow::new();
     let Pull { ticket, arm, attribute, .. } = pull(0);
-    slow.disk.append(&Event::Asked { ticket, arm, attribute }.into());
+    slow.disk.append(&Event::Asked { ticket, arm, attribute, loan: None }.into());
     assert!(slow.disk.is_safe());
     slow.disk.push(0).expect("nothing is due");
     assert!(slow.began.try_recv().is_err());

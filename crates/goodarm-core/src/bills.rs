@@ -1,0 +1,202 @@
+//! What the next call on one answer will cost: a guess from bills so far, never a bound.
+//!
+//! A long question makes all calls about it dear. So a bill, over the mean of its attribute, is taken
+//! to be 1 + a part of the arm's, common to its attributes + a part of the pair's own + noise, and the
+//! two parts are estimated by shrinking what was billed towards 0: an analysis of variance, with a
+//! normal model of random effects.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::books::{AttributeTotals, Books, Pair};
+use crate::num::real;
+use crate::units::{ArmId, AttributeId};
+
+/// How bills differ, learned over all arms.
+#[derive(Clone, Debug)]
+pub(crate) struct Bills {
+    attributes: Vec<Spread>,
+    /// The variance of the arms' common part, relative to the mean.
+    common: f64,
+    /// Whether anything is known that makes one arm dearer than another.
+    differ: bool,
+}
+
+/// Of the bills of one attribute.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread {
+    /// The mean over arms.
+    mean: f64,
+    /// The variances of the pairs' own parts and of single bills, relative to the mean.
+    own: f64,
+    noise: f64,
+}
+
+/// The bills of one pair, relative to the attribute's mean.
+struct Billed {
+    excess: f64,
+    count: f64,
+}
+
+impl Bills {
+    pub(crate) fn new(attribute_count: usize) -> Self {
+        let attributes = vec![Spread::default(); attribute_count];
+        Self { attributes, common: 0.0, differ: false }
+    }
+
+    /// Learns anew from all pairs, arm by arm, and from each attribute's sum of squared bills.
+    pub(crate) fn refreshed(pairs: &[Pair], totals: &[AttributeTotals], squares: &[f64]) -> Self {
+        let mut bills = Self::new(totals.len());
+        // Fixed prices are common, and a look at every pair takes time.
+        if totals.iter().zip(squares).all(|(totals, &squares)| all_equal(totals, squares)) {
+            return bills;
+        }
+        for (index, spread) in bills.attributes.iter_mut().enumerate() {
+            let pairs = pairs.iter().skip(index).step_by(totals.len());
+            *spread = Spread::learned(pairs, squares[index]);
+        }
+        bills.common = bills.learned_common(pairs);
+        for spread in &mut bills.attributes {
+            spread.own = (spread.own - bills.common).max(0.0);
+        }
+        bills.differ = bills.common > 0.0 || bills.attributes.iter().any(|spread| spread.own > 0.0);
+        bills
+    }
+
+    /// What bills of different attributes of an arm have in common: the mean of their products.
+    fn learned_common(&self, pairs: &[Pair]) -> f64 {
+        let (mut products, mut count) = (0.0, 0.0);
+        for arm in pairs.chunks_exact(self.attributes.len()) {
+            let (mut sum, mut squares, mut width) = (0.0, 0.0, 0.0);
+            for billed in
+                arm.iter().zip(&self.attributes).filter_map(|(pair, spread)| spread.billed(pair))
+            {
+                sum += billed.excess;
+                squares += billed.excess * billed.excess;
+                width += 1.0;
+            }
+            // Σ over pairs of attributes, each once.
+            products += 0.5 * (sum * sum - squares);
+            count += 0.5 * width * (width - 1.0);
+        }
+        let most = self.attributes.iter().map(|spread| spread.own).fold(0.0, f64::max);
+        (products / (count + COMMON_DOUBT)).clamp(0.0, most)
+    }
+
+    /// The arm's common part, as far as its bills tell.
+    fn common_part(&self, arm: &[Pair]) -> f64 {
+        if self.common <= 0.0 {
+            return 0.0;
+        }
+        let (mut weighted, mut weight) = (0.0, 1.0 / self.common);
+        for (pair, spread) in arm.iter().zip(&self.attributes) {
+            if let Some(billed) = spread.billed(pair) {
+                let variance = (spread.own + spread.noise / billed.count).max(VARIANCE_MIN);
+                weighted += billed.excess / variance;
+                weight += 1.0 / variance;
+            }
+        }
+        weighted / weight
+    }
+}
+
+/// The bills to expect from an arm's next calls.
+pub(crate) struct ExpectedBills<'a> {
+    pub(crate) books: &'a Books,
+    pub(crate) arm: ArmId,
+    common_part: Option<f64>,
+}
+
+impl<'a> ExpectedBills<'a> {
+    pub(crate) fn of(books: &'a Books, arm: ArmId) -> Self {
+        let bills = books.bills();
+        let common_part = bills.differ.then(|| bills.common_part(books.pairs_of(arm)));
+        Self { books, arm, common_part }
+    }
+
+    /// Of one attribute: its mean, until bills say otherwise.
+    pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
+        let spread = &self.books.bills().attributes[attribute.index()];
+        let Some(common_part) = self.common_part.filter(|_| spread.mean > 0.0) else {
+            return mean_bill(self.books, attribute);
+        };
+        let own_part = match spread.billed(self.books.pair(self.arm, attribute)) {
+            Some(billed) if spread.own > 0.0 => {
+                let trust = spread.own / (spread.own + spread.noise / billed.count);
+                trust * (billed.excess - common_part)
+            }
+            _ => 0.0,
+        };
+        spread.mean * (1.0 + common_part + own_part).max(BILL_SHARE_MIN)
+    }
+}
+
+/// What a call costs on average: its ceiling, until bills say otherwise.
+fn mean_bill(books: &Books, attribute: AttributeId) -> f64 {
+    let totals = books.totals(attribute);
+    let ceiling = books.problem().attribute(attribute).price();
+    ceiling.saturating_add(totals.spent).units() / (real(totals.billed_count) + 1.0)
+}
+
+impl Spread {
+    fn learned<'a>(pairs: impl Iterator<Item = &'a Pair> + Clone, squares: f64) -> Self {
+        let bills = || {
+            pairs.clone().filter(|pair| pair.tally.returned_count > 0).map(|pair| {
+                let count = real(pair.tally.returned_count);
+                (count, pair.tally.spent.units() / count)
+            })
+        };
+        let (mut arms, mut calls, mut sum) = (0.0, 0.0, 0.0);
+        let (mut squared_counts, mut between) = (0.0, 0.0);
+        for (count, mean) in bills() {
+            arms += 1.0;
+            calls += count;
+            sum += count * mean;
+            squared_counts += count * count;
+            between += count * mean * mean;
+        }
+        if arms < ARMS_MIN || calls <= arms {
+            return Self::default();
+        }
+        let noise = ((squares - between) / (calls - arms)).max(0.0);
+        between -= sum * sum / calls;
+        let width = (calls - squared_counts / calls) / (arms - 1.0);
+        let own = ((between / (arms - 1.0) - noise) / width).max(0.0);
+        // Over arms, since cheap arms are called more often.
+        let (mut weighted, mut weight) = (0.0, 0.0);
+        for (count, mean) in bills() {
+            let precision = 1.0 / (own + noise / count).max(f64::MIN_POSITIVE);
+            weighted += precision * mean;
+            weight += precision;
+        }
+        let mean = weighted / weight;
+        let square = mean * mean;
+        if square > 0.0 && square.is_finite() {
+            Self { mean, own: own / square, noise: noise / square }
+        } else {
+            Self::default()
+        }
+    }
+
+    fn billed(&self, pair: &Pair) -> Option<Billed> {
+        let count = real(pair.tally.returned_count);
+        let is_known = self.mean > 0.0 && pair.tally.returned_count > 0;
+        is_known
+            .then(|| Billed { excess: pair.tally.spent.units() / count / self.mean - 1.0, count })
+    }
+}
+
+/// Whether all bills of an attribute were the same, but for rounding.
+fn all_equal(totals: &AttributeTotals, squares: f64) -> bool {
+    let sum = totals.spent.units();
+    let count = real(totals.billed_count);
+    squares * count - sum * sum <= 1e-9 * sum * sum
+}
+
+/// Fewer tell nothing about how arms differ.
+const ARMS_MIN: f64 = 4.0;
+/// So many products count as 0 beforehand.
+const COMMON_DOUBT: f64 = 4.0;
+const VARIANCE_MIN: f64 = 1e-9;
+/// Nothing is nearly free because its first bills were.
+const BILL_SHARE_MIN: f64 = 0.05;

@@ -1,0 +1,181 @@
+//! Shares of δ that arms are lent, and arms that join; only where the guarantee is
+//! [`Guarantee::Lent`](crate::Guarantee::Lent).
+
+use thiserror::Error;
+
+use crate::books::{Arm, Books, Change, Pair, push_pairs};
+use crate::evidence::Evidence;
+use crate::evidence::bounded::Wealths;
+use crate::guarantee::lent::Lent;
+use crate::problem::ARMS_MAX;
+use crate::units::{ArmId, Share};
+
+/// What an arm was lent before a call, with what its evidence will be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loan {
+    /// How much of δ.
+    pub share: Share,
+    /// Stands for the weights of its bets, which follow from the calls before: a record that is
+    /// read elsewhere must come to the same.
+    pub weights: u64,
+}
+
+/// Why nothing can be lent or given back. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LendError {
+    /// Another guarantee shares δ in another way.
+    #[error("only the guarantee Lent lends shares of δ")]
+    NotLending,
+    /// There is no such arm.
+    #[error("there is no arm {0}")]
+    NoSuchArm(ArmId),
+    /// The arm is certified, or can never be.
+    #[error("arm {0} takes no more pulls")]
+    ArmLeft(ArmId),
+    /// A second loan would need evidence of its own.
+    #[error("arm {0} has a share already")]
+    AlreadyLent(ArmId),
+    /// It has nothing to give back.
+    #[error("arm {0} has no share")]
+    NothingLent(ArmId),
+    /// A share is more than nothing and at most what the pool holds.
+    #[error("a share of {} is not more than 0 and at most {}, which is what is left", asked.fraction(), pool.fraction())]
+    NotInPool {
+        /// What was asked for.
+        asked: Share,
+        /// What there is.
+        pool: Share,
+    },
+}
+
+/// Why arms cannot join. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AddArmsError {
+    /// The other guarantees divide δ among a number of arms that is fixed before the first call.
+    #[error("arms can be added only where the guarantee is Lent")]
+    NotLending,
+    /// There would be more than [`ARMS_MAX`] arms.
+    #[error("there can be at most {ARMS_MAX} arms")]
+    Full,
+}
+
+impl Books {
+    /// What is left of δ to lend; none where δ is not lent.
+    pub fn pool(&self) -> Option<Share> {
+        self.certifier.lent().map(Lent::pool)
+    }
+
+    /// What the arm has been lent, or had when it was certified.
+    pub fn share(&self, arm: ArmId) -> Option<Share> {
+        self.certifier.lent()?.share(arm)
+    }
+
+    /// How many shares are out: lent, and neither returned nor released.
+    pub fn shares_out_count(&self) -> usize {
+        self.certifier.lent().map_or(0, Lent::out_count)
+    }
+
+    /// An equal part of the pool for every arm that takes pulls and has no share; nothing where δ
+    /// is not lent.
+    pub fn equal_share(&self) -> Share {
+        self.certifier.lent().map_or(Share::NONE, |lent| lent.pool().divided(lent.idle_count()))
+    }
+
+    /// ln(1/(δ share)): what an arm with this share needs of every attribute.
+    pub fn level_of(&self, share: Share) -> f64 {
+        self.problem.delta().ln_inverse() + share.ln_inverse()
+    }
+
+    /// Lends an arm a share of δ. Its evidence begins here: only calls dispatched from now on count,
+    /// with weights that may have been learned from everything before.
+    pub fn lend(&mut self, arm: ArmId, share: Share) -> Result<Loan, LendError> {
+        let lent = self.lending(arm)?;
+        if lent.share(arm).is_some() {
+            return Err(LendError::AlreadyLent(arm));
+        }
+        if share == Share::NONE || share > lent.pool() {
+            return Err(LendError::NotInPool { asked: share, pool: lent.pool() });
+        }
+        self.changes.clear();
+        self.certifier.lent_mut().ok_or(LendError::NotLending)?.lend(arm, share);
+        let mut weights = FINGERPRINT_START;
+        for attribute in self.problem.attributes() {
+            if self.problem.attribute(attribute).is_exact() {
+                continue;
+            }
+            let index = self.problem.pair_index(arm, attribute);
+            let row = self.freeze_weights(attribute);
+            let slot = self.wealth_slots[attribute.index()];
+            let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
+            let Pair { tally, evidence } = &mut self.pairs[index];
+            evidence.weights = row;
+            evidence.begin_after(tally.dispatched_count, wealths.map(|at| &mut self.wealths[at]));
+            for weight in self.weights[attribute.index()].row(row) {
+                weights = (weights ^ weight.to_bits()).wrapping_mul(FINGERPRINT_FACTOR);
+            }
+        }
+        self.changes.push(Change::Lent(arm));
+        Ok(Loan { share, weights })
+    }
+
+    /// Takes the share of an arm back, as far as its evidence allows: α min(1, E), E the smallest
+    /// present evidence of its attributes, with calls in flight counted as their lowest score. The
+    /// arm may be lent another share later, and its evidence then begins anew.
+    pub fn release(&mut self, arm: ArmId) -> Result<(), LendError> {
+        if self.lending(arm)?.share(arm).is_none() {
+            return Err(LendError::NothingLent(arm));
+        }
+        let inexact = |attribute: &_| !self.problem.attribute(*attribute).is_exact();
+        let log_e_min = (self.problem.attributes().filter(inexact))
+            .map(|attribute| self.imputed(arm, attribute))
+            .fold(f64::INFINITY, f64::min);
+        self.changes.clear();
+        self.certifier.lent_mut().ok_or(LendError::NotLending)?.release(arm, log_e_min);
+        for attribute in self.problem.attributes() {
+            if !self.problem.attribute(attribute).is_exact() {
+                let index = self.problem.pair_index(arm, attribute);
+                let evidence = &mut self.pairs[index].evidence;
+                evidence.begins_at = Evidence::NEVER;
+                evidence.held = 0.0;
+            }
+        }
+        self.changes.push(Change::Released(arm));
+        Ok(())
+    }
+
+    /// More arms, which can be asked about and certified as if they had been there from the start:
+    /// nothing of δ was set aside for those that were.
+    pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
+        let lent = self.certifier.lent_mut().ok_or(AddArmsError::NotLending)?;
+        let arm_count = self.problem.arm_count().saturating_add(count);
+        if arm_count > ARMS_MAX {
+            return Err(AddArmsError::Full);
+        }
+        lent.add_arms(count);
+        self.changes.clear();
+        self.problem.add_arms(count);
+        self.arms.resize(arm_count, Arm::START);
+        self.wealths.resize(arm_count * self.bounded_count, Wealths::START);
+        for _ in 0..count {
+            push_pairs(&mut self.pairs, &self.processes, self.problem.guarantee());
+        }
+        Ok(())
+    }
+
+    fn lending(&self, arm: ArmId) -> Result<&Lent, LendError> {
+        let lent = self.certifier.lent().ok_or(LendError::NotLending)?;
+        if arm.index() >= self.arms.len() {
+            Err(LendError::NoSuchArm(arm))
+        } else if !self.is_active(arm) {
+            Err(LendError::ArmLeft(arm))
+        } else {
+            Ok(lent)
+        }
+    }
+}
+
+// FNV-1a, 64 bits at a time: it tells accidents apart, not forgeries.
+const FINGERPRINT_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FINGERPRINT_FACTOR: u64 = 0x0000_0100_0000_01b3;

@@ -1,0 +1,41 @@
+//! How much of δ an arm without a share is offered: a guess about how many shares will still be
+//! lost, to arms that are not certified in the end. No certificate depends on it.
+
+use crate::books::Books;
+use crate::num::real_size;
+use crate::units::Share;
+
+/// A share for the next arm; nothing where δ is not lent.
+pub(crate) fn offered_share(books: &Books) -> Share {
+    let Some(pool) = books.pool() else { return Share::NONE };
+    let reserve = RESERVE;
+    Share::of(
+        (pool.fraction() - reserve).max(0.1 * pool.fraction())
+            / (FIRST_SHARE + losses_ahead(books)),
+    )
+}
+
+/// What an arm needs that takes the share it is offered.
+pub(crate) fn offered_level(books: &Books) -> f64 {
+    books.level_of(offered_share(books))
+}
+
+/// Shares lost for each unit of money so far, and as many more as there is money: before there is
+/// experience, half of five shares for what five of 0.15 Q equal parts of the budget buy.
+fn losses_ahead(books: &Books) -> f64 {
+    let ledger = books.ledger();
+    let (budget, spent) = (ledger.budget().units(), ledger.settled().units());
+    let out = real_size(books.shares_out_count());
+    let lost = PRIOR_LOANS * PRIOR_LOSS_RATE + LOSS_RATE_OF_SHARES_OUT * out;
+    let arm_count = real_size(books.problem().arm_count());
+    let money = PRIOR_LOANS * budget / (PRIOR_LOAN_RATE * arm_count) + spent;
+    let ahead = lost / money * (budget - spent).max(0.0);
+    ahead.min(real_size(books.active_count()))
+}
+
+const FIRST_SHARE: f64 = 1.2;
+const PRIOR_LOANS: f64 = 5.0;
+const PRIOR_LOSS_RATE: f64 = 0.5;
+const PRIOR_LOAN_RATE: f64 = 0.15;
+const LOSS_RATE_OF_SHARES_OUT: f64 = 0.2;
+const RESERVE: f64 = 0.0;
