@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use thiserror::Error;
 
 use crate::books::{Books, Change};
-use crate::problem::{Attribute, ScoreModel};
+use crate::problem::{Attribute, Guarantee, ScoreModel};
 use crate::units::{ArmId, AttributeId, Share};
 
 /// What a policy wants to be called next.
@@ -91,6 +91,16 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 /// The names that [`by_name`] knows, the default first.
 pub const NAMES: [&str; 9] =
     ["rcb", "bma-gai", "cb-gai", "uniform", "round-robin", "hdoc", "lucb-g", "apt-g", "oracle"];
+
+/// What suits a policy where nothing is said: shares of δ are worth lending only if the policy thinks
+/// about whom to lend to. One that tries all arms would end with an equal share for each, which is
+/// `Union`, and stepping down beats that.
+pub fn natural_guarantee(name: &str) -> Guarantee {
+    match name {
+        "rcb" | "oracle" => Guarantee::Lent,
+        _ => Guarantee::Holm,
+    }
+}
 
 /// What some of the named policies can be given.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -106,9 +106,9 @@ pub enum Guarantee {
     /// P(any certificate is wrong) ≤ δ: e-processes, each arm at δ/Q.
     Union,
     /// P(any certificate is wrong) ≤ δ: e-processes, δ/(Q − certified), one arm at a time.
-    #[default]
     Holm,
     /// P(any certificate is wrong) ≤ δ: e-processes, shares of δ lent to the arms that are worked on.
+    #[default]
     Lent,
     /// E(share of wrong certificates) ≤ δ: e-BH on current e-values.
     FalseDiscovery,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use goodarm_core::Guarantee;
+use goodarm_core::policy::natural_guarantee;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuaranteeName {
-    /// P(any certificate is wrong) ≤ delta, stepping down: the default.
+    /// P(any certificate is wrong) ≤ delta, shares of it lent to the answers that are worked on: the
+    /// default with the policies rcb and oracle, which think about whom to lend to.
     #[default]
-    Holm,
-    /// P(any certificate is wrong) ≤ delta, shares of it lent to the answers that are worked on.
     Lent,
+    /// P(any certificate is wrong) ≤ delta, stepping down: the default with the other policies.
+    Holm,
     /// P(any certificate is wrong) ≤ delta, each answer at delta / N.
     Union,
     /// E(share of wrong certificates) ≤ delta.
@@ -33,6 +35,13 @@ impl GuaranteeName {
             Self::Fdr => "fdr",
             Self::Paper => "paper",
         }
+    }
+}
+
+impl GuaranteeName {
+    /// What suits a policy where nothing is said.
+    pub fn natural(policy: &str) -> Self {
+        natural_guarantee(policy).into()
     }
 }
 

@@ -30,10 +30,11 @@ pub struct JobFile {
     pub unit: Unit,
     /// With probability 1 − delta no certificate is wrong.
     pub delta: f64,
-    /// What delta bounds: `holm` and `union` the probability that any certificate is wrong, `fdr`
-    /// the expected share of wrong certificates.
+    /// What delta bounds: `lent`, `holm` and `union` the probability that any certificate is wrong,
+    /// `fdr` the expected share of wrong certificates. Without it `lent` with the policy rcb, and
+    /// `holm` with the others.
     #[serde(default)]
-    pub guarantee: GuaranteeName,
+    pub guarantee: Option<GuaranteeName>,
     /// Which rule chooses the next call: rcb (the default), bma-gai, cb-gai, uniform, round-robin,
     /// hdoc, lucb-g or apt-g. It cannot make a certificate wrong.
     #[serde(default = "policy")]
@@ -41,7 +42,8 @@ pub struct JobFile {
     /// Calls that may be in flight at once, over all verifiers.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
-    /// Draws of `replay` verifiers depend on this.
+    /// What is drawn at random depends on this: the order in which answers that look alike are tried,
+    /// and the draws of `replay` verifiers.
     #[serde(default)]
     pub seed: u64,
     /// The folder for the journal and everything the run writes; relative to the job file.

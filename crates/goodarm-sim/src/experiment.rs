@@ -83,9 +83,10 @@ pub struct MethodSpec {
     pub name: String,
     /// One of the policies.
     pub policy: String,
-    /// What δ bounds, and with which evidence; older files call it `certificate`.
+    /// What δ bounds, and with which evidence; what suits the policy if not given. Older files call
+    /// it `certificate`.
     #[serde(default, alias = "certificate")]
-    pub guarantee: GuaranteeName,
+    pub guarantee: Option<GuaranteeName>,
     /// The 8 of the paper's allocation intervals.
     #[serde(default)]
     pub allocation_constant: Option<f64>,
@@ -109,7 +110,10 @@ impl From<&MethodSpec> for Method {
         Self {
             name: spec.name.clone(),
             policy: spec.policy.clone(),
-            guarantee: spec.guarantee.into(),
+            guarantee: spec
+                .guarantee
+                .unwrap_or_else(|| GuaranteeName::natural(&spec.policy))
+                .into(),
             parameters: Parameters {
                 allocation_constant: spec.allocation_constant,
                 unresolved_only: spec.unresolved_only,

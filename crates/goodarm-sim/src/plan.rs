@@ -31,9 +31,10 @@ pub struct PlanSpec {
     /// ε of the theorems.
     #[serde(default = "slack")]
     pub slack: f64,
-    /// The guarantee that will be asked for; older files call it `certificate`.
+    /// The guarantee that will be asked for; what suits the policy if not given. Older files call it
+    /// `certificate`.
     #[serde(default, alias = "certificate")]
-    pub guarantee: GuaranteeName,
+    pub guarantee: Option<GuaranteeName>,
     /// The policy that will be used.
     #[serde(default = "policy")]
     pub policy: String,
@@ -312,7 +313,9 @@ impl PlanSpec {
         Method {
             name: self.policy.clone(),
             policy: self.policy.clone(),
-            guarantee: Guarantee::from(self.guarantee),
+            guarantee: Guarantee::from(
+                self.guarantee.unwrap_or_else(|| GuaranteeName::natural(&self.policy)),
+            ),
             parameters: Parameters::default(),
             options: Options::default(),
         }
@@ -421,7 +424,7 @@ mod tests {
             delta: 0.02,
             budget: Some(20_000.0),
             slack: 0.1,
-            guarantee: GuaranteeName::Holm,
+            guarantee: Some(GuaranteeName::Holm),
             policy: "rcb".into(),
             concurrency: 1,
             repetitions: 12,
@@ -516,6 +519,6 @@ mod tests {
             "scores = { sub-gaussian = { sigma = 0.3 } }",
         );
         assert_eq!(plan(&old).unwrap(), plan(&new).unwrap());
-        assert_eq!(new.guarantee, GuaranteeName::Union);
+        assert_eq!(new.guarantee, Some(GuaranteeName::Union));
     }
 }

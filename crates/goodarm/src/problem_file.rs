@@ -167,7 +167,9 @@ impl Keys {
                 let fault = "the guarantee paper has certificates of its own; leave this key out";
                 Err(FieldError::new("certificate", fault))
             }
-            (_, guarantee) => Ok(guarantee.unwrap_or_default().into()),
+            (_, Some(guarantee)) => Ok(guarantee.into()),
+            (_, None) if self.prior_weights.is_some() => Ok(Guarantee::Holm),
+            (_, None) => Ok(policy::natural_guarantee(self.policy.0)),
         }
     }
 

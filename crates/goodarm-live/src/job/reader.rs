@@ -13,7 +13,7 @@ use super::error::{self, JobError, JobProblem};
 use super::{Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble, in_range};
 use crate::candidates::Candidates;
 use crate::job_file::table::{Table, unknown_key, unknown_keys};
-use crate::job_file::{JobFile, VerifierKeys, key_names};
+use crate::job_file::{GuaranteeName, JobFile, VerifierKeys, key_names};
 use crate::pricing::{Pricing, TIMEOUT};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Kind, KindKeys, Kinds, Setting};
@@ -219,7 +219,7 @@ fn settings(
         budget: budget.unwrap_or(Cost::ZERO),
         unit: file.unit,
         delta: file.delta,
-        guarantee: file.guarantee,
+        guarantee: file.guarantee.unwrap_or_else(|| GuaranteeName::natural(&file.policy)),
         policy: file.policy.clone(),
         concurrency: file.concurrency,
         seed: file.seed,

@@ -59,7 +59,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
         delta: job.settings.delta,
         budget: Some(job.settings.budget.units() / scale),
         slack: 0.1,
-        guarantee: job.settings.guarantee,
+        guarantee: Some(job.settings.guarantee),
         policy: job.settings.policy.clone(),
         concurrency: job.settings.concurrency,
         repetitions: REPETITIONS,
