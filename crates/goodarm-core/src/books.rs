@@ -20,7 +20,7 @@ use crate::evidence::{Evidence, Process};
 use crate::guarantee::{Certifier, RejectionLevel};
 use crate::ledger::Ledger;
 use crate::outlook::certified_count_forecast;
-use crate::prior::Prior;
+use crate::prior::{Belief, Prior};
 use crate::problem::{Guarantee, Problem};
 use crate::pull::Ticket;
 use crate::tally::Tally;
@@ -301,6 +301,11 @@ impl Books {
 
     pub(crate) fn pair(&self, arm: ArmId, attribute: AttributeId) -> &Pair {
         &self.pairs[self.problem.pair_index(arm, attribute)]
+    }
+
+    pub(crate) fn belief(&self, arm: ArmId, attribute: AttributeId) -> Belief {
+        let sample = (self.tally(arm, attribute), self.wealths(arm, attribute));
+        self.prior(attribute).given(self.problem.attribute(attribute), sample)
     }
 
     pub(crate) fn pairs_of(&self, arm: ArmId) -> &[Pair] {

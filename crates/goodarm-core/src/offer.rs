@@ -8,11 +8,7 @@ use crate::units::Share;
 /// A share for the next arm; nothing where δ is not lent.
 pub(crate) fn offered_share(books: &Books) -> Share {
     let Some(pool) = books.pool() else { return Share::NONE };
-    let reserve = RESERVE;
-    Share::of(
-        (pool.fraction() - reserve).max(0.1 * pool.fraction())
-            / (FIRST_SHARE + losses_ahead(books)),
-    )
+    Share::of(pool.fraction() / (FIRST_SHARE + losses_ahead(books)))
 }
 
 /// What an arm needs that takes the share it is offered.
@@ -38,4 +34,3 @@ const PRIOR_LOANS: f64 = 5.0;
 const PRIOR_LOSS_RATE: f64 = 0.5;
 const PRIOR_LOAN_RATE: f64 = 0.15;
 const LOSS_RATE_OF_SHARES_OUT: f64 = 0.2;
-const RESERVE: f64 = 0.0;

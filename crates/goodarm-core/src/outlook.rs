@@ -10,6 +10,7 @@ use crate::books::{ArmStatus, Books};
 use crate::evidence::Process;
 use crate::num::{normal_cdf, real};
 use crate::offer::offered_level;
+use crate::prior::Belief;
 use crate::problem::ScoreModel;
 use crate::units::{ArmId, AttributeId};
 
@@ -44,17 +45,11 @@ impl Outlook {
     ) -> Self {
         let declared = books.problem().attribute(attribute);
         let prior = books.prior(attribute);
-        let pair = books.pair(arm, attribute);
         if declared.is_exact() {
             return Self { pass_probability: prior.pass_rate, remaining: 1.0, revision: 1.0 };
         }
         let threshold = declared.threshold();
-        let count = real(pair.tally.returned_count);
-        let variance = prior.variance_of(declared, (&pair.tally, books.wealths(arm, attribute)));
-        let prior_count = variance / (prior.gap_sd * prior.gap_sd);
-        let excess = pair.tally.sum - threshold * count;
-        let gap = (prior.gap_mean * prior_count + excess) / (prior_count + count);
-        let sd = libm::sqrt(variance / (prior_count + count));
+        let Belief { gap, sd, variance, knowledge } = books.belief(arm, attribute);
         let room = 1.0 - threshold;
         let optimistic_gap = (gap + assumptions.optimism * sd)
             .min(0.98 * room)
@@ -66,7 +61,7 @@ impl Outlook {
         Self {
             pass_probability: normal_cdf(gap / sd).max(PASS_PROBABILITY_MIN),
             remaining,
-            revision: remaining.min(REVISION_FACTOR * (prior_count + count)),
+            revision: remaining.min(REVISION_FACTOR * knowledge),
         }
     }
 }

@@ -24,6 +24,17 @@ pub struct Prior {
     pub pass_rate: f64,
 }
 
+/// A normal belief about the gap of one pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Belief {
+    pub(crate) gap: f64,
+    pub(crate) sd: f64,
+    /// Of one score.
+    pub(crate) variance: f64,
+    /// What is known, in scores, the prior included.
+    pub(crate) knowledge: f64,
+}
+
 impl Prior {
     /// Before any score: most answers are somewhat good.
     pub const START: Self = Self {
@@ -78,6 +89,17 @@ impl Prior {
         }
         let gap_variance = (squares / weight).clamp(GAP_VARIANCE_MIN, GAP_VARIANCE_MAX);
         Self { gap_mean, gap_sd: libm::sqrt(gap_variance), ..learned }
+    }
+
+    /// What is believed about a pair, given what it has shown.
+    pub(crate) fn given(&self, attribute: &Attribute, sample: Sample<'_>) -> Belief {
+        let count = real(sample.0.returned_count);
+        let variance = self.variance_of(attribute, sample);
+        let prior_count = variance / (self.gap_sd * self.gap_sd);
+        let excess = sample.0.sum - attribute.threshold() * count;
+        let knowledge = prior_count + count;
+        let gap = (self.gap_mean * prior_count + excess) / knowledge;
+        Belief { gap, sd: libm::sqrt(variance / knowledge), variance, knowledge }
     }
 
     /// The variance of one score of a pair, given what the pair has shown.

@@ -106,7 +106,12 @@ impl Books {
                 continue;
             }
             let index = self.problem.pair_index(arm, attribute);
-            let row = self.freeze_weights(attribute);
+            let belief = self.belief(arm, attribute);
+            let row = self.weights[attribute.index()].freeze_for(
+                &self.processes[attribute.index()],
+                self.problem.attribute(attribute).threshold(),
+                belief.into(),
+            );
             let slot = self.wealth_slots[attribute.index()];
             let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
             let Pair { tally, evidence } = &mut self.pairs[index];

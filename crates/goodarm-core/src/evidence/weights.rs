@@ -11,7 +11,7 @@ use crate::evidence::Process;
 use crate::evidence::bounded::Bounded;
 use crate::evidence::grid::{BETS, LogWeights, gaps};
 use crate::num::real_size;
-use crate::prior::Prior;
+use crate::prior::{Belief, Prior};
 
 /// The row of an attribute's weights that a pair was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,23 @@ impl Weights {
     pub(crate) fn freeze(&mut self, process: &Process, threshold: f64, prior: Prior) -> WeightsId {
         if process.learns() && prior.differs_from(&self.learned_from) {
             self.learned_from = prior;
-            self.rows.push(learned(process, threshold, prior));
+            self.rows.push(learned(process, threshold, prior.into(), DEFAULT_SHARE));
         }
+        self.newest()
+    }
+
+    /// A row of its own for a pair of which something is known before its evidence begins.
+    pub(crate) fn freeze_for(
+        &mut self,
+        process: &Process,
+        threshold: f64,
+        gaps: Gaps,
+    ) -> WeightsId {
+        self.rows.push(learned(process, threshold, gaps, DEFAULT_SHARE_OF_OWN));
+        self.newest()
+    }
+
+    fn newest(&self) -> WeightsId {
         WeightsId(u32::try_from(self.rows.len() - 1).expect("fewer rows than pairs"))
     }
 }
@@ -54,11 +69,31 @@ fn default_weights(process: &Process) -> LogWeights {
     }
 }
 
-// w = 0.2 default + 0.8 norm(d exp(-(d - m)²/(2s²))), (m, s) the attribute's prior on gaps
-fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
+/// Which gaps are likely, and how much scores scatter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gaps {
+    pub(crate) mean: f64,
+    pub(crate) sd: f64,
+    pub(crate) noise_variance: f64,
+}
+
+impl From<Prior> for Gaps {
+    fn from(prior: Prior) -> Self {
+        Self { mean: prior.gap_mean, sd: prior.gap_sd, noise_variance: prior.noise_variance }
+    }
+}
+
+impl From<Belief> for Gaps {
+    fn from(belief: Belief) -> Self {
+        Self { mean: belief.gap, sd: belief.sd, noise_variance: belief.variance }
+    }
+}
+
+// w = a default + (1 - a) norm(d exp(-(d - m)²/(2s²))), (m, s) what is believed of gaps
+fn learned(process: &Process, threshold: f64, likely: Gaps, default_share: f64) -> LogWeights {
     let gaps: [f64; BETS] = gaps(1.0 - threshold);
     let mut density = gaps.map(|gap| {
-        let distance = (gap - prior.gap_mean) / prior.gap_sd;
+        let distance = (gap - likely.mean) / likely.sd;
         gap * libm::exp(-0.5 * distance * distance)
     });
     let total: f64 = density.iter().sum();
@@ -70,7 +105,7 @@ fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
         // A gap asks for a stake that also depends on the noise.
         let mut by_stake = [0.0; BETS];
         for (share, gap) in density.iter().zip(&gaps) {
-            let stake = crate::outlook::best_stake(threshold, *gap, prior.noise_variance);
+            let stake = crate::outlook::best_stake(threshold, *gap, likely.noise_variance);
             by_stake[bounded.nearest(stake)] += share;
         }
         density = by_stake;
@@ -78,13 +113,15 @@ fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
     let mut weights = [0.0; BETS];
     for bet in 0..BETS {
         let share =
-            DEFAULT_SHARE * libm::exp(default[bet]) + (1.0 - DEFAULT_SHARE) * density[bet] / total;
+            default_share * libm::exp(default[bet]) + (1.0 - default_share) * density[bet] / total;
         weights[bet] = libm::log(share) - SUM_ROUNDING;
     }
     weights
 }
 
 const DEFAULT_SHARE: f64 = 0.2;
+/// Less doubt where the belief is about the pair itself.
+const DEFAULT_SHARE_OF_OWN: f64 = 0.1;
 const DENSITY_MIN: f64 = 1e-200;
 /// Keeps the sum of the weights from exceeding one by rounding.
 const SUM_ROUNDING: f64 = 1e-14;
