@@ -37,6 +37,8 @@ pub(crate) struct Assumptions {
 }
 
 impl Outlook {
+    pub(crate) const NONE: Self = Self { pass_probability: 0.0, remaining: 0.0, revision: 0.0 };
+
     pub(crate) fn of(
         books: &Books,
         arm: ArmId,

@@ -30,6 +30,74 @@ struct RemainingCost {
     offered_level: f64,
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
     stages: Vec<Stage>,
+    memory: Memory,
+}
+
+/// The outlooks of arms that were rated lately: a score changes one attribute's, and a policy that
+/// goes deep comes back to the same arms.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    /// Raised when all arms are rated anew: older outlooks are stale.
+    epoch: u32,
+    /// For each place the arm whose outlooks it holds, and the level they are for.
+    owners: Vec<Owner>,
+    /// For each place and attribute.
+    outlooks: Vec<Remembered>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Owner {
+    arm: ArmId,
+    epoch: u32,
+    level: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    /// Scores that were back, and in the evidence.
+    seen: (u64, u64),
+    outlook: Outlook,
+}
+
+impl Memory {
+    fn begin(&mut self, attribute_count: usize) {
+        self.epoch = self.epoch.wrapping_add(1);
+        let nobody = Owner { arm: ArmId(u32::MAX), epoch: 0, level: 0.0 };
+        self.owners.resize(PLACES, nobody);
+        self.outlooks.resize(PLACES * attribute_count, Remembered::NOTHING);
+    }
+
+    /// The arm's outlooks, attribute by attribute; forgotten if they are not what they would be now.
+    fn of(&mut self, books: &Books, arm: ArmId) -> &mut [Remembered] {
+        let attribute_count = books.problem().attribute_count();
+        let place = arm.index() % PLACES;
+        let level = books.level(arm, AttributeId(0));
+        let owner = Owner { arm, epoch: self.epoch, level };
+        let outlooks = &mut self.outlooks[place * attribute_count..][..attribute_count];
+        if self.owners[place] != owner {
+            self.owners[place] = owner;
+            outlooks.fill(Remembered::NOTHING);
+        }
+        outlooks
+    }
+}
+
+impl Remembered {
+    const NOTHING: Self = Self { seen: (u64::MAX, 0), outlook: Outlook::NONE };
+
+    fn outlook(
+        &mut self,
+        books: &Books,
+        (arm, attribute): (ArmId, AttributeId),
+        assumptions: Assumptions,
+    ) -> Outlook {
+        let returned_count = books.tally(arm, attribute).returned_count;
+        let seen = (returned_count, books.evidence_count(arm, attribute));
+        if self.seen != seen {
+            *self = Self { seen, outlook: Outlook::of(books, arm, attribute, assumptions) };
+        }
+        self.outlook
+    }
 }
 
 impl Rcb {
@@ -69,6 +137,8 @@ impl Rule for RemainingCost {
             return None;
         }
         self.stages.clear();
+        let assumptions = Assumptions { offered_level: self.offered_level, ..ASSUMPTIONS };
+        let remembered = self.memory.of(books, arm);
         let bills = ExpectedBills::of(books, arm);
         for attribute in books.problem().attributes() {
             if books.is_resolved(arm, attribute) {
@@ -78,7 +148,9 @@ impl Rule for RemainingCost {
             if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
                 return None;
             }
-            let stage = stage(&bills, attribute, self.offered_level);
+            let pair = (arm, attribute);
+            let outlook = remembered[attribute.index()].outlook(books, pair, assumptions);
+            let stage = Stage::new(&bills, attribute, outlook);
             let place = self.stages.iter().position(|later| stage.order < later.order);
             self.stages.insert(place.unwrap_or(self.stages.len()), stage);
         }
@@ -87,6 +159,7 @@ impl Rule for RemainingCost {
     }
 
     fn begin(&mut self, books: &Books) {
+        self.memory.begin(books.problem().attribute_count());
         self.offered_level = offered_level(books);
     }
 
@@ -97,22 +170,22 @@ impl Rule for RemainingCost {
     }
 }
 
-fn stage(bills: &ExpectedBills<'_>, attribute: AttributeId, offered_level: f64) -> Stage {
-    let ExpectedBills { books, arm, .. } = *bills;
-    let assumptions = Assumptions { offered_level, ..ASSUMPTIONS };
-    let outlook = Outlook::of(books, arm, attribute, assumptions);
-    let cost = bills.get(attribute);
-    let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
-    let order = libm::sqrt(cost * outlook.revision) / failure;
-    let tally = books.tally(arm, attribute);
-    let ahead = tally.dispatched_count - books.evidence_count(arm, attribute);
-    Stage { attribute, cost, outlook, order, ahead }
+impl Stage {
+    fn new(bills: &ExpectedBills<'_>, attribute: AttributeId, outlook: Outlook) -> Self {
+        let ExpectedBills { books, arm, .. } = *bills;
+        let cost = bills.get(attribute);
+        let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
+        let order = libm::sqrt(cost * outlook.revision) / failure;
+        let tally = books.tally(arm, attribute);
+        let ahead = tally.dispatched_count - books.evidence_count(arm, attribute);
+        Self { attribute, cost, outlook, order, ahead }
+    }
 }
 
 /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
 /// a share before the next call, which then counts.
 fn should_borrow(books: &Books, choice: Choice, share: Share) -> bool {
-    let offered_level = books.level_of(share);
+    let assumptions = Assumptions { offered_level: books.level_of(share), ..ASSUMPTIONS };
     let bills = ExpectedBills::of(books, choice.arm);
     let (mut price, mut probability) = (0.0, 1.0);
     let (mut paid, mut next) = (0.0, 0.0);
@@ -120,12 +193,13 @@ fn should_borrow(books: &Books, choice: Choice, share: Share) -> bool {
         if books.is_resolved(choice.arm, attribute) {
             continue;
         }
-        let stage = stage(&bills, attribute, offered_level);
-        price += stage.cost * stage.outlook.remaining;
-        probability *= stage.outlook.pass_probability;
-        paid += stage.cost * real(books.tally(choice.arm, attribute).dispatched_count);
+        let outlook = Outlook::of(books, choice.arm, attribute, assumptions);
+        let bill = bills.get(attribute);
+        price += bill * outlook.remaining;
+        probability *= outlook.pass_probability;
+        paid += bill * real(books.tally(choice.arm, attribute).dispatched_count);
         if attribute == choice.attribute {
-            next = stage.cost;
+            next = bill;
         }
     }
     let part = (paid + next) / price;
@@ -189,6 +263,8 @@ const TRUSTED: f64 = 0.9;
 const PAID_MAX: f64 = 0.3;
 /// Smaller changes of the offered level are not worth rating all arms anew.
 const OFFER_CHANGE_MIN: f64 = 0.1;
+/// Arms whose outlooks are remembered.
+const PLACES: usize = 64;
 const FAILURE_MIN: f64 = 1e-5;
 const PROBABILITY_MIN: f64 = 1e-6;
 /// How much a call in flight raises the arm's price, relative to one call in `revision`: `revision`
