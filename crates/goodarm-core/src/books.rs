@@ -5,6 +5,7 @@ mod calls;
 mod outstanding;
 mod proof;
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -107,6 +108,7 @@ pub struct Books {
     arms: Vec<Arm>,
     arms_left_count: usize,
     certified: Vec<ArmId>,
+    certified_levels: BTreeMap<ArmId, f64>,
     certifier: Certifier,
     rejection_level: f64,
     calls: Calls,
@@ -156,6 +158,7 @@ impl Books {
             arms: vec![arm; arm_count],
             arms_left_count: 0,
             certified: Vec::new(),
+            certified_levels: BTreeMap::new(),
             certifier: Certifier::new(&problem),
             rejection_level: rejection_level(&problem),
             calls: Calls::default(),
@@ -230,10 +233,15 @@ impl Books {
         self.pair(arm, attribute).evidence.count
     }
 
-    /// What a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ) else.
+    /// What a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ) else;
+    /// for a certified arm what it had to reach.
     #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
-        self.certifier.level(arm) + self.base(attribute)
+        let level = match self.arms[arm.index()].status {
+            ArmStatus::Certified => self.certified_levels[&arm],
+            ArmStatus::Undecided | ArmStatus::Rejected => self.certifier.level(arm),
+        };
+        level + self.base(attribute)
     }
 
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.

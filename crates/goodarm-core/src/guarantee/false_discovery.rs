@@ -9,6 +9,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::guarantee::Certificate;
 use crate::num::real_size;
 use crate::problem::Problem;
 use crate::units::ArmId;
@@ -23,8 +24,6 @@ pub(crate) struct FalseDiscovery {
     waiting: BTreeSet<(u32, u32)>,
     counts: RankCounts,
     certified_count: usize,
-    /// Arms that look bad, or are: the level does not wait for them. No certificate depends on it.
-    set_aside_count: usize,
 }
 
 impl FalseDiscovery {
@@ -38,22 +37,20 @@ impl FalseDiscovery {
             waiting: BTreeSet::new(),
             counts: RankCounts::new(arm_count),
             certified_count: 0,
-            set_aside_count: 0,
         }
     }
 
-    // ln(Q/(kδ)) for the next rung k; the first rung is two arms at once, which is cheaper.
+    /// What one more arm needs: ln(Q/(kδ)) for the next k. An arm that reaches it is certified, so
+    /// that allocation never leaves one behind to wait for company that may not come.
     pub(crate) fn level(&self) -> f64 {
-        let contenders = self.ranks.len() - self.set_aside_count;
-        let rung = (self.certified_count + 1).max(2).min(contenders.max(1));
-        self.log_arms_over_delta - libm::log(real_size(rung))
+        self.log_level(self.certified_count + 1)
     }
 
-    pub(crate) fn set_aside(&mut self) {
-        self.set_aside_count += 1;
+    fn log_level(&self, set_size: usize) -> f64 {
+        self.log_arms_over_delta - libm::log(real_size(set_size))
     }
 
-    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<ArmId> {
+    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
         let index = arm.index();
         if self.frozen[index] {
             return Vec::new();
@@ -86,7 +83,8 @@ impl FalseDiscovery {
         (rank as usize) <= self.ranks.len()
     }
 
-    fn freeze(&mut self, set_size: usize) -> Vec<ArmId> {
+    fn freeze(&mut self, set_size: usize) -> Vec<Certificate> {
+        let level = self.log_level(set_size);
         let mut certified = Vec::new();
         while let Some(&(rank, arm)) = self.waiting.first() {
             if rank as usize > set_size {
@@ -95,7 +93,7 @@ impl FalseDiscovery {
             self.waiting.pop_first();
             self.frozen[arm as usize] = true;
             self.certified_count += 1;
-            certified.push(ArmId(arm));
+            certified.push(Certificate { arm: ArmId(arm), level });
         }
         certified
     }

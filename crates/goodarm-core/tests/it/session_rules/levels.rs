@@ -97,6 +97,39 @@ fn prior_weights_move_the_levels() {
     }
 }
 
+/// Condition 5: a heavy arm that has gone leaves what the light ones weigh, however many there are.
+#[test]
+fn weights_of_very_different_size_leave_what_is_left() {
+    const LIGHT: u32 = 200_000;
+    let weights = [vec![1e9], vec![5e-8; LIGHT as usize]].concat();
+    let spec = ProblemSpec {
+        prior_weights: Some(weights),
+        ..spec(1 + LIGHT as usize, Guarantee::Holm, &[SUB_GAUSSIAN])
+    };
+    let mut books = Books::new(problem(spec));
+    pass(&mut books, 0, FIRST);
+    let lowest = level(f64::from(LIGHT));
+    let found = books.level(ArmId(1), FIRST);
+    assert!(found >= lowest && found < lowest + 1e-9, "{found}, not {lowest}");
+}
+
+/// What is shown of a certified arm is what it had to reach, not what nobody has to reach any more.
+#[test]
+fn a_certified_arm_keeps_the_level_of_its_certificate() {
+    for guarantee in GUARANTEES {
+        let mut books = books(3, guarantee, &[SUB_GAUSSIAN]);
+        let mut needed = Vec::new();
+        for arm in 0..3 {
+            needed.push(books.level(ArmId(arm), FIRST));
+            pass(&mut books, arm, FIRST);
+        }
+        for (arm, needed) in (0..3).zip(needed) {
+            check_level(&books, arm, needed);
+            assert!(books.is_resolved(ArmId(arm), FIRST), "{guarantee:?}");
+        }
+    }
+}
+
 /// Condition 3: one call tells all.
 #[test]
 fn an_exact_verifier_is_asked_once() {
