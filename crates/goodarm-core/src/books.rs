@@ -64,7 +64,7 @@ pub enum Change {
     PriorsRefreshed,
     /// Some attribute has become affordable, or is no longer.
     AffordableChanged,
-    /// Pairs that were resolved may no longer be; only for false discovery.
+    /// Pairs that were resolved may no longer be. No guarantee does that at present.
     LevelRaised,
 }
 

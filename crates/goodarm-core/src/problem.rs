@@ -108,7 +108,7 @@ pub enum Guarantee {
     /// P(any certificate is wrong) ≤ δ: e-processes, δ/(Q − certified), one arm at a time.
     #[default]
     Holm,
-    /// E(share of wrong certificates) ≤ δ: e-BH on current e-values.
+    /// E(share of wrong certificates) ≤ δ: closed e-BH on present e-values.
     FalseDiscovery,
 }
 
