@@ -6,6 +6,7 @@ mod lending;
 mod outstanding;
 mod proof;
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -66,8 +67,6 @@ pub enum Change {
     PriorsRefreshed,
     /// Some attribute has become affordable, or is no longer.
     AffordableChanged,
-    /// Pairs that were resolved may no longer be; only for false discovery.
-    LevelRaised,
     /// The arm was lent a share of δ: its evidence begins.
     Lent(ArmId),
     /// The arm's share was taken back: its evidence is gone.
@@ -121,6 +120,7 @@ pub struct Books {
     arms: Vec<Arm>,
     arms_left_count: usize,
     certified: Vec<ArmId>,
+    certified_levels: BTreeMap<ArmId, f64>,
     certifier: Certifier,
     rejection_level: RejectionLevel,
     calls: Calls,
@@ -166,6 +166,7 @@ impl Books {
             arms: vec![Arm::START; arm_count],
             arms_left_count: 0,
             certified: Vec::new(),
+            certified_levels: BTreeMap::new(),
             certifier: Certifier::new(&problem),
             rejection_level: RejectionLevel::new(&problem),
             calls: Calls::default(),
@@ -241,10 +242,15 @@ impl Books {
     }
 
     /// What a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ) else;
-    /// infinite for an arm that could be lent a share and has none.
+    /// for a certified arm what it had to reach, and infinite for one that could be lent a share and
+    /// has none.
     #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
-        self.certifier.level(arm) + self.base(attribute)
+        let level = match self.arms[arm.index()].status {
+            ArmStatus::Certified => self.certified_levels[&arm],
+            ArmStatus::Undecided | ArmStatus::Rejected => self.certifier.level(arm),
+        };
+        level + self.base(attribute)
     }
 
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.

@@ -17,6 +17,13 @@ use crate::num::real_size;
 use crate::problem::{Guarantee, Problem};
 use crate::units::ArmId;
 
+/// An arm that is certified, and what its evidence had to reach.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Certificate {
+    pub(crate) arm: ArmId,
+    pub(crate) level: f64,
+}
+
 /// Decides which arms are certified.
 #[derive(Clone, Debug)]
 pub(crate) enum Certifier {
@@ -39,10 +46,10 @@ impl Certifier {
     }
 
     /// Takes an arm's new evidence (ln of the smallest e-value of its attributes; for the paper,
-    /// the smallest L - ξ) and gives the arms that are certified by it, in order.
-    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<ArmId> {
+    /// the smallest L - ξ) and gives what is certified by it, in order.
+    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
         match self {
-            Self::Paper if evidence >= 0.0 => alloc::vec![arm],
+            Self::Paper if evidence >= 0.0 => alloc::vec![Certificate { arm, level: 0.0 }],
             Self::Paper => Vec::new(),
             Self::FamilyWise(family) => family.update(arm, evidence),
             Self::Lent(lent) => lent.update(arm, evidence),
@@ -52,7 +59,7 @@ impl Certifier {
 
     /// An exact attribute has shown that the arm is bad: it was never one that could be certified
     /// wrongly, so the others need not share δ with it. Gives the arms certified by that.
-    pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<ArmId> {
+    pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<Certificate> {
         match self {
             Self::FamilyWise(family) => family.exclude_exactly_bad(arm),
             Self::Lent(lent) => {
@@ -60,13 +67,6 @@ impl Certifier {
                 Vec::new()
             }
             Self::Paper | Self::FalseDiscovery(_) => Vec::new(),
-        }
-    }
-
-    /// An arm looks bad, or is: allocation need not wait for it. No certificate depends on this.
-    pub(crate) fn set_aside(&mut self) {
-        if let Self::FalseDiscovery(discovery) = self {
-            discovery.set_aside();
         }
     }
 

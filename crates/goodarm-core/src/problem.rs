@@ -110,7 +110,7 @@ pub enum Guarantee {
     /// P(any certificate is wrong) ≤ δ: e-processes, shares of δ lent to the arms that are worked on.
     #[default]
     Lent,
-    /// E(share of wrong certificates) ≤ δ: e-BH on current e-values.
+    /// E(share of wrong certificates) ≤ δ: closed e-BH on present e-values.
     FalseDiscovery,
 }
 

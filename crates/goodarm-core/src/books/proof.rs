@@ -3,6 +3,7 @@
 use crate::books::calls::{Place, Told};
 use crate::books::{ArmStatus, Books, Change};
 use crate::evidence::{Process, Rule};
+use crate::guarantee::Certificate;
 use crate::problem::Guarantee;
 use crate::units::{ArmId, AttributeId};
 
@@ -22,11 +23,6 @@ impl Books {
         let rejects = evidence.against > self.rejection_level.of(arm);
         if rejects && self.arms[arm.index()].status == ArmStatus::Undecided {
             self.arms[arm.index()].status = ArmStatus::Rejected;
-            let level = self.certifier.level(arm);
-            self.certifier.set_aside();
-            if self.certifier.level(arm) > level {
-                self.changes.push(Change::LevelRaised);
-            }
         }
     }
 
@@ -63,8 +59,8 @@ impl Books {
         {
             evidence = smallest(&|attribute| self.imputed(arm, attribute));
         }
-        for arm in self.certifier.update(arm, evidence) {
-            self.certify(arm);
+        for certificate in self.certifier.update(arm, evidence) {
+            self.certify(certificate);
         }
     }
 
@@ -78,16 +74,17 @@ impl Books {
         }
         self.leave(arm);
         if told == Told::Score {
-            for arm in self.certifier.exclude_exactly_bad(arm) {
-                self.certify(arm);
+            for certificate in self.certifier.exclude_exactly_bad(arm) {
+                self.certify(certificate);
             }
         }
     }
 
-    fn certify(&mut self, arm: ArmId) {
+    fn certify(&mut self, Certificate { arm, level }: Certificate) {
         assert!(self.is_active(arm), "an arm is certified once, and never after it failed");
         self.arms[arm.index()].status = ArmStatus::Certified;
         self.certified.push(arm);
+        self.certified_levels.insert(arm, level);
         self.leave(arm);
     }
 

@@ -11,6 +11,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::guarantee::Certificate;
 use crate::problem::Problem;
 use crate::units::{ArmId, Share};
 
@@ -91,14 +92,15 @@ impl Lent {
         self.idle_count += 1;
     }
 
-    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<ArmId> {
+    pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
+        let level = self.level(arm);
         match self.share(arm) {
-            Some(_) if evidence >= self.level(arm) => self.return_all(arm),
+            Some(_) if evidence >= level => self.return_all(arm),
             // Only exact verifiers: certain, so nothing need be lent.
             None if evidence == f64::INFINITY => {}
             _ => return Vec::new(),
         }
-        vec![arm]
+        vec![Certificate { arm, level }]
     }
 
     /// An arm that an exact verifier failed could never be certified: V counts its share in full.

@@ -386,7 +386,7 @@ impl Policy for BmaGai {
                 // The level of the others may fall, and resolve what was not.
                 self.fresh = None;
             }
-            Change::AffordableChanged | Change::LevelRaised => self.recompute_all(books),
+            Change::AffordableChanged => self.recompute_all(books),
             Change::Released(arm) => self.recompute(books, arm),
             // An exact pair closes when it is asked.
             Change::Dispatched(arm, attribute) => {

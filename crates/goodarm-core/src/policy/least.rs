@@ -67,7 +67,6 @@ impl<M: Measure> Least<M> {
                     self.update(books, arm, attribute);
                 }
             }
-            Change::LevelRaised => self.fill(books),
             Change::AffordableChanged => {
                 self.split_if_too_dear(books);
             }

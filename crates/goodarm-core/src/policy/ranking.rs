@@ -124,9 +124,7 @@ impl<R: Rule> Ranking<R> {
                 self.keys.set(self.ties.place_of(arm), f64::ABSENT);
                 self.rate_all_if_stale(books);
             }
-            Change::PriorsRefreshed | Change::AffordableChanged | Change::LevelRaised => {
-                self.rate_all(books);
-            }
+            Change::PriorsRefreshed | Change::AffordableChanged => self.rate_all(books),
         }
     }
 

@@ -10,7 +10,7 @@
 //! 5. Stepping down goes one arm at a time; arms that merely look bad are not subtracted.
 //! 6. A share of δ that an arm is lent counts only for calls dispatched after it.
 //! 7. Averaged closed testing is not offered.
-//! 8. e-BH takes present e-values, with calls in flight at their lowest score, and freezes arms.
+//! 8. Closed e-BH takes present e-values, with calls in flight at their lowest score, and freezes arms.
 //! 9. Scores enter a stream in dispatch order; every call is fresh.
 //! 10. A void call is made again in its place; giving up counts.
 //! 11. Calls lost in a crash count.

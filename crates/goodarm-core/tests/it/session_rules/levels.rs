@@ -1,10 +1,13 @@
-//! From evidence to certificates: stepping down, weights, exact verifiers, e-BH.
+//! From evidence to certificates: stepping down, weights, exact verifiers, closed e-BH.
 
 use goodarm_core::books::DispatchError;
+use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
     ArmId, ArmStatus, Books, Cost, CountedFailure, Failure, Guarantee, ProblemSpec, ScoreModel,
-    Share, VoidFailure,
+    Session, Share, VoidFailure,
 };
+use goodarm_sim::episode::run_while;
+use goodarm_sim::world::{ScoreLaw, World};
 
 use super::{
     FIRST, GUARANTEES, SECOND, SUB_GAUSSIAN, UNIT, answer, books, feed, pass, problem, raise, send,
@@ -94,6 +97,39 @@ fn prior_weights_move_the_levels() {
         assert_eq!(books.certified(), [ArmId(1)]);
         check_level(&books, 0, level(left / 1.0));
         check_level(&books, 2, level(left / 5.0));
+    }
+}
+
+/// Condition 5: a heavy arm that has gone leaves what the light ones weigh, however many there are.
+#[test]
+fn weights_of_very_different_size_leave_what_is_left() {
+    const LIGHT: u32 = 200_000;
+    let weights = [vec![1e9], vec![5e-8; LIGHT as usize]].concat();
+    let spec = ProblemSpec {
+        prior_weights: Some(weights),
+        ..spec(1 + LIGHT as usize, Guarantee::Holm, &[SUB_GAUSSIAN])
+    };
+    let mut books = Books::new(problem(spec));
+    pass(&mut books, 0, FIRST);
+    let lowest = level(f64::from(LIGHT));
+    let found = books.level(ArmId(1), FIRST);
+    assert!(found >= lowest && found < lowest + 1e-9, "{found}, not {lowest}");
+}
+
+/// What is shown of a certified arm is what it had to reach, not what nobody has to reach any more.
+#[test]
+fn a_certified_arm_keeps_the_level_of_its_certificate() {
+    for guarantee in GUARANTEES {
+        let mut books = books(3, guarantee, &[SUB_GAUSSIAN]);
+        let mut needed = Vec::new();
+        for arm in 0..3 {
+            needed.push(books.level(ArmId(arm), FIRST));
+            pass(&mut books, arm, FIRST);
+        }
+        for (arm, needed) in (0..3).zip(needed) {
+            check_level(&books, arm, needed);
+            assert!(books.is_resolved(ArmId(arm), FIRST), "{guarantee:?}");
+        }
     }
 }
 
@@ -205,7 +241,7 @@ fn for_false_discovery_certified_arms_are_frozen() {
     raise(&mut books, 0, 1.0, level(10.0));
     assert_eq!(books.certified(), [ArmId(0)]);
     assert_eq!(books.dispatch(ArmId(0), FIRST), Err(DispatchError::ArmLeft(ArmId(0))));
-    raise(&mut books, 1, 0.6, level(10.0 / 2.0));
+    raise(&mut books, 1, 0.6, level(9.0 / 2.0));
     assert_eq!(books.certified(), [ArmId(0), ArmId(1)], "the first is company for the second");
     feed(&mut books, 2, FIRST, &[0.0; 50]);
     assert_eq!(books.certified(), [ArmId(0), ArmId(1)]);
@@ -243,4 +279,29 @@ fn for_false_discovery_a_call_without_a_lowest_score_blocks_while_it_is_in_fligh
     assert!(books.is_resolved(ArmId(0), FIRST) && books.certified().is_empty());
     answer(&mut books, &out[199], 0.0);
     assert_eq!(books.certified(), [ArmId(0)]);
+}
+
+/// Calls until the first certificate, where the first arm is good and all others are bad.
+fn calls_to_the_first_certificate(guarantee: Guarantee, bad: f64, seed: u64) -> Option<u64> {
+    const ARMS: usize = 20;
+    let means = (0..ARMS).map(|arm| vec![if arm == 0 { 0.9 } else { bad }]).collect();
+    let world = World::new(means, vec![ScoreLaw::Binary], &[1.0]);
+    let spec = ProblemSpec { budget: 2e3, ..spec(ARMS, guarantee, &[ScoreModel::Binary]) };
+    let mut session = Session::new(problem(spec), Rcb::new());
+    let unfinished = |session: &Session, _: &_, _: &_| session.certified().is_empty();
+    let episode = run_while(&mut session, &world, seed, 1, unfinished);
+    (!episode.certified.is_empty()).then_some(episode.pull_count)
+}
+
+/// A good arm without company is pulled until it needs none.
+#[test]
+fn for_false_discovery_a_lone_good_arm_is_not_left_behind() {
+    for bad in [0.3, 0.45] {
+        for seed in 0..5 {
+            let alone = calls_to_the_first_certificate(Guarantee::Union, bad, seed);
+            let found = calls_to_the_first_certificate(Guarantee::FalseDiscovery, bad, seed);
+            let near = found.zip(alone).is_some_and(|(found, alone)| 2 * found <= 3 * alone);
+            assert!(near, "bad {bad}, seed {seed}: {found:?} calls, not {alone:?}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
-//! The share of wrong certificates under a policy made to raise it: it first sees how lucky each
+//! The share of wrong certificates under policies made to raise it. One first sees how lucky each
 //! bad arm gets, and then certifies just as many good arms as the luckiest bad ones need for
-//! company. That does not work on present e-values, but on their running maxima it does.
+//! company. That does not work on present e-values, but on their running maxima it does. Another
+//! hides a crowd of slightly lucky bad arms behind a very good one.
 
 use goodarm_core::{
     ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Problem, ProblemSpec, ScoreModel,
@@ -32,6 +33,20 @@ enum Reading {
     Session,
     /// Wrong: e-BH on the highest e-value that each arm has ever had.
     RunningMaximum,
+    /// Wrong: the certified arms' e-values are enough on average, whatever the smallest of them are.
+    OnAverage,
+}
+
+/// What the adversary does.
+#[derive(Clone, Copy, PartialEq)]
+enum Attack {
+    /// Tries bad arms until they need no company, and then gives them what they need.
+    Company,
+    /// The same, but leaves bad arms when as many as there are good ones are enough company.
+    ParkedCompany,
+    /// Leaves bad arms when they could be certified if all arms were, and then makes
+    /// a good one good enough for all.
+    Crowd,
 }
 
 // ln(Q/(k δ))
@@ -119,11 +134,12 @@ fn problem(reading: Reading) -> Problem {
         threshold: THRESHOLD,
         scores: ScoreModel::SubGaussian { sigma: SIGMA, lowest: Some(-10.0) },
     };
-    // `Union` keeps running maxima, which the wrong reading then takes for e-values; its own δ is
-    // so small that it certifies nothing.
+    // `Union` keeps running maxima, which a wrong reading then takes for e-values. With a wrong
+    // reading the books' own δ is so small that they certify nothing.
     let (guarantee, delta) = match reading {
         Reading::Session => (Guarantee::FalseDiscovery, DELTA),
         Reading::RunningMaximum => (Guarantee::Union, 1e-300),
+        Reading::OnAverage => (Guarantee::FalseDiscovery, 1e-300),
     };
     Problem::new(ProblemSpec {
         arms: ARMS as usize,
@@ -146,49 +162,96 @@ fn ebh(books: &Books) -> Vec<ArmId> {
     (1..=ARMS).rev().find(fits).map(at_least).unwrap_or_default()
 }
 
-/// The certified arms at the end of one session.
-fn certified(reading: Reading, parks: bool, seed: u64) -> Vec<ArmId> {
-    let mut matchmaker = Matchmaker::new(reading, seed);
-    for arm in bad_arms() {
-        matchmaker.try_luck(arm, if parks { level(GOOD) } else { level(1) });
+/// The largest set such that `fits(i, k, Σ)` holds for the sum of δ E over its i smallest, of k, for
+/// every i; of arms whose E is at least 1/δ after it has been multiplied by `factor`.
+fn largest_set(books: &Books, factor: f64, fits: impl Fn(u32, u32, f64) -> bool) -> Vec<ArmId> {
+    let value = |arm: &ArmId| DELTA * factor * books.evidence(*arm, ATTRIBUTE).exp();
+    let mut arms: Vec<ArmId> = books.problem().arms().filter(|arm| value(arm) >= 1.0).collect();
+    arms.sort_by(|one, other| value(other).total_cmp(&value(one)));
+    let all_fit = |arms: &[ArmId]| {
+        let mut sum = 0.0;
+        (1..).zip(arms.iter().rev()).all(|(smallest, arm)| {
+            sum += value(arm);
+            fits(smallest, count(arms.iter()), sum)
+        })
+    };
+    while !all_fit(&arms) {
+        arms.pop();
     }
-    if let Some(size) = matchmaker.best_size() {
+    arms
+}
+
+// Σ ≥ i(i + Q - k)/k
+fn closed_ebh(books: &Books, factor: f64) -> Vec<ArmId> {
+    largest_set(books, factor, |smallest, size, sum| {
+        sum * f64::from(size) >= f64::from(smallest * (smallest + ARMS - size))
+    })
+}
+
+/// The certified arms at the end of one session.
+fn certified(reading: Reading, attack: Attack, seed: u64) -> Vec<ArmId> {
+    let mut matchmaker = Matchmaker::new(reading, seed);
+    let luck = match attack {
+        Attack::Company => level(1),
+        Attack::ParkedCompany => level(GOOD),
+        Attack::Crowd => level(ARMS),
+    };
+    for arm in bad_arms() {
+        matchmaker.try_luck(arm, luck);
+    }
+    if attack == Attack::Crowd {
+        let good = ArmId(0);
+        while matchmaker.evidence(good) < level(1) && matchmaker.call(good) {}
+    } else if let Some(size) = matchmaker.best_size() {
         matchmaker.find_company(size);
     }
+    let books = &matchmaker.books;
     match reading {
-        Reading::Session => matchmaker.books.certified().to_vec(),
-        Reading::RunningMaximum => ebh(&matchmaker.books),
+        Reading::Session => books.certified().to_vec(),
+        Reading::RunningMaximum => ebh(books),
+        Reading::OnAverage => {
+            let all = |sum| sum >= f64::from(ARMS);
+            largest_set(books, 1.0, |smallest, size, sum| smallest < size || all(sum))
+        }
     }
 }
 
-fn wrong_share(reading: Reading, parks: bool, seed: u64) -> f64 {
-    let certified = certified(reading, parks, seed);
+fn wrong_share(reading: Reading, attack: Attack, seed: u64) -> f64 {
+    let certified = certified(reading, attack, seed);
     let wrong = count(certified.iter().filter(|arm| !is_good(**arm)));
     f64::from(wrong) / f64::from(count(certified.iter()).max(1))
 }
 
 /// Shares rounded at random to 0 or 1, so that their sum is binomial with the false discovery rate.
-fn rounded_errors(reading: Reading, parks: bool, trials: u32) -> u32 {
+fn rounded_errors(reading: Reading, attack: Attack, trials: u32) -> u32 {
     let rounded = |trial: u32| {
-        let seed = Random::at(u64::from(trial), &[u64::from(parks)]).bits();
+        let seed = Random::at(u64::from(trial), &[attack as u64]).bits();
         let rounding = Random::at(seed, &[0]).uniform();
-        u32::from(rounding < wrong_share(reading, parks, seed))
+        u32::from(rounding < wrong_share(reading, attack, seed))
     };
     (0..trials).map(rounded).sum()
 }
 
 #[test]
 fn company_for_lucky_bad_arms_does_no_harm() {
-    for (parks, trials) in [(true, TRIALS / 4), (false, TRIALS)] {
-        let errors = rounded_errors(Reading::Session, parks, trials);
-        check_valid(&format!("matchmaker, parks: {parks}"), errors, trials, DELTA);
+    for (attack, trials) in [(Attack::ParkedCompany, TRIALS / 4), (Attack::Company, TRIALS)] {
+        let errors = rounded_errors(Reading::Session, attack, trials);
+        check_valid("matchmaker", errors, trials, DELTA);
     }
 }
 
 #[test]
 fn e_values_at_their_highest_break_false_discovery() {
-    let errors = rounded_errors(Reading::RunningMaximum, false, TRIALS);
+    let errors = rounded_errors(Reading::RunningMaximum, Attack::Company, TRIALS);
     check_broken("running maximum", errors, TRIALS, DELTA);
+}
+
+#[test]
+fn a_crowd_behind_a_good_arm_does_no_harm_unless_it_is_judged_on_average() {
+    let trials = TRIALS / 8;
+    let errors = |reading| rounded_errors(reading, Attack::Crowd, trials);
+    check_valid("crowd", errors(Reading::Session), trials, DELTA);
+    check_broken("on average", errors(Reading::OnAverage), trials, DELTA);
 }
 
 /// Arms that come in one after the other, each tried at a level of its own; whether one is certified.
@@ -211,9 +274,10 @@ fn levels_from_the_number_of_arms_so_far_break_it() {
     check_broken("arms so far", errors(&|number| (f64::from(number) / DELTA).ln()), trials, DELTA);
 }
 
-/// Where no arm was luckier than it is, both readings are the same.
+/// The books round e-values down, by less than a hundredth.
 #[test]
-fn the_books_certify_what_e_bh_takes() {
+fn the_books_certify_what_closed_e_bh_takes() {
+    let mut more_than_ebh = 0;
     for seed in 0..20 {
         let mut matchmaker = Matchmaker::new(Reading::Session, seed);
         for arm in (0..ARMS).map(ArmId) {
@@ -224,8 +288,17 @@ fn the_books_certify_what_e_bh_takes() {
                 }
             }
         }
-        let mut certified = matchmaker.books.certified().to_vec();
-        certified.sort();
-        assert_eq!(certified, ebh(&matchmaker.books), "seed {seed}");
+        let sorted = |mut arms: Vec<ArmId>| {
+            arms.sort();
+            arms
+        };
+        let books = &matchmaker.books;
+        let certified = sorted(books.certified().to_vec());
+        let is_certified = |arm: &ArmId| certified.contains(arm);
+        assert!(closed_ebh(books, 0.99).iter().all(is_certified), "seed {seed}");
+        let allowed = closed_ebh(books, 1.0);
+        assert!(certified.iter().all(|arm| allowed.contains(arm)), "seed {seed}");
+        more_than_ebh += count(certified.iter().filter(|arm| !ebh(books).contains(arm)));
     }
+    assert!(more_than_ebh > 0);
 }
