@@ -275,6 +275,11 @@ impl Books {
         self.is_active(arm) && !self.pair(arm, attribute).evidence.closed
     }
 
+    /// Whether a failed call has ended the pair's stream.
+    pub fn is_blocked(&self, arm: ArmId, attribute: AttributeId) -> bool {
+        self.pair(arm, attribute).evidence.closed && !self.problem.attribute(attribute).is_exact()
+    }
+
     /// Scores that have come back, failed calls that count among them; t in the paper.
     pub const fn observation_count(&self) -> u64 {
         self.observation_count

@@ -143,7 +143,8 @@ pub struct VerifierView {
     /// Paid for calls that brought no score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
-    /// The mean of all scores, failed calls among them as the lowest.
+    /// The mean of all scores, failed calls among them as the lowest; none once a score was below
+    /// that.
     pub mean_score: Option<f64>,
     /// What a call cost on average.
     pub mean_price: Option<f64>,
@@ -171,6 +172,9 @@ pub struct PairView {
     pub needed: Option<f64>,
     /// Whether it has.
     pub met: bool,
+    /// Whether a call that is not among `calls` has ended what the verifier can say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// What that cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
@@ -283,6 +287,11 @@ fn verifier(
     for &failure in totals.blocked.values() {
         *blocked.entry(failure_name(Failure::Blocking(failure))).or_default() += 1;
     }
+    let mean_score = if blocked.contains_key(BELOW_LOWEST) {
+        None
+    } else {
+        books.totals(attribute).mean_score()
+    };
     VerifierView {
         name: terms.name.clone(),
         kind: terms.kind.clone(),
@@ -296,7 +305,7 @@ fn verifier(
         spent: totals.spent,
         spent_by_status: [Cost::ZERO; 3],
         spent_on_failures: totals.spent_on_failures,
-        mean_score: books.totals(attribute).mean_score(),
+        mean_score,
         mean_price: totals.mean_price(),
         mean_latency: totals.mean_latency(),
         latency_median: totals.latency_quantile(0.5),
@@ -317,6 +326,7 @@ impl PairView {
             evidence: finite(books.evidence(arm, attribute)),
             needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
             met: books.is_resolved(arm, attribute),
+            blocked: books.is_blocked(arm, attribute),
             spent: tally.spent,
         }
     }

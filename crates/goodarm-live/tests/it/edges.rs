@@ -88,6 +88,8 @@ fn a_score_below_the_declared_minimum_ends_its_stream() {
         let verifier = &overview.verifiers[0];
         assert!(verifier.failures["below-lowest"] >= 3, "{:?}", verifier.failures);
         assert_eq!(verifier.blocked, BTreeMap::from([("below-lowest", 3)]));
+        assert_eq!(verifier.mean_score, None, "no number stands for what was below the lowest");
+        assert_eq!(place.read("run/undecided.jsonl").matches(r#""blocked":true"#).count(), 3);
         assert_eq!(overview.money.spent, Cost::from_units(overview.calls), "each is paid");
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         for part in ["swing: its score -1 is below 0, the lowest", "on q"] {
