@@ -20,6 +20,7 @@ use crate::evidence::weights::Weights;
 use crate::evidence::{Evidence, Process};
 use crate::guarantee::{Certifier, RejectionLevel};
 use crate::ledger::Ledger;
+use crate::num::real;
 use crate::outlook::certified_count_forecast;
 use crate::prior::{Belief, Prior};
 use crate::problem::{Guarantee, Problem};
@@ -91,12 +92,23 @@ impl Arm {
 }
 
 /// Calls and money of one attribute over all arms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttributeTotals {
     /// Bills that came in.
     pub billed_count: u64,
     /// Their sum.
     pub spent: Cost,
+    /// Scores that came back, failed calls that count among them.
+    pub returned_count: u64,
+    /// The sum of those scores.
+    pub score_sum: f64,
+}
+
+impl AttributeTotals {
+    /// The mean of the scores that came back.
+    pub fn mean_score(&self) -> Option<f64> {
+        (self.returned_count > 0).then(|| self.score_sum / real(self.returned_count))
+    }
 }
 
 /// Tallies, evidence, certificates and money of one problem. See the module page.
@@ -202,10 +214,15 @@ impl Books {
     }
 
     /// What is known about an arm. One that can never be certified, because an exact verifier failed
-    /// it, is rejected, whatever its other evidence says.
+    /// it, is rejected, whatever its other evidence says. One that left because a stream of it is
+    /// blocked is not: nothing speaks against it.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
         match self.arms[arm.index()] {
-            Arm { status: ArmStatus::Undecided, left: true } => ArmStatus::Rejected,
+            Arm { status: ArmStatus::Undecided, left: true }
+                if self.problem.attributes().any(|attribute| self.is_failed(arm, attribute)) =>
+            {
+                ArmStatus::Rejected
+            }
             Arm { status, .. } => status,
         }
     }
@@ -246,6 +263,12 @@ impl Books {
     /// has none.
     #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        assert!(arm.index() < self.arms.len(), "there is no arm {arm}");
+        self.level_of_known(arm, attribute)
+    }
+
+    #[inline]
+    fn level_of_known(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         let level = match self.arms[arm.index()].status {
             ArmStatus::Certified => self.certified_levels[&arm],
             ArmStatus::Undecided | ArmStatus::Rejected => self.certifier.level(arm),
@@ -256,7 +279,7 @@ impl Books {
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
     #[inline]
     pub fn is_resolved(&self, arm: ArmId, attribute: AttributeId) -> bool {
-        self.evidence(arm, attribute) >= self.level(arm, attribute)
+        self.evidence(arm, attribute) >= self.level_of_known(arm, attribute)
     }
 
     /// Whether one more call of the attribute fits the budget; M_t in the paper.
@@ -267,6 +290,11 @@ impl Books {
     /// Whether the pair takes pulls at all, affordable or not.
     pub fn is_open(&self, arm: ArmId, attribute: AttributeId) -> bool {
         self.is_active(arm) && !self.pair(arm, attribute).evidence.closed
+    }
+
+    /// Whether a failed call has ended the pair's stream.
+    pub fn is_blocked(&self, arm: ArmId, attribute: AttributeId) -> bool {
+        self.pair(arm, attribute).evidence.closed && !self.problem.attribute(attribute).is_exact()
     }
 
     /// Scores that have come back, failed calls that count among them; t in the paper.

@@ -74,6 +74,6 @@ pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
-pub use crate::pull::{CountedFailure, Failure, Pull, Ticket, VoidFailure};
+pub use crate::pull::{BlockingFailure, CountedFailure, Failure, Pull, Ticket, VoidFailure};
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
 pub use crate::units::{ArmId, AttributeId, Share};

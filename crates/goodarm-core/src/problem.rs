@@ -277,6 +277,11 @@ impl Attribute {
         self.scores == ScoreModel::Exact
     }
 
+    /// Whether a score breaks the promise of a lowest one. An exact verifier makes none.
+    pub fn is_below_lowest(&self, score: f64) -> bool {
+        !self.is_exact() && self.lowest_score().is_some_and(|lowest| score < lowest)
+    }
+
     /// The score as it will count, or why its model does not allow it.
     pub fn checked_score(&self, score: f64) -> Result<f64, ScoreError> {
         if !(score.is_finite() && libm::fabs(score) <= SCORE_ABS_MAX) {
@@ -408,8 +413,12 @@ impl Problem {
         self.prior_weights.as_deref()
     }
 
-    /// The place of a pair in arrays that hold one entry for each, arm by arm.
+    /// The place of a pair in arrays that hold one entry for each, arm by arm. Like an index out of
+    /// range, an arm or attribute that is not there panics.
+    #[inline]
     pub fn pair_index(&self, arm: ArmId, attribute: AttributeId) -> usize {
+        assert!(attribute.index() < self.attributes.len(), "there is no attribute {attribute}");
+        assert!(arm.index() < self.arm_count, "there is no arm {arm}");
         arm.index() * self.attributes.len() + attribute.index()
     }
 }

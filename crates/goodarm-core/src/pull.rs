@@ -33,6 +33,9 @@ pub enum Failure {
     /// The verifier never began to work, so the failure cannot depend on the answer. The call must
     /// be tried again, and the retry takes this call's place in the order.
     Void(VoidFailure),
+    /// No number can stand for the call, so nothing after it in its pair's stream can count. What
+    /// the pair has proved before stands; nothing is held against the arm.
+    Blocking(BlockingFailure),
     /// Anything else. The call counts as the lowest score its model allows.
     Counted(CountedFailure),
 }
@@ -47,6 +50,15 @@ pub enum VoidFailure {
     /// Lost on its way back from a verifier that always says the same, so it can be made again. It
     /// may have been made, and is paid. From any other verifier it counts as the lowest score.
     LostRepeatable,
+}
+
+/// Failures that end a pair's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockingFailure {
+    /// A score below the lowest that the attribute declares. To count it as that would clip it up.
+    BelowLowest,
+    /// The verifier has nothing more to say about the answer, such as a recording at its end.
+    Exhausted,
 }
 
 /// Failures that may depend on the answer.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use goodarm_core::{Books, Cost, Event, Failure};
+use goodarm_core::{ArmId, BlockingFailure, Books, Cost, Event, Failure};
 
 use crate::history::{Call, Entry};
 use crate::outputs::calls::failure_name;
@@ -33,8 +33,8 @@ pub struct VerifierTotals {
     pub failures_at_ceiling: Cost,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
-    score_count: u64,
-    score_sum: f64,
+    /// Answers that take no more of its calls, and why.
+    pub blocked: BTreeMap<ArmId, BlockingFailure>,
     latency_sum: f64,
     latencies: Latencies,
 }
@@ -89,21 +89,22 @@ impl VerifierTotals {
         self.call_count += 1;
         self.spent = self.spent.saturating_add(call.cost);
         self.latency_sum += call.note.latency.as_secs_f64();
-        match call.outcome {
-            Ok(score) => {
-                self.score_count += 1;
-                self.score_sum += score;
+        if let Err(failure) = call.outcome {
+            *self.failures.entry(failure_name(failure)).or_default() += 1;
+            self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
+            if call.cost == ceiling {
+                self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
             }
-            Err(failure) => {
-                *self.failures.entry(failure_name(failure)).or_default() += 1;
-                self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
-                if call.cost == ceiling {
-                    self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
-                }
+            if let Failure::Blocking(failure) = failure {
+                self.blocked.entry(call.arm).or_insert(failure);
             }
         }
-        // A void call never reached the verifier, so it says nothing about its time or its price.
-        if !matches!(call.outcome, Err(Failure::Void(_))) {
+        // A call that never reached the verifier says nothing about its time or its price.
+        let is_unmade = matches!(
+            call.outcome,
+            Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
+        );
+        if !is_unmade {
             self.latencies.take(call.note.latency);
         }
     }
@@ -111,11 +112,6 @@ impl VerifierTotals {
     /// Calls without a score.
     pub fn failure_count(&self) -> u64 {
         self.failures.values().sum()
-    }
-
-    /// The mean of all scores.
-    pub fn mean_score(&self) -> Option<f64> {
-        mean(self.score_sum, self.score_count)
     }
 
     /// What a call that reached the verifier cost on average.

@@ -11,7 +11,7 @@ mod findings;
 use std::fmt;
 use std::path::Path;
 
-use goodarm_core::{Books, Cost, Event, Failure, Ticket, VoidFailure};
+use goodarm_core::{Books, Cost, Event, Ticket};
 use serde_json::Value;
 
 use crate::account::Account;
@@ -22,6 +22,7 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History};
 use crate::outputs::calls::CallLine;
+use crate::run::is_free;
 use crate::view::Overview;
 
 /// What an audit found.
@@ -242,11 +243,9 @@ fn in_calls(text: String) -> Problem {
 fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
     let terms = &charter.verifiers[call.attribute.index()];
     let ceiling = terms.ceiling;
-    // What was lost may have been made, so it is paid even where it is made again.
-    let is_lost = matches!(call.outcome, Err(Failure::Void(VoidFailure::LostRepeatable)));
-    let is_void = matches!(call.outcome, Err(Failure::Void(_))) && !is_lost;
-    let expected = if is_void { Cost::ZERO } else { ceiling };
-    let is_wrong = call.cost != expected && (is_void || !terms.metered);
+    let is_free = call.outcome.is_err_and(is_free);
+    let expected = if is_free { Cost::ZERO } else { ceiling };
+    let is_wrong = call.cost != expected && (is_free || !terms.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))
 }
 
@@ -273,6 +272,12 @@ fn compare_job(folder: &Folder, charter: &Charter, report: &mut Report) {
         }
     }
     report.checked(before, "job.toml is the job that was run".into());
+    let files = charter.files.iter().flatten();
+    let files: Vec<String> =
+        files.map(|(path, content)| format!("{path} (BLAKE3 {content})")).collect();
+    if !files.is_empty() {
+        report.checked.push(format!("the verifiers were made of {}", files.join(", ")));
+    }
 }
 
 fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {

@@ -1,11 +1,15 @@
 //! What a run was promised to be: written into its journal first, never changed after, but for a
 //! budget that is raised. Everything that a certificate depends on is in it.
 
+use std::collections::BTreeMap;
+
 use goodarm_core::{AttributeSpec, Cost, Problem, ProblemSpec, SpecError};
 use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::job_file::{self, GuaranteeName, Scores, Unit};
+use crate::verifier::MeanOver;
 
 /// The terms of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -32,6 +36,10 @@ pub struct Charter {
     /// The field that names a candidate; journals of version 0.1.0 have it in the job's text only.
     #[serde(default)]
     pub id_field: Option<String>,
+    /// The files that decide what the verifiers say, and the BLAKE3 hashes of their contents. Journals
+    /// of version 0.1.0 have none.
+    #[serde(default)]
+    pub files: Option<BTreeMap<String, String>>,
 }
 
 /// The terms of one verifier.
@@ -50,6 +58,9 @@ pub struct VerifierTerms {
     pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
+    /// What its mean score is the mean of; journals of version 0.1.0 have it in the job's text only.
+    #[serde(default)]
+    pub mean_over: Option<MeanOver>,
 }
 
 /// Why a recorded charter is none.
@@ -80,6 +91,21 @@ impl Charter {
         self.id_field.clone().unwrap_or_else(|| {
             let key = toml_text::parse::<IdField>(&self.job).unwrap_or_default();
             key.id_field.unwrap_or_else(job_file::id_field)
+        })
+    }
+
+    /// What the mean scores of each verifier are the means of.
+    pub fn means_over(&self) -> Vec<MeanOver> {
+        let known = self.verifiers.iter().map(|terms| terms.mean_over);
+        known.collect::<Option<Vec<_>>>().unwrap_or_else(|| {
+            let job = toml_text::parse::<Value>(&self.job).unwrap_or_default();
+            let is_pool = |(place, terms): (usize, &VerifierTerms)| {
+                terms.kind == "replay" && job["verifiers"][place]["draws"] != "in-order"
+            };
+            let over = |is_pool| {
+                if is_pool { MeanOver::RecordedPool } else { MeanOver::FreshCalls }
+            };
+            self.verifiers.iter().enumerate().map(is_pool).map(over).collect()
         })
     }
 

@@ -16,6 +16,7 @@ pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
 use crate::candidates::Candidates;
 use crate::charter::{Charter, VerifierTerms};
+use crate::fingerprint::Fingerprint;
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
 use crate::throttle::Limits;
@@ -255,7 +256,13 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         .require_fields(&fields)
         .map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     let (verifiers, terms): (Vec<JobVerifier>, Vec<VerifierTerms>) = ready.into_iter().unzip();
-    let charter = settings.charter(candidates.len(), terms, origin.text.clone());
+    // The job's own file is compared key by key.
+    let is_other = |file: &Fingerprint| folder_of(&origin.path).join(&file.path) != origin.path;
+    let files = verifiers.iter().flat_map(|verifier| verifier.verifier.files()).filter(is_other);
+    let charter = Charter {
+        files: Some(files.map(|file| (file.path, file.blake3)).collect()),
+        ..settings.charter(candidates.len(), terms, origin.text.clone())
+    };
     let problem =
         charter.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let Origin { path, text, candidates_name, .. } = origin;
@@ -315,6 +322,7 @@ impl Settings {
             verifiers,
             job,
             id_field: Some(self.id_field.clone()),
+            files: None,
         }
     }
 }
@@ -350,6 +358,7 @@ fn checked(
                 scores: scores.unwrap_or_else(|| verifier.default_scores()),
                 ceiling: tariff.ceiling,
                 metered: tariff.is_metered(),
+                mean_over: Some(verifier.mean_over()),
             };
             Ok((JobVerifier { name, verifier, tariff, limits }, terms))
         }

@@ -8,6 +8,7 @@ mod changes;
 pub mod charter;
 pub mod control;
 mod engine;
+pub mod fingerprint;
 pub mod folder;
 pub mod generate;
 pub mod history;

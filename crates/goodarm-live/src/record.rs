@@ -235,6 +235,7 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
         let score = match reply.verdict {
             Verdict::Score(score) => Some(score),
             Verdict::Failed(..) => None,
+            Verdict::Exhausted(_) => break,
             // The recording is stopping.
             Verdict::Void(_) => {
                 batch.is_whole = false;

@@ -11,12 +11,15 @@
 //! `null` is a call that failed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use goodarm_core::Cost;
 use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::{Fingerprint, Fingerprinted};
 
 /// The first line.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -60,21 +63,30 @@ pub struct Outcome {
 /// All recorded outcomes of one verifier.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
+    /// What the costs count.
+    pub unit: String,
+    /// The file that it was read from.
+    pub file: Fingerprint,
     by_candidate: BTreeMap<String, Vec<Outcome>>,
 }
 
 impl Recording {
     /// Reads the outcomes of one verifier; .gz is unpacked. All that is wrong is reported at once.
     pub fn read(path: &Path, verifier: &str) -> Result<Self, Vec<String>> {
-        let file =
-            File::open(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
-        let reader: Box<dyn Read> = match path.extension() {
-            Some(extension) if extension == "gz" => Box::new(flate2::read::GzDecoder::new(file)),
-            _ => Box::new(file),
+        let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+        let unreadable = |error: io::Error| vec![at(&error)];
+        let mut file = Fingerprinted::new(File::open(path).map_err(unreadable)?);
+        let reader: Box<dyn Read + '_> = match path.extension() {
+            Some(extension) if extension == "gz" => {
+                Box::new(flate2::read::GzDecoder::new(&mut file))
+            }
+            _ => Box::new(&mut file),
         };
-        Self::parse(BufReader::with_capacity(1 << 20, reader), verifier).map_err(|problems| {
-            problems.iter().map(|problem| format!("{}: {problem}", path.display())).collect()
-        })
+        let parsed = Self::parse(BufReader::with_capacity(1 << 20, reader), verifier);
+        let recording = parsed
+            .map_err(|problems| problems.iter().map(|problem| at(problem)).collect::<Vec<_>>())?;
+        let file = file.finish(&path.display().to_string()).map_err(unreadable)?;
+        Ok(Self { file, ..recording })
     }
 
     fn parse(reader: impl BufRead, verifier: &str) -> Result<Self, Vec<String>> {
@@ -91,7 +103,7 @@ impl Recording {
                 }
             };
             let outcome = if index == 0 {
-                check_heading(&line)
+                unit_of_heading(&line).map(|unit| recording.unit = unit)
             } else {
                 recording.take(&line, verifier, &mut others)
             };
@@ -142,11 +154,11 @@ impl Recording {
     }
 }
 
-fn check_heading(line: &str) -> Result<(), String> {
+fn unit_of_heading(line: &str) -> Result<String, String> {
     let heading: Heading = serde_json::from_str(line.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("not the first line of a recording: {error}"))?;
     match heading.goodarm_recording {
-        VERSION => Ok(()),
+        VERSION => Ok(heading.unit),
         other => Err(format!("a recording of version {other}; this goodarm reads {VERSION}")),
     }
 }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{
-    Ask, AttributeId, Cost, CountedFailure, DECISIONS, Event, Failure, Options, Problem, Pull,
-    ScoreModel, Session, StopReason, VoidFailure, policy,
+    Ask, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Options,
+    Problem, Pull, ScoreModel, Session, StopReason, VoidFailure, policy,
 };
 use tokio::runtime::Runtime;
 
@@ -353,15 +353,12 @@ impl Run {
             }
             outcome => outcome,
         };
-        // What was lost on its way back may have been made, and is paid.
-        let is_lost = outcome == Err(Failure::Void(VoidFailure::LostRepeatable));
-        let is_void = matches!(outcome, Err(Failure::Void(_))) && !is_lost;
         let call = Call {
             ticket: pull.ticket,
             arm: pull.arm,
             attribute: pull.attribute,
             outcome,
-            cost: if is_void { Cost::ZERO } else { charged },
+            cost: if outcome.is_err_and(is_free) { Cost::ZERO } else { charged },
             note: Note {
                 // Without the time that it waited for its turn.
                 latency: reply.usage.worked,
@@ -394,6 +391,16 @@ impl Run {
         match verdict {
             Verdict::Score(score) => {
                 let attribute = self.session.books().problem().attribute(attribute);
+                // To count it as the lowest score would clip it up.
+                if let Some(lowest) = attribute.lowest_score()
+                    && attribute.is_below_lowest(score)
+                {
+                    let failure = Failure::Blocking(BlockingFailure::BelowLowest);
+                    return (
+                        Err(failure),
+                        format!("score {score} is below {lowest}, the lowest there can be"),
+                    );
+                }
                 // A scale of its own, such as 1 to 10, would pass every threshold.
                 let is_off_scale = score > SCORE_MAX && attribute.scores() == ScoreModel::Bounded;
                 let problem = match attribute.checked_score(score) {
@@ -412,6 +419,9 @@ impl Run {
             }
             Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
             Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
+            Verdict::Exhausted(reason) => {
+                (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason)
+            }
         }
     }
 }
@@ -445,6 +455,16 @@ enum Origin {
     Own,
     /// Others, who cannot be asked again.
     Others,
+}
+
+/// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and
+/// is paid.
+pub(crate) const fn is_free(failure: Failure) -> bool {
+    match failure {
+        Failure::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),
+        Failure::Blocking(failure) => matches!(failure, BlockingFailure::Exhausted),
+        Failure::Counted(_) => false,
+    }
 }
 
 /// What there is to do once all has been asked for.

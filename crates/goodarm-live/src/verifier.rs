@@ -20,11 +20,13 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
+use serde::{Deserialize, Serialize};
 
 pub use self::kind::{Kind, KindKeys, Kinds, Setting};
 pub(crate) use self::score::shorten;
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
+use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Pricing};
 use crate::throttle::Throttle;
@@ -87,6 +89,17 @@ pub trait Verifier: Send + Sync {
         None
     }
 
+    /// What its mean score is the mean of.
+    fn mean_over(&self) -> MeanOver {
+        MeanOver::FreshCalls
+    }
+
+    /// The files that decide what it says, as they were when it was made: a run whose files have
+    /// changed is not resumed.
+    fn files(&self) -> Vec<Fingerprint> {
+        Vec::new()
+    }
+
     /// Something that a person should know, such as signs of a cache.
     fn warning(&self) -> Option<String> {
         None
@@ -96,6 +109,16 @@ pub trait Verifier: Send + Sync {
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {
         None
     }
+}
+
+/// What a mean score is the mean of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeanOver {
+    /// Fresh calls: it is the verifier's mean.
+    FreshCalls,
+    /// Recorded outcomes that calls draw from with replacement: it is the mean of the recording.
+    RecordedPool,
 }
 
 /// A call on its way.
@@ -150,6 +173,9 @@ pub enum Verdict {
     Void(VoidFailure),
     /// It counts as the lowest score.
     Failed(CountedFailure, String),
+    /// There is nothing more to say about the candidate, and why: the pair takes no more calls. This
+    /// must not depend on the scores that came before.
+    Exhausted(String),
 }
 
 /// What a call took, as far as the reply says.
@@ -178,6 +204,12 @@ impl Reply {
             usage: Usage::default(),
             text: String::new(),
         }
+    }
+
+    /// A call that there is no reply for any more; it costs nothing.
+    pub fn exhausted(reason: impl Into<String>) -> Self {
+        let verdict = Verdict::Exhausted(reason.into());
+        Self { verdict, usage: score::NOTHING, text: String::new() }
     }
 
     /// A call that never began.

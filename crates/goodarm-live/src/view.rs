@@ -4,15 +4,17 @@
 pub mod noise;
 mod uniform;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure};
 use serde::{Serialize, Serializer};
 
-use crate::account::{Account, VerifierTotals};
-use crate::charter::{Charter, VerifierTerms};
+use crate::account::Account;
+use crate::charter::Charter;
 use crate::job_file::{GuaranteeName, Scores, Unit};
+use crate::outputs::calls::failure_name;
 use crate::run::VERSION;
+use crate::verifier::MeanOver;
 use crate::view::noise::Noise;
 pub use crate::view::uniform::Uniform;
 
@@ -28,6 +30,8 @@ pub struct Overview {
     pub ending: Option<String>,
     /// What delta covers, and what it does not.
     pub promise: String,
+    /// What a certified mean score is the mean over.
+    pub mean_over: String,
     /// The error probability.
     pub delta: f64,
     /// What it bounds.
@@ -124,8 +128,12 @@ pub struct VerifierView {
     pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
+    /// What its mean scores are the means of.
+    pub mean_over: MeanOver,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
+    /// Answers that take no more of its calls, by the failure that was the reason.
+    pub blocked: BTreeMap<&'static str, u64>,
     /// Paid.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
@@ -135,7 +143,8 @@ pub struct VerifierView {
     /// Paid for calls that brought no score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
-    /// The mean of all scores.
+    /// The mean of all scores, failed calls among them as the lowest; none once a score was below
+    /// that.
     pub mean_score: Option<f64>,
     /// What a call cost on average.
     pub mean_price: Option<f64>,
@@ -163,6 +172,9 @@ pub struct PairView {
     pub needed: Option<f64>,
     /// Whether it has.
     pub met: bool,
+    /// Whether a call that is not among `calls` has ended what the verifier can say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// What that cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
@@ -173,12 +185,17 @@ impl Overview {
     pub fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
         let certified = books.certified().len();
         let rejected = books.status_count(ArmStatus::Rejected);
-        let verifiers = charter.verifiers.iter().zip(&account.verifiers);
+        let verifiers: Vec<VerifierView> = books
+            .problem()
+            .attributes()
+            .map(|attribute| verifier(charter, books, account, attribute))
+            .collect();
         Self {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
             ending: None,
             promise: promise(charter),
+            mean_over: mean_over(charter).to_owned(),
             delta: charter.delta,
             guarantee: charter.guarantee,
             policy: charter.policy.clone(),
@@ -194,8 +211,8 @@ impl Overview {
             money: Money::new(charter, books, account),
             uniform: None,
             coverage: None,
-            verifiers: verifiers.map(|(terms, totals)| verifier(terms, totals)).collect(),
-            notes: Vec::new(),
+            notes: verifiers.iter().flat_map(VerifierView::notes).collect(),
+            verifiers,
         }
     }
 
@@ -243,7 +260,38 @@ impl Money {
     }
 }
 
-fn verifier(terms: &VerifierTerms, totals: &VerifierTotals) -> VerifierView {
+impl VerifierView {
+    /// What a reader should know about it.
+    fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let name = &self.name;
+        self.blocked.iter().map(move |(&failure, count)| {
+            let answers = if *count == 1 { "1 answer" } else { &format!("{count} answers") };
+            if failure == BELOW_LOWEST {
+                format!("{name} scored {answers} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.")
+            } else {
+                format!("{name} ran out of recorded outcomes for {answers}, and is not asked about them any more.")
+            }
+        })
+    }
+}
+
+fn verifier(
+    charter: &Charter,
+    books: &Books,
+    account: &Account,
+    attribute: AttributeId,
+) -> VerifierView {
+    let index = attribute.index();
+    let (terms, totals) = (&charter.verifiers[index], &account.verifiers[index]);
+    let mut blocked = BTreeMap::new();
+    for &failure in totals.blocked.values() {
+        *blocked.entry(failure_name(Failure::Blocking(failure))).or_default() += 1;
+    }
+    let mean_score = if blocked.contains_key(BELOW_LOWEST) {
+        None
+    } else {
+        books.totals(attribute).mean_score()
+    };
     VerifierView {
         name: terms.name.clone(),
         kind: terms.kind.clone(),
@@ -251,11 +299,13 @@ fn verifier(terms: &VerifierTerms, totals: &VerifierTotals) -> VerifierView {
         threshold: terms.threshold,
         ceiling: terms.ceiling,
         calls: totals.call_count,
+        mean_over: charter.means_over()[index],
         failures: totals.failures.clone(),
+        blocked,
         spent: totals.spent,
         spent_by_status: [Cost::ZERO; 3],
         spent_on_failures: totals.spent_on_failures,
-        mean_score: totals.mean_score(),
+        mean_score,
         mean_price: totals.mean_price(),
         mean_latency: totals.mean_latency(),
         latency_median: totals.latency_quantile(0.5),
@@ -276,6 +326,7 @@ impl PairView {
             evidence: finite(books.evidence(arm, attribute)),
             needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
             met: books.is_resolved(arm, attribute),
+            blocked: books.is_blocked(arm, attribute),
             spent: tally.spent,
         }
     }
@@ -290,6 +341,21 @@ pub fn ranks(books: &Books) -> Vec<Option<usize>> {
     ranks
 }
 
+/// What a certified mean score is the mean over. An exact verifier has but one score.
+fn mean_over(charter: &Charter) -> &'static str {
+    let of_noisy = charter.verifiers.iter().zip(charter.means_over());
+    let of_noisy = of_noisy.filter(|(terms, _)| terms.scores != Scores::Exact);
+    let is_pool: BTreeSet<bool> =
+        of_noisy.map(|(_, over)| over == MeanOver::RecordedPool).collect();
+    match (is_pool.contains(&true), is_pool.contains(&false)) {
+        (false, _) => "fresh calls",
+        (true, false) => "the recorded outcomes that its calls were drawn from",
+        (true, true) => {
+            "fresh calls (of a verifier that is replayed with replacement: over the recorded outcomes that its calls were drawn from)"
+        }
+    }
+}
+
 /// The terms of a run in words: what δ covers, and what it does not.
 pub fn promise(charter: &Charter) -> String {
     let delta = charter.delta;
@@ -299,10 +365,18 @@ pub fn promise(charter: &Charter) -> String {
         }
         _ => format!("With probability at least {} no certificate is wrong", 1.0 - delta),
     };
+    let over = mean_over(charter);
+    let limit = if charter.means_over().contains(&MeanOver::RecordedPool) {
+        ", and nothing about fresh calls of a replayed verifier"
+    } else {
+        ""
+    };
     format!(
-        "{bound}. A certificate says that the answer's mean score, over fresh calls, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it."
+        "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}."
     )
 }
+
+const BELOW_LOWEST: &str = failure_name(Failure::Blocking(BlockingFailure::BelowLowest));
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(costs.iter().map(ToString::to_string))

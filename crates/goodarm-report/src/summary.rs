@@ -2,7 +2,7 @@
 
 use goodarm_live::view::Overview;
 
-use crate::words::{amount, printable, thousands, unit_name};
+use crate::words::{amount, printable, printable_note, thousands, unit_name};
 
 /// The end of a run, in a few lines.
 pub fn summary_text(summary: &Overview) -> String {
@@ -40,6 +40,9 @@ pub fn summary_text(summary: &Overview) -> String {
             summary.money.overruns,
             amount(summary.money.overrun)
         );
+    }
+    for note in &summary.notes {
+        text += &format!("note: {}\n", printable_note(note));
     }
     text += &format!("{}\n", summary.promise);
     text

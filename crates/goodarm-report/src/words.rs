@@ -77,12 +77,20 @@ pub fn rate(calls_per_second: f64) -> String {
 
 /// Text that is not ours, on a terminal: one line, no control characters, not too long.
 pub fn printable(text: &str) -> String {
-    let clean = |c: char| if is_harmless(c) { c } else { '\u{fffd}' };
-    let mut shown: String = text.chars().take(PRINTABLE_CHARS_MAX).map(clean).collect();
+    let mut shown = harmless(text.chars().take(PRINTABLE_CHARS_MAX));
     if text.chars().nth(PRINTABLE_CHARS_MAX).is_some() {
         shown.push('…');
     }
     shown
+}
+
+/// A sentence of ours with names in it that are not.
+pub fn printable_note(text: &str) -> String {
+    harmless(text.chars())
+}
+
+fn harmless(text: impl Iterator<Item = char>) -> String {
+    text.map(|c| if is_harmless(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// Neither a control character nor one that changes the direction of writing.

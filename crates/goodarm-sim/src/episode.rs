@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use goodarm_core::{
-    ArmId, Ask, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket, VoidFailure,
+    ArmId, Ask, BlockingFailure, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket,
+    VoidFailure,
 };
 
 use crate::world::{Outcome, Reply, Verifiers};
@@ -140,6 +141,9 @@ pub fn answer(session: &mut Session, pull: &Pull, reply: &Reply) {
         }
         Outcome::Void => {
             session.fail(pull.ticket, Failure::Void(VoidFailure::NotConnected), Cost::ZERO)
+        }
+        Outcome::Exhausted => {
+            session.fail(pull.ticket, Failure::Blocking(BlockingFailure::Exhausted), Cost::ZERO)
         }
     };
     told.expect("tickets are answered once, with scores that fit their model");

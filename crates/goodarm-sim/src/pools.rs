@@ -56,7 +56,7 @@ pub enum Bills {
 pub enum Draws {
     /// Independent draws: as in the paper.
     WithReplacement,
-    /// One after the other, and from the start again.
+    /// Each once, one after the other; a pair ends where its solutions do.
     InOrder,
 }
 
@@ -215,22 +215,24 @@ impl Pools {
             .collect()
     }
 
-    fn draw<'a>(&self, pool: &'a Pool, random: &mut Random, at: u64) -> &'a (u16, u32) {
-        let count = pool.solutions.len() as u64;
+    /// None if all are used.
+    fn draw(&self, pool: &Pool, random: &mut Random, at: u64) -> Option<(u16, u32)> {
         let index = match self.draws {
-            Draws::WithReplacement => random.below(count),
-            Draws::InOrder => at % count,
+            Draws::WithReplacement => random.below(pool.solutions.len() as u64),
+            Draws::InOrder => at,
         };
-        &pool.solutions[usize::try_from(index).expect("an index")]
+        pool.solutions.get(usize::try_from(index).ok()?).copied()
     }
 
-    fn vote(&self, pool: &Pool, random: &mut Random, call: u64) -> (f64, u32) {
-        let votes: [(u16, u32); VOTES] =
-            std::array::from_fn(|vote| *self.draw(pool, random, call * VOTES as u64 + vote as u64));
+    fn vote(&self, pool: &Pool, random: &mut Random, call: u64) -> Option<(f64, u32)> {
+        let mut votes = [(0, 0); VOTES];
+        for (vote, at) in votes.iter_mut().zip(call * VOTES as u64..) {
+            *vote = self.draw(pool, random, at)?;
+        }
         let support = |answer: u16| votes.iter().filter(|vote| vote.0 == answer).count();
         let most = votes.iter().map(|vote| support(vote.0)).max().unwrap_or(0);
         let winner = votes.iter().map(|vote| vote.0).find(|&answer| support(answer) == most);
-        (f64::from(u8::from(winner == Some(0))), votes.iter().map(|vote| vote.1).sum())
+        Some((f64::from(u8::from(winner == Some(0))), votes.iter().map(|vote| vote.1).sum()))
     }
 }
 
@@ -239,16 +241,18 @@ impl Verifiers for Pools {
         let path = [u64::from(arm.0), u64::from(attribute.0), call];
         let mut random = Random::at(seed, &path);
         let pool = &self.pools[arm.index()];
-        let (score, tokens, mean) = match attribute.0 {
-            0 => (f64::from(u8::from(pool.parseable)), 1, 1.0),
-            1 => {
-                let (answer, tokens) = *self.draw(pool, &mut random, call);
+        let drawn = match attribute.0 {
+            0 => Some((f64::from(u8::from(pool.parseable)), 1, 1.0)),
+            1 => self.draw(pool, &mut random, call).map(|(answer, tokens)| {
                 (f64::from(u8::from(answer == 0)), tokens, self.mean_tokens)
-            }
-            _ => {
-                let (score, tokens) = self.vote(pool, &mut random, call);
-                (score, tokens, 5.0 * self.mean_tokens)
-            }
+            }),
+            _ => self
+                .vote(pool, &mut random, call)
+                .map(|(score, tokens)| (score, tokens, 5.0 * self.mean_tokens)),
+        };
+        let Some((score, tokens, mean)) = drawn else {
+            let outcome = Outcome::Exhausted;
+            return Reply { outcome, bill: Cost::ZERO, latency_mean: 1.0, clock: random };
         };
         let bill = match self.bills {
             Bills::Recorded => Cost::from_units(u64::from(tokens)),
@@ -287,11 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn draws_in_order_repeat_the_record() {
+    fn draws_in_order_use_each_solution_once() {
         let pools = pools(Draws::InOrder);
-        let bills: Vec<Cost> =
-            (0..5).map(|call| pools.reply(1, ArmId(0), AttributeId(1), call).bill).collect();
-        assert_eq!(bills, [10, 30, 20, 40, 10].map(Cost::from_units));
+        let reply = |attribute, call| pools.reply(1, ArmId(0), AttributeId(attribute), call);
+        let bills: Vec<Cost> = (0..6).map(|call| reply(1, call).bill).collect();
+        assert_eq!(bills, [10, 30, 20, 40, 0, 0].map(Cost::from_units));
+        assert_eq!(reply(1, 4).outcome, Outcome::Exhausted);
+        assert_eq!(reply(2, 0).outcome, Outcome::Exhausted, "four solutions are no five votes");
     }
 
     #[test]

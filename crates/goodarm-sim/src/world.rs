@@ -132,6 +132,8 @@ pub enum Outcome {
     Broken,
     /// The verifier never began.
     Void,
+    /// Nothing more was recorded.
+    Exhausted,
 }
 
 impl World {

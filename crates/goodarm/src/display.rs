@@ -198,7 +198,7 @@ impl Drop for Display<'_> {
 fn failure_words<'a>(failure: Failure, call: &'a Call<'_>) -> &'a str {
     match failure {
         Failure::Void(_) => "not reached: to be tried again",
-        Failure::Counted(_) => &call.note.reason,
+        Failure::Blocking(_) | Failure::Counted(_) => &call.note.reason,
     }
 }
 

@@ -36,7 +36,8 @@ pub enum TellError {
         /// Of which attribute.
         attribute: AttributeId,
     },
-    /// Below 0, or below the lowest score that the attribute declares.
+    /// Below 0, or below the lowest score that the attribute declares. Such a call is told by
+    /// [`Books::fail`], as [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
     #[error("score {score} of attribute {attribute} is below {lowest}, the lowest there can be")]
     BelowLowest {
         /// What was told.
@@ -197,12 +198,16 @@ impl Books {
         let void = match failure {
             Failure::Void(VoidFailure::LostRepeatable) => attribute.is_exact(),
             Failure::Void(_) => true,
-            Failure::Counted(_) => false,
+            Failure::Blocking(_) | Failure::Counted(_) => false,
+        };
+        let counts_as = match failure {
+            Failure::Blocking(_) => None,
+            Failure::Void(_) | Failure::Counted(_) => attribute.lowest_score(),
         };
         // Nothing later in the stream of an arm that has left will ever be needed.
         let dropped = void && !self.is_active(call.place.arm);
         if !(dropped || void && self.owe(call)) {
-            match self.problem.attribute(call.place.attribute).lowest_score() {
+            match counts_as {
                 Some(lowest) => self.observe(call.place, lowest, Told::Failure),
                 None => self.block(call.place),
             }
@@ -279,6 +284,9 @@ impl Books {
         let tally = &mut self.pairs[index].tally;
         tally.returned_count += 1;
         tally.sum += score;
+        let totals = &mut self.totals[attribute.index()];
+        totals.returned_count += 1;
+        totals.score_sum += score;
         if let Some(wealths) = self.wealths_mut(arm, attribute) {
             wealths.sum_of_squares += score * score;
         }
@@ -301,7 +309,7 @@ impl Books {
         }
     }
 
-    /// Nothing after this place can ever count, since no number is surely low enough for it.
+    /// Nothing after this place can ever count, since no number can stand for it.
     fn block(&mut self, place: Place) {
         let index = self.problem.pair_index(place.arm, place.attribute);
         self.pairs[index].evidence.closed = true;

@@ -66,10 +66,7 @@ impl Books {
 
     /// A failure that merely counts as 0 is not the verifier's word, so it frees no other arm's δ.
     pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, told: Told) {
-        let failed = self.problem.attribute(attribute).is_exact()
-            && !self.is_resolved(arm, attribute)
-            && self.evidence_count(arm, attribute) > 0;
-        if !failed || !self.is_active(arm) {
+        if !self.is_failed(arm, attribute) || !self.is_active(arm) {
             return;
         }
         self.leave(arm);
@@ -78,6 +75,13 @@ impl Books {
                 self.certify(certificate);
             }
         }
+    }
+
+    /// Whether an exact verifier has failed the arm.
+    pub(super) fn is_failed(&self, arm: ArmId, attribute: AttributeId) -> bool {
+        self.problem.attribute(attribute).is_exact()
+            && !self.is_resolved(arm, attribute)
+            && self.evidence_count(arm, attribute) > 0
     }
 
     fn certify(&mut self, Certificate { arm, level }: Certificate) {

@@ -2,8 +2,8 @@
 
 use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{
-    Ask, AttributeSpec, Cost, CountedFailure, Event, Failure, Guarantee, Options, Policy, Problem,
-    ProblemSpec, Pull, ScoreModel, Session, StopReason, VoidFailure,
+    Ask, AttributeSpec, BlockingFailure, Cost, CountedFailure, Event, Failure, Guarantee, Options,
+    Policy, Problem, ProblemSpec, Pull, ScoreModel, Session, StopReason, VoidFailure,
 };
 use goodarm_sim::random::Random;
 use goodarm_sim::world::{BillLaw, Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
@@ -150,6 +150,11 @@ fn event(pull: &Pull, reply: &Reply) -> Event {
         Outcome::Void => Event::Failed {
             ticket,
             failure: Failure::Void(VoidFailure::RateLimited),
+            cost: Cost::ZERO,
+        },
+        Outcome::Exhausted => Event::Failed {
+            ticket,
+            failure: Failure::Blocking(BlockingFailure::Exhausted),
             cost: Cost::ZERO,
         },
     }

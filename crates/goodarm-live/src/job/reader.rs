@@ -189,8 +189,14 @@ fn build(
         let Some(ReadEntry { keys, own }) = entry else { continue };
         let mut more = Vec::new();
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, &mut more);
-        let setting =
-            Setting { keys: &keys, timeout, folder, candidates: &candidates, seed: file.seed };
+        let setting = Setting {
+            keys: &keys,
+            timeout,
+            folder,
+            candidates: &candidates,
+            seed: file.seed,
+            unit: file.unit,
+        };
         match own.build(&setting) {
             Ok(verifier) => {
                 verifiers.push(verifier_spec(&keys, verifier, &mut more));

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure as Counted, Event, Failure, Loan, Share, Ticket,
-    VoidFailure as Void,
+    ArmId, AttributeId, BlockingFailure as Blocking, Cost, CountedFailure as Counted, Event,
+    Failure, Loan, Share, Ticket, VoidFailure as Void,
 };
 use thiserror::Error;
 
@@ -95,7 +95,7 @@ pub enum Malformed {
     #[error("no score has code {0}")]
     Score(u8),
     /// No failure has this number.
-    #[error("no failure has code {0}")]
+    #[error("no failure has code {0}: damage, or a later goodarm wrote it")]
     Failure(u8),
     /// The frame does not end with the mark that ends frames.
     #[error("no end mark")]
@@ -301,6 +301,8 @@ fn failure_code(failure: Failure) -> u8 {
         Failure::Counted(Counted::Refused) => 69,
         Failure::Counted(Counted::Lost) => 70,
         Failure::Counted(Counted::GivenUp) => 71,
+        Failure::Blocking(Blocking::BelowLowest) => 129,
+        Failure::Blocking(Blocking::Exhausted) => 130,
     }
 }
 
@@ -316,6 +318,8 @@ fn failure_of(code: u8) -> Result<Failure, Malformed> {
         69 => Failure::Counted(Counted::Refused),
         70 => Failure::Counted(Counted::Lost),
         71 => Failure::Counted(Counted::GivenUp),
+        129 => Failure::Blocking(Blocking::BelowLowest),
+        130 => Failure::Blocking(Blocking::Exhausted),
         _ => return Err(Malformed::Failure(code)),
     })
 }

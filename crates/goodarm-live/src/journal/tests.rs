@@ -6,7 +6,9 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Ticket, VoidFailure};
+use goodarm_core::{
+    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Ticket, VoidFailure,
+};
 
 use super::*;
 

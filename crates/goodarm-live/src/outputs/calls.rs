@@ -2,7 +2,7 @@
 
 pub mod table;
 
-use goodarm_core::{ArmId, Cost, CountedFailure, Failure, VoidFailure};
+use goodarm_core::{ArmId, BlockingFailure, Cost, CountedFailure, Failure, VoidFailure};
 use serde::{Deserialize, Serialize};
 
 use crate::history::Entry;
@@ -83,6 +83,8 @@ pub const fn failure_name(failure: Failure) -> &'static str {
         Failure::Void(VoidFailure::NotConnected) => "not-connected",
         Failure::Void(VoidFailure::RateLimited) => "rate-limited",
         Failure::Void(VoidFailure::LostRepeatable) => "lost-to-be-repeated",
+        Failure::Blocking(BlockingFailure::BelowLowest) => "below-lowest",
+        Failure::Blocking(BlockingFailure::Exhausted) => "exhausted",
         Failure::Counted(failure) => match failure {
             CountedFailure::TimedOut => "timed-out",
             CountedFailure::Crashed => "crashed",
@@ -101,10 +103,12 @@ pub fn failure_of(name: &str) -> Option<Failure> {
 }
 
 /// All ways to fail.
-pub const FAILURES: [Failure; 10] = [
+pub const FAILURES: [Failure; 12] = [
     Failure::Void(VoidFailure::NotConnected),
     Failure::Void(VoidFailure::RateLimited),
     Failure::Void(VoidFailure::LostRepeatable),
+    Failure::Blocking(BlockingFailure::BelowLowest),
+    Failure::Blocking(BlockingFailure::Exhausted),
     Failure::Counted(CountedFailure::TimedOut),
     Failure::Counted(CountedFailure::Crashed),
     Failure::Counted(CountedFailure::Unreadable),

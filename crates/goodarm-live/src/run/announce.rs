@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_core::{ArmId, AttributeId, Cost, Failure, Pull};
+use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
 
 use crate::history::Call;
 use crate::run::{Control, Run};
@@ -119,8 +119,8 @@ pub(super) struct Announcer<'a> {
     is_warned: Vec<bool>,
     /// What is not told yet.
     first_failures: Vec<Call<'static>>,
-    /// Of each verifier.
-    has_failed: Vec<bool>,
+    /// Of each verifier: which kinds of failures were told.
+    told: Vec<Vec<FailureKind>>,
 }
 
 impl<'a> Announcer<'a> {
@@ -142,7 +142,7 @@ impl<'a> Announcer<'a> {
             overrun_count: run.session.books().ledger().overrun_count(),
             is_warned: vec![false; run.job.verifiers.len()],
             first_failures: Vec::new(),
-            has_failed: vec![false; run.job.verifiers.len()],
+            told: vec![Vec::new(); run.job.verifiers.len()],
         }
     }
 
@@ -152,11 +152,12 @@ impl<'a> Announcer<'a> {
 
     /// Takes note of a call, and gives it back if it is to be told when it is durable.
     pub(super) fn settled(&mut self, call: Call<'static>) -> Option<Call<'static>> {
-        if matches!(call.outcome, Err(Failure::Counted(_))) {
-            let has_failed = &mut self.has_failed[call.attribute.index()];
-            if !std::mem::replace(has_failed, true) {
-                self.first_failures.push(call.clone());
-            }
+        let told = &mut self.told[call.attribute.index()];
+        if let Some(kind) = FailureKind::of(&call)
+            && !told.contains(&kind)
+        {
+            told.push(kind);
+            self.first_failures.push(call.clone());
         }
         self.wants_calls.then_some(call)
     }
@@ -173,10 +174,19 @@ impl<'a> Announcer<'a> {
         }
         for call in self.first_failures.drain(..) {
             let (id, verifier) = names(&call);
-            let text = format!(
-                "{verifier}: its call on {id} failed, which counts as the lowest score: {} (more failures are only counted)",
-                call.note.reason
-            );
+            let Some(kind) = FailureKind::of(&call) else { continue };
+            let reason = &call.note.reason;
+            let text = match kind {
+                FailureKind::Counted => format!(
+                    "{verifier}: its call on {id} failed, which counts as the lowest score: {reason} (more failures are only counted)"
+                ),
+                FailureKind::Blocking(BlockingFailure::BelowLowest) => format!(
+                    "{verifier}: its {reason}, on {id}: it is not asked about this answer any more, and certificates rest on what it declares (more such scores are only counted)"
+                ),
+                FailureKind::Blocking(BlockingFailure::Exhausted) => format!(
+                    "{verifier}: {reason}, on {id}: it is not asked about this answer any more (more such answers are only counted)"
+                ),
+            };
             self.observer.notice(Notice::Warning(&text));
         }
     }
@@ -277,6 +287,23 @@ impl<'a> Announcer<'a> {
             conditions: self.conditions.clone(),
             is_paused: self.control.is_paused(),
             elapsed: self.started.elapsed(),
+        }
+    }
+}
+
+/// What a person is told of once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FailureKind {
+    Counted,
+    Blocking(BlockingFailure),
+}
+
+impl FailureKind {
+    fn of(call: &Call<'_>) -> Option<Self> {
+        match call.outcome {
+            Err(Failure::Counted(_)) => Some(Self::Counted),
+            Err(Failure::Blocking(failure)) => Some(Self::Blocking(failure)),
+            Ok(_) | Err(Failure::Void(_)) => None,
         }
     }
 }

@@ -121,11 +121,27 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
     if header.candidates != job.candidates.fingerprint() {
         changes.push(format!("  the content of {}", job.candidates_name));
     }
-    let comparable = |charter: &Charter| Charter {
-        budget: Cost::ZERO,
-        job: String::new(),
-        id_field: None,
-        ..charter.clone()
+    let is_same_job = changes.is_empty();
+    for (path, content) in charter.files.iter().flatten() {
+        let now = job.charter.files.as_ref().and_then(|files| files.get(path));
+        // One that the job no longer names is among its changes already.
+        if now.map_or(is_same_job, |now| now != content) {
+            changes.push(format!(
+                "  the content of {path}: put it back, or begin a new run with another output"
+            ));
+        }
+    }
+    let comparable = |charter: &Charter| {
+        let mut verifiers = charter.verifiers.clone();
+        verifiers.iter_mut().for_each(|terms| terms.mean_over = None);
+        Charter {
+            budget: Cost::ZERO,
+            job: String::new(),
+            id_field: None,
+            files: None,
+            verifiers,
+            ..charter.clone()
+        }
     };
     if changes.is_empty() && comparable(charter) != comparable(&job.charter) {
         changes.push("  a file that the job names, and with it a price or a score model".into());

@@ -16,6 +16,7 @@ use super::score::in_short;
 use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
+use crate::fingerprint::Fingerprint;
 use crate::job_file::{ExtractName, Scores, Unit};
 use crate::pricing::Pricing;
 use crate::throttle::Throttle;
@@ -68,6 +69,8 @@ pub struct Check {
     /// The candidate's field that is looked at.
     field: String,
     rule: Rule,
+    /// The schema's, if it is in one of its own.
+    file: Option<Fingerprint>,
 }
 
 #[derive(Debug)]
@@ -87,10 +90,12 @@ impl Check {
             return Err(vec![Problem::missing("check", format!("one is needed: {names}"))]);
         };
         let mut problems = superfluous(keys, name);
-        let rule = Rule::new(keys, folder, name, &mut problems);
+        let mut file = None;
+        let rule = Rule::new(keys, folder, name, (&mut file, &mut problems));
         match rule {
             Some(rule) if problems.is_empty() => {
-                Ok(Self { field: keys.field.clone().unwrap_or_else(|| "answer".into()), rule })
+                let field = keys.field.clone().unwrap_or_else(|| "answer".into());
+                Ok(Self { field, rule, file })
             }
             _ => Err(problems),
         }
@@ -139,6 +144,10 @@ impl Verifier for Check {
         true
     }
 
+    fn files(&self) -> Vec<Fingerprint> {
+        self.file.iter().cloned().collect()
+    }
+
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
         Some(self.check(&place.candidate()))
     }
@@ -149,7 +158,7 @@ impl Rule {
         keys: &CheckKeys,
         folder: &Path,
         name: CheckName,
-        problems: &mut Vec<Problem>,
+        (file, problems): (&mut Option<Fingerprint>, &mut Vec<Problem>),
     ) -> Option<Self> {
         let extractor = || {
             let (pattern, pointer) = (keys.pattern.as_deref(), keys.pointer.as_deref());
@@ -164,7 +173,7 @@ impl Rule {
             CheckName::Regex => {
                 collect(checked_pattern(keys.pattern.as_deref()), problems).map(Self::Regex)
             }
-            CheckName::JsonSchema => collect(validator(keys, folder), problems)
+            CheckName::JsonSchema => collect(validator(keys, folder, file), problems)
                 .map(|validator| Self::JsonSchema(Box::new(validator))),
             CheckName::Equals => collect(with(), problems).map(|with| Self::Equals { with }),
             CheckName::NumberEquals => {
@@ -236,7 +245,11 @@ fn compare(extractor: &Extractor, text: &str, other: &str) -> (bool, String) {
 }
 
 /// A schema from a file or from the job file itself. References to other places are not followed.
-fn validator(keys: &CheckKeys, folder: &Path) -> Result<Validator, Problem> {
+fn validator(
+    keys: &CheckKeys,
+    folder: &Path,
+    file: &mut Option<Fingerprint>,
+) -> Result<Validator, Problem> {
     let wrong = |message: String| Problem::new("schema", message);
     let loaded;
     let schema = match &keys.schema {
@@ -244,10 +257,11 @@ fn validator(keys: &CheckKeys, folder: &Path) -> Result<Validator, Problem> {
             let needed = "a JSON Schema is needed: a path, or a table";
             return Err(Problem::missing("schema", needed));
         }
-        Some(Value::String(path)) => {
-            let path = folder.join(path);
+        Some(Value::String(named)) => {
+            let path = folder.join(named);
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
+            *file = Some(Fingerprint::of(named, text.as_bytes()));
             loaded = serde_json::from_str(&text)
                 .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
             &loaded

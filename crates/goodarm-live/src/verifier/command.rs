@@ -21,6 +21,7 @@ use super::problem::Problem;
 use super::score::{cost_of, in_short, score_of, shorten};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
+use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
 use crate::throttle::Throttle;
 
@@ -49,6 +50,7 @@ pub struct Command {
     program: Program,
     timeout: Duration,
     workers: Option<Pool>,
+    files: Vec<Fingerprint>,
 }
 
 /// What is started, and where.
@@ -71,8 +73,9 @@ impl Command {
     /// A verifier that runs its program in `folder`. Nothing is started yet.
     pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Problem> {
         let program = Program::new(keys, folder)?;
+        let files = program.files(keys);
         let workers = keys.worker.unwrap_or(false).then(Pool::default);
-        Ok(Self { program, timeout, workers })
+        Ok(Self { program, timeout, workers, files })
     }
 
     /// Kills the workers; a call in flight ends as crashed.
@@ -124,6 +127,10 @@ impl Verifier for Command {
         })
     }
 
+    fn files(&self) -> Vec<Fingerprint> {
+        self.files.clone()
+    }
+
     fn extent(&self, _: &Candidates) -> Extent {
         Extent { timeout: self.timeout, ..Extent::default() }
     }
@@ -166,6 +173,32 @@ impl Program {
             return Err(Problem::new("command", reason));
         }
         Ok(program)
+    }
+
+    /// What decides its scores, as far as one can see: a program that is named by its path, and the
+    /// first argument that is a file, such as a script. In a shell's line a bare word may be
+    /// anything, so there it is what is named by a path and not written to.
+    fn files(&self, keys: &CommandKeys) -> Vec<Fingerprint> {
+        let is_path = |word: &str| word.contains(std::path::is_separator);
+        let mut words: Vec<&str> = Vec::new();
+        if let Some(line) = &keys.shell {
+            let mut before = "";
+            for word in line.split_whitespace() {
+                if is_path(word) && !word.contains('>') && !before.ends_with('>') {
+                    words.push(word.trim_matches(['"', '\'', '(', ')', ';', '&', '|', '<']));
+                }
+                before = word;
+            }
+        } else {
+            let is_file = |word: &&String| self.folder.join(word).is_file();
+            words.extend(is_path(&self.shown).then_some(&*self.shown));
+            words.extend(self.arguments.iter().find(is_file).map(String::as_str));
+        }
+        let read = |word: &str| {
+            let place = self.folder.join(word);
+            place.is_file().then(|| Fingerprint::read(word, &place).ok()).flatten()
+        };
+        words.into_iter().filter_map(read).collect()
     }
 
     /// What a person would type.

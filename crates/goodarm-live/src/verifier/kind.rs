@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use super::problem::Problem;
 use super::{KINDS, Verifier};
 use crate::candidates::Candidates;
-use crate::job_file::VerifierKeys;
 use crate::job_file::table::Table;
+use crate::job_file::{Unit, VerifierKeys};
 
 /// A kind of verifier.
 #[derive(Clone, Copy)]
@@ -45,6 +45,8 @@ pub struct Setting<'a> {
     pub candidates: &'a Candidates,
     /// What random draws depend on.
     pub seed: u64,
+    /// What the job's budget and prices count.
+    pub unit: Unit,
 }
 
 impl Kind {

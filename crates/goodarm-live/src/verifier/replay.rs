@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
-use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
+use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verifier};
 use crate::candidates::{Candidate, Candidates};
+use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Meter, Pricing};
 use crate::recording::{Outcome, Recording};
@@ -32,7 +33,7 @@ pub enum Draws {
     /// Independent draws: certifies the mean of the recording.
     #[default]
     WithReplacement,
-    /// Each outcome once: certifies the verifier's mean, as long as there are outcomes.
+    /// Each outcome once: certifies the verifier's mean. A pair ends where its outcomes do.
     InOrder,
 }
 
@@ -43,10 +44,16 @@ impl KindKeys for ReplayKeys {
             return Err(vec![Problem::missing("recording", needed)]);
         };
         let of = self.of.as_ref().unwrap_or(&setting.keys.name);
-        let recording = Recording::read(&setting.folder.join(path), of).map_err(|reasons| {
+        let mut recording = Recording::read(&setting.folder.join(path), of).map_err(|reasons| {
             let problem = |reason| Problem::new("recording", reason);
             reasons.into_iter().map(problem).collect::<Vec<_>>()
         })?;
+        recording.file.path.clone_from(path);
+        let (theirs, ours) = (&recording.unit, setting.unit.name());
+        if theirs != ours {
+            let reason = format!("{path}: its costs are in {theirs:?}, and the job's in {ours:?}");
+            return Err(vec![Problem::new("recording", reason)]);
+        }
         let draws = self.draws.unwrap_or_default();
         let replay = Replay::new(&recording, setting.candidates, draws, setting.seed);
         Ok(Box::new(replay.map_err(|reason| vec![Problem::new("recording", reason)])?))
@@ -62,6 +69,7 @@ pub struct Replay {
     draws: Draws,
     seed: u64,
     ceiling: Cost,
+    file: Fingerprint,
 }
 
 impl Replay {
@@ -88,7 +96,8 @@ impl Replay {
             return Err(format!("no outcomes for {count} candidates, the first is {first:?}"));
         }
         let ceiling = outcomes.iter().map(|outcome| outcome.cost).max().unwrap_or(Cost::ZERO);
-        Ok(Self { outcomes, starts, draws, seed, ceiling })
+        let file = recording.file.clone();
+        Ok(Self { outcomes, starts, draws, seed, ceiling, file })
     }
 
     /// Whether all scores are 0 or 1.
@@ -98,7 +107,7 @@ impl Replay {
         self.outcomes.iter().all(is_binary)
     }
 
-    /// The outcome of a call, with what it cost; the dearest if there is none.
+    /// The outcome of a call, with what it cost.
     fn outcome(&self, place: Place<'_>) -> Reply {
         let Place { arm, attribute, order, .. } = place;
         let pool = &self.outcomes[self.starts[arm.index()]..self.starts[arm.index() + 1]];
@@ -108,8 +117,7 @@ impl Replay {
             Draws::InOrder => order,
         };
         let Some(outcome) = usize::try_from(index).ok().and_then(|index| pool.get(index)) else {
-            let reason = format!("all {size} recorded outcomes are used");
-            return costing(self.ceiling, Reply::failed(CountedFailure::GivenUp, reason));
+            return Reply::exhausted(format!("all {size} recorded outcomes are used"));
         };
         let reply = match outcome.score {
             Some(score) => Reply::score(score),
@@ -140,6 +148,17 @@ impl Verifier for Replay {
 
     fn is_reproducible(&self) -> bool {
         true
+    }
+
+    fn mean_over(&self) -> MeanOver {
+        match self.draws {
+            Draws::WithReplacement => MeanOver::RecordedPool,
+            Draws::InOrder => MeanOver::FreshCalls,
+        }
+    }
+
+    fn files(&self) -> Vec<Fingerprint> {
+        vec![self.file.clone()]
     }
 
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {

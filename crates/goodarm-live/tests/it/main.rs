@@ -1,6 +1,7 @@
 //! Runs, from the job file to the audit, with verifiers that behave and verifiers that do not.
 
 mod crash;
+mod edges;
 mod faults;
 mod fuzz;
 mod generate;

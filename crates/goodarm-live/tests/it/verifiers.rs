@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
-use goodarm_live::job_file::VerifierKeys;
+use goodarm_live::job_file::{Unit, VerifierKeys};
 use goodarm_live::throttle::{Condition, Limits, Throttle};
 use goodarm_live::verifier::problem::Problem;
 use goodarm_live::verifier::{Reply, Setting, Verdict};
@@ -33,7 +33,17 @@ fn make<K: DeserializeOwned, V>(
     let candidates = Candidates::from_lines([r#"{"id": "q1"}"#], "id").expect("a candidate");
     let timeout = Duration::from_secs_f64(common.timeout.unwrap_or(60.0));
     let folder = Path::new(".");
-    new(&own, &Setting { keys: &common, timeout, folder, candidates: &candidates, seed: 0 })
+    new(
+        &own,
+        &Setting {
+            keys: &common,
+            timeout,
+            folder,
+            candidates: &candidates,
+            seed: 0,
+            unit: Unit::Calls,
+        },
+    )
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what a reply has")]

@@ -7,7 +7,7 @@ use goodarm_live::job_file::{GuaranteeName, Unit};
 use goodarm_live::view::{Overview, VerifierView};
 
 use super::data::Data;
-use crate::words::{amount, printable, thousands, unit_name};
+use crate::words::{amount, printable, printable_note, thousands, unit_name};
 
 /// The whole report as text.
 pub(crate) fn text(data: &Data) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn text(data: &Data) -> String {
     text += &answers(data);
     let _ = write!(text, "\nWhat is certified\n  {}\n", overview.promise);
     for note in &overview.notes {
-        let _ = write!(text, "\nNote: {note}\n");
+        let _ = write!(text, "\nNote: {}\n", printable_note(note));
     }
     text
 }

@@ -103,7 +103,7 @@ impl Calls {
         let score = match call.outcome {
             Ok(score) => Some(score),
             Err(Failure::Counted(_)) => lowest,
-            Err(Failure::Void(_)) => None,
+            Err(Failure::Void(_) | Failure::Blocking(_)) => None,
         };
         if let Some(score) = score {
             let running = &mut self.means[call.attribute.index()];

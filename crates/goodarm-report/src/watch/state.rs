@@ -118,6 +118,7 @@ impl Shared {
             let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         });
+        let warnings = snapshot.warnings.iter().map(ToString::to_string);
         Overview {
             folder: self.folder.clone(),
             ending: match &snapshot.phase {
@@ -126,7 +127,7 @@ impl Shared {
             },
             span_millis,
             coverage: Some(snapshot.steps.clone()),
-            notes: snapshot.warnings.iter().map(ToString::to_string).collect(),
+            notes: progress.overview.notes.iter().cloned().chain(warnings).collect(),
             ..progress.overview.clone()
         }
     }

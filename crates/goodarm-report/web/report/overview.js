@@ -29,7 +29,7 @@ function lede(overview) {
     ? [h("strong", null, `On average at most ${percent(overview.delta)} of these certificates are wrong`)]
     : [h("strong", null, `With probability at least ${confidence(overview.delta)} not one of these certificates is wrong`)];
   const verifiers = overview.verifiers.length === 1 ? "its verifier asks for" : `each of the ${overview.verifiers.length} verifiers asks for`;
-  return [...bound, `: a certified answer would, over many fresh checks, score at least what ${verifiers} on average. `,
+  return [...bound, `: the mean score of a certified answer, over ${overview.mean_over}, is at least what ${verifiers}. `,
     "What is certified is the verifiers' approval, not the truth."];
 }
 
@@ -168,11 +168,11 @@ function promise(overview) {
   return [
     h("p", null, overview.promise),
     h("ul", null,
-      item("What δ covers.", `δ = ${digits(overview.delta, 3)} bounds ${isAverage(overview) ? "the expected share of wrong certificates" : "the chance that any certificate at all is wrong"}. A certificate is wrong if the answer's mean score over fresh calls is below some verifier's threshold. Truth is another matter.`),
+      item("What δ covers.", `δ = ${digits(overview.delta, 3)} bounds ${isAverage(overview) ? "the expected share of wrong certificates" : "the chance that any certificate at all is wrong"}. A certificate is wrong if the answer's mean score, over ${overview.mean_over}, is below some verifier's threshold. Truth is another matter.`),
       item("Fresh calls.", "Each call is a new run of its verifier. A cache, a fixed seed or duplicates raced against each other would break this, and δ with it."),
       item("Looking is free.", "The evidence may be looked at after every call, and the run stopped or resumed at any time: δ still holds. That is why no error bars stand beside the means here: intervals for a fixed number of calls would not."),
-      item("Failures count against an answer.", "A call that timed out, broke off or could not be read counts as the lowest score. Only calls that never reached the verifier are made again."),
+      item("Failures count against an answer.", "A call that timed out, broke off or could not be read counts as the lowest score. Only calls that never reached the verifier are made again. A score below the lowest that a verifier declares ends what that verifier can say about the answer."),
       item("Undecided is not a verdict.", "The money ran out, or went to answers with better chances. Rejected means that the evidence speaks against the answer, or that an exact check failed; there is no guarantee on that side."),
-      replayed ? item("Recorded outcomes.", "A replay verifier draws from a recording: what is certified is the mean of the recording, as far as it is drawn with replacement.") : null),
+      replayed ? item("Recorded outcomes.", "A replay verifier takes its scores from a recording. Drawn with replacement they tell the mean of the recording; in order, each once, they stand for fresh calls if the recording was made of fresh calls and no run was looked at before.") : null),
   ];
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use goodarm_report::Report;
 use goodarm_report::figures::write_figure;
+use goodarm_report::words::printable_note;
 
 use crate::cli::ReportArguments;
 use crate::commands::Failure;
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         let page = report.write_page(arguments.out.as_deref()).map_err(Failure::wrong_input)?;
         if !arguments.json && !arguments.text {
             for note in report.notes() {
-                print(&format!("note: {note}\n"));
+                print(&format!("note: {}\n", printable_note(note)));
             }
             print(&format!("wrote {}\n", page.display()));
         }

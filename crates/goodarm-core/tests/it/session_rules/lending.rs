@@ -57,11 +57,10 @@ fn evidence_begins_with_the_loan() {
             answer(&mut late, pull, 1.0);
         }
         feed(&mut late, 0, FIRST, &[0.0, 1.0, 1.0, 1.0]);
-        let mut fresh = books(3, Guarantee::Lent, &[model]);
-        fresh.lend(ARM, half()).unwrap();
-        feed(&mut fresh, 0, FIRST, &[1.0, 0.0, 1.0, 1.0, 1.0]);
-        let difference = late.evidence(ARM, FIRST) - fresh.evidence(ARM, FIRST);
-        assert!(fresh.evidence(ARM, FIRST) > 0.0 && difference.abs() < 1e-9, "{model:?}");
+        // Four hits can prove no more than this, and the thirteen before them would.
+        let most = 4.0 * 2.0_f64.ln();
+        let evidence = late.evidence(ARM, FIRST);
+        assert!(evidence > 0.0 && evidence < most, "{model:?}: {evidence}");
         assert_eq!(late.tally(ARM, FIRST).returned_count, 18);
     }
 }

@@ -1,10 +1,12 @@
 //! What is refused, and that a refusal changes nothing.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use goodarm_core::cost::CostError;
 use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
 use goodarm_core::{
-    ArmId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
-    TellError, Ticket,
+    ArmId, AttributeId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec,
+    ScoreModel, SpecError, TellError, Ticket,
 };
 
 use super::{FIRST, SUB_GAUSSIAN, UNIT, answer, books, feed, picture, send, spec};
@@ -141,6 +143,53 @@ fn scores_that_a_model_does_not_allow_are_refused() {
     let not_binary = |score| TellError::NotBinary { score, attribute: FIRST };
     for score in [0.5, 2.0, -1.0] {
         assert_eq!(refused(&mut of(ScoreModel::Binary), score), not_binary(score));
+    }
+}
+
+/// What counts as the lowest score would be clipped up; who promises no lowest one breaks no promise.
+#[test]
+fn a_score_below_the_lowest_is_told_from_other_wrong_ones() {
+    let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
+    for (model, below, others) in [
+        (ScoreModel::Binary, &[-1.0, -1e-9, -1e9, f64::NEG_INFINITY][..], &[0.0, 0.5, 2.0][..]),
+        (ScoreModel::Bounded, &[-1e-300, f64::NEG_INFINITY], &[0.0, -0.0, 9.0, f64::NAN]),
+        (floored, &[-2.1, -1e300], &[-2.0, f64::NAN, 1e300]),
+        (ScoreModel::Exact, &[], &[-1.0]),
+        (SUB_GAUSSIAN, &[], &[-1e300, f64::NEG_INFINITY]),
+    ] {
+        let problem = super::problem(spec(1, Guarantee::Holm, &[model]));
+        let is_below = |score: &f64| problem.attribute(FIRST).is_below_lowest(*score);
+        assert!(below.iter().all(is_below), "{model:?}");
+        assert!(!others.iter().any(is_below), "{model:?}");
+    }
+}
+
+/// Like an index out of range: no answer is better than that of another pair.
+#[test]
+fn ids_that_are_not_there_are_not_answered_for_another_pair() {
+    for guarantee in super::GUARANTEES {
+        let mut books = books(3, guarantee, BINARY);
+        feed(&mut books, 1, FIRST, &[1.0; 3]);
+        for (arm, attribute) in [(0, 2), (1, 7), (3, 0), (3, 1), (u32::MAX, 0), (0, u32::MAX)] {
+            let (arm, attribute) = (ArmId(arm), AttributeId(attribute));
+            let accessors: [&dyn Fn(&Books) -> String; 6] = [
+                &|books| books.tally(arm, attribute).sum.to_string(),
+                &|books| books.evidence(arm, attribute).to_string(),
+                &|books| books.evidence_count(arm, attribute).to_string(),
+                &|books| books.level(arm, attribute).to_string(),
+                &|books| books.is_resolved(arm, attribute).to_string(),
+                &|books| books.is_open(arm, attribute).to_string(),
+            ];
+            for (index, ask) in accessors.iter().enumerate() {
+                let answered = catch_unwind(AssertUnwindSafe(|| ask(&books)));
+                assert!(answered.is_err(), "accessor {index} of {arm} {attribute}, {guarantee:?}");
+            }
+            assert!(books.dispatch(arm, attribute).is_err());
+        }
+        for arm in [3, u32::MAX] {
+            assert!(catch_unwind(AssertUnwindSafe(|| books.status(ArmId(arm)))).is_err());
+            assert!(catch_unwind(AssertUnwindSafe(|| books.is_active(ArmId(arm)))).is_err());
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use goodarm_core::books::DispatchError;
 use goodarm_core::{
-    ArmId, Books, Cost, CountedFailure, Failure, Guarantee, ProblemSpec, Pull, ScoreModel,
-    VoidFailure,
+    ArmId, ArmStatus, BlockingFailure, Books, Cost, CountedFailure, Failure, Guarantee,
+    ProblemSpec, Pull, ScoreModel, VoidFailure,
 };
 
 use super::{
@@ -130,6 +130,45 @@ fn without_a_lowest_score_a_counted_failure_blocks_the_stream() {
             assert!(books.dispatch(ARM, SECOND).is_ok(), "the arm itself is not closed");
         }
         assert!(refused.is_err() && books.certified().is_empty());
+    }
+}
+
+/// Condition 13: a score below the lowest is not clipped up, and the end of a recording is no zero.
+#[test]
+fn a_blocking_failure_ends_the_stream_and_says_nothing_about_the_arm() {
+    for reason in [BlockingFailure::BelowLowest, BlockingFailure::Exhausted] {
+        for (guarantee, model) in GUARANTEES
+            .into_iter()
+            .flat_map(|guarantee| [ScoreModel::Binary, FLOORED].map(|model| (guarantee, model)))
+        {
+            let mut books = books(2, guarantee, &[model, ScoreModel::Binary]);
+            feed(&mut books, 0, FIRST, &[1.0; 3]);
+            let [earlier, ended, later] = [0, 1, 2].map(|_| send(&mut books, 0, FIRST));
+            fail(&mut books, &ended, Failure::Blocking(reason), UNIT);
+            answer(&mut books, &later, 1.0);
+            assert_eq!(books.evidence_count(ARM, FIRST), 3, "{reason:?} {guarantee:?}");
+            answer(&mut books, &earlier, 1.0);
+            assert_eq!(books.evidence_count(ARM, FIRST), 4, "what came before it counts");
+            assert!(!books.is_open(ARM, FIRST) && books.dispatch(ARM, FIRST).is_err());
+            assert_eq!(books.status(ARM), ArmStatus::Undecided, "{reason:?} {guarantee:?}");
+            assert_eq!(books.tally(ARM, FIRST).spent, Cost::from_units(6), "it is paid");
+            let totals = books.totals(FIRST);
+            assert_eq!((totals.returned_count, totals.billed_count), (5, 6));
+            assert!((totals.score_sum - 5.0).abs() < 1e-12, "{}", totals.score_sum);
+        }
+    }
+}
+
+/// The arm leaves at once where present values count, and other evidence may still speak against it.
+#[test]
+fn an_exact_failure_rejects_an_arm_with_a_blocked_stream() {
+    for guarantee in GUARANTEES {
+        let mut books = books(2, guarantee, &[ScoreModel::Binary, ScoreModel::Exact]);
+        let [blocked, failed] = [FIRST, SECOND].map(|attribute| send(&mut books, 0, attribute));
+        fail(&mut books, &blocked, Failure::Blocking(BlockingFailure::BelowLowest), UNIT);
+        assert_eq!(books.status(ARM), ArmStatus::Undecided, "{guarantee:?}");
+        answer(&mut books, &failed, 0.0);
+        assert_eq!(books.status(ARM), ArmStatus::Rejected, "{guarantee:?}");
     }
 }
 

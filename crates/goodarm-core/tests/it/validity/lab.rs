@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use goodarm_core::policy::{self, Parameters, Policy};
 use goodarm_core::problem::PRIOR_WEIGHT_MAX;
 use goodarm_core::{
-    ArmId, Ask, AttributeId, AttributeSpec, Cost, CountedFailure, Failure, Guarantee, Options,
-    Problem, ProblemSpec, Pull, ScoreModel, Session, TellError, Ticket, VoidFailure,
+    ArmId, Ask, AttributeId, AttributeSpec, BlockingFailure, Cost, CountedFailure, Failure,
+    Guarantee, Options, Problem, ProblemSpec, Pull, ScoreModel, Session, TellError, Ticket,
+    VoidFailure,
 };
 use goodarm_sim::random::Random;
 use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
@@ -76,6 +77,8 @@ pub(super) enum Habit {
     FailuresDropped,
     /// Wrong: a pair's first reply is kept, and given again for every later call.
     Cached,
+    /// Wrong: a score below the lowest counts as the lowest.
+    ClippedUp,
     /// Wrong: every call is made twice, and the reply that is back first is taken.
     Hedged,
 }
@@ -349,7 +352,7 @@ impl<'a> Driver<'a> {
                 self.called[index] += 1;
                 if one.latency() < other.latency() { one } else { other }
             }
-            Habit::Honest | Habit::CompletionOrder | Habit::FailuresDropped => {
+            Habit::Honest | Habit::ClippedUp | Habit::CompletionOrder | Habit::FailuresDropped => {
                 draw(self.called[index])
             }
         };
@@ -381,7 +384,7 @@ impl<'a> Driver<'a> {
             Outcome::Score(score) => Some(score),
             Outcome::Broken if self.lab.habit == Habit::FailuresDropped => None,
             Outcome::Broken => self.session.books().problem().attribute(attribute).lowest_score(),
-            Outcome::Void => None,
+            Outcome::Void | Outcome::Exhausted => None,
         }
     }
 
@@ -416,10 +419,14 @@ impl<'a> Driver<'a> {
         let void = Failure::Void(VoidFailure::RateLimited);
         let crashed = Failure::Counted(CountedFailure::Crashed);
         let unreadable = Failure::Counted(CountedFailure::Unreadable);
+        let blocking = Failure::Blocking;
         let answered = match reply.outcome {
             Outcome::Score(score) => match self.session.tell(ticket, score, reply.bill) {
-                Err(TellError::BelowLowest { .. }) => {
+                Err(TellError::BelowLowest { .. }) if self.lab.habit == Habit::ClippedUp => {
                     self.session.fail(ticket, unreadable, reply.bill)
+                }
+                Err(TellError::BelowLowest { .. }) => {
+                    self.session.fail(ticket, blocking(BlockingFailure::BelowLowest), reply.bill)
                 }
                 told => told,
             },
@@ -427,6 +434,9 @@ impl<'a> Driver<'a> {
                 self.session.fail(ticket, crashed, reply.bill)
             }
             Outcome::Broken | Outcome::Void => self.session.fail(ticket, void, Cost::ZERO),
+            Outcome::Exhausted => {
+                self.session.fail(ticket, blocking(BlockingFailure::Exhausted), Cost::ZERO)
+            }
         };
         answered.expect("each ticket is answered once");
     }

@@ -78,14 +78,11 @@ fn a_sigma_that_is_too_small_breaks_it() {
 }
 
 #[test]
-fn a_lowest_score_that_is_too_high_breaks_it() {
-    // Scores below 0.3 are refused, so the calls fail and count as 0.3, which is more than they were.
-    let declared = |lowest| Scores {
-        declared: ScoreModel::SubGaussian { sigma: NOISE, lowest: Some(lowest) },
-        ..FLOORED
-    };
-    let right = Lab::new(Guarantee::Holm, declared(-3.0));
-    check_twins("lowest score", "rcb", right, Lab { scores: declared(0.3), ..right });
+fn a_score_that_is_clipped_up_breaks_it() {
+    // Scores below 0.3 end their stream; as calls that count as 0.3 they would be more than they were.
+    let declared = ScoreModel::SubGaussian { sigma: NOISE, lowest: Some(0.3) };
+    let right = Lab::new(Guarantee::Holm, Scores { declared, ..FLOORED });
+    check_twins("lowest score", "rcb", right, Lab { habit: Habit::ClippedUp, ..right });
 }
 
 #[test]

@@ -41,3 +41,17 @@ fn format_2_is_still_written() {
     let (bytes, _) = written(&records());
     assert_eq!(bytes, fixture("journal-v2"));
 }
+
+/// Codes that came after the fixtures were written.
+#[test]
+fn later_failures_keep_their_codes() {
+    for (failure, code) in [
+        (Failure::Void(VoidFailure::LostRepeatable), 3),
+        (Failure::Blocking(BlockingFailure::BelowLowest), 129),
+        (Failure::Blocking(BlockingFailure::Exhausted), 130),
+    ] {
+        let mut bytes = Vec::new();
+        failed(7, failure).encode(&mut bytes);
+        assert_eq!(bytes[..3], [4, 7, code], "{failure:?}");
+    }
+}

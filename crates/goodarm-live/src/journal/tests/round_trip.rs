@@ -7,19 +7,10 @@ use proptest::prelude::*;
 use goodarm_core::{Loan, Share};
 
 use super::*;
+use crate::outputs::calls::FAILURES;
 
 fn any_failure() -> impl Strategy<Value = Failure> {
-    prop::sample::select(vec![
-        Failure::Void(VoidFailure::NotConnected),
-        Failure::Void(VoidFailure::RateLimited),
-        Failure::Counted(CountedFailure::TimedOut),
-        Failure::Counted(CountedFailure::Crashed),
-        Failure::Counted(CountedFailure::Unreadable),
-        Failure::Counted(CountedFailure::Truncated),
-        Failure::Counted(CountedFailure::Refused),
-        Failure::Counted(CountedFailure::Lost),
-        Failure::Counted(CountedFailure::GivenUp),
-    ])
+    prop::sample::select(FAILURES.to_vec())
 }
 
 /// Numbers of all lengths, not only the longest.

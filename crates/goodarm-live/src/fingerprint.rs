@@ -1,0 +1,55 @@
+//! Which content a file had when it was read: a certificate is about a verifier, and a file may be
+//! what decides what the verifier says.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A file, and a hash of its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// What the job calls the file.
+    pub path: String,
+    /// The BLAKE3 hash of its bytes, in hexadecimal.
+    pub blake3: String,
+}
+
+impl Fingerprint {
+    /// Of a file whose bytes are at hand.
+    pub fn of(path: &str, bytes: &[u8]) -> Self {
+        Self { path: path.to_owned(), blake3: blake3::hash(bytes).to_string() }
+    }
+
+    /// Of the file at `place`, which the job calls `path`.
+    pub fn read(path: &str, place: &Path) -> io::Result<Self> {
+        let mut reader = Fingerprinted::new(File::open(place)?);
+        reader.finish(path)
+    }
+}
+
+/// A reader that takes the fingerprint of what passes through it.
+pub(crate) struct Fingerprinted<R> {
+    reader: R,
+    hasher: blake3::Hasher,
+}
+
+impl<R: Read> Fingerprinted<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        Self { reader, hasher: blake3::Hasher::new() }
+    }
+
+    /// The fingerprint, with what was not read yet.
+    pub(crate) fn finish(&mut self, path: &str) -> io::Result<Fingerprint> {
+        let mut rest = vec![0; 1 << 16];
+        while self.read(&mut rest)? > 0 {}
+        Ok(Fingerprint { path: path.to_owned(), blake3: self.hasher.finalize().to_string() })
+    }
+}
+
+impl<R: Read> Read for Fingerprinted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.reader.read(buffer)?;
+        self.hasher.update(&buffer[..length]);
+        Ok(length)
+    }
+}
