@@ -5,7 +5,7 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, AttributeSpec};
 
 use crate::theory::{Complexity, Test};
-use crate::world::Verifiers;
+use crate::world::{ScoreLaw, Verifiers};
 
 /// One instance of the problem, without budget and δ.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub struct Instance {
     pub attributes: Vec<AttributeSpec>,
     /// What a call of each attribute costs on average.
     pub costs: Vec<f64>,
+    /// How scores of each attribute scatter.
+    pub laws: Vec<ScoreLaw>,
     /// `means[arm][attribute]`.
     pub means: Vec<Vec<f64>>,
     /// What kind of arm each is, as an index into `type_names`.
@@ -36,12 +38,8 @@ impl Instance {
     pub fn tests(&self) -> Vec<Test> {
         self.attributes
             .iter()
-            .zip(&self.costs)
-            .map(|(attribute, &price)| Test {
-                price,
-                threshold: attribute.threshold,
-                scores: attribute.scores,
-            })
+            .zip(self.costs.iter().zip(&self.laws))
+            .map(|(attribute, (&price, &law))| Test { price, threshold: attribute.threshold, law })
             .collect()
     }
 

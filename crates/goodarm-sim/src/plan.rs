@@ -334,18 +334,18 @@ impl PlanSpec {
                 means.push(drawn.collect::<Vec<f64>>());
             }
         }
-        let mut scores = Vec::new();
+        let mut laws = Vec::new();
         let mut bills = Vec::new();
         for (index, verifier) in self.verifiers.iter().enumerate() {
             let price = Cost::of_price(verifier.price)
                 .map_err(|reason| PlanError::Price { verifier: index, reason })?;
             bills.push(BillLaw::Fixed(price));
             let law = verifier.scores.law(verifier.deviation);
-            scores.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
+            laws.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
         }
         let world = World {
             means: means.clone(),
-            scores,
+            scores: laws.clone(),
             bills,
             latency: Latency::INDEPENDENT,
             failures: Failures::NONE,
@@ -353,6 +353,7 @@ impl PlanSpec {
         Ok(Instance {
             attributes: self.verifiers.iter().map(VerifierSpec::attribute).collect(),
             costs: self.verifiers.iter().map(|verifier| verifier.price).collect(),
+            laws,
             types: vec![0; means.len()],
             type_names: vec!["answer".into()],
             right: None,
