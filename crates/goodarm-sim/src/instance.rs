@@ -5,7 +5,7 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, AttributeSpec};
 
 use crate::theory::{Complexity, Test};
-use crate::world::{ScoreLaw, Verifiers};
+use crate::world::{ScoreLaw, Verifiers, Without};
 
 /// One instance of the problem, without budget and δ.
 #[derive(Clone)]
@@ -32,6 +32,17 @@ impl Instance {
     /// h, T*, K(b).
     pub fn complexity(&self) -> Complexity {
         Complexity::new(&self.means, &self.tests())
+    }
+
+    /// The same instance without one of its attributes.
+    pub(crate) fn without(mut self, attribute: usize) -> Self {
+        self.attributes.remove(attribute);
+        self.costs.remove(attribute);
+        self.laws.remove(attribute);
+        for row in &mut self.means {
+            row.remove(attribute);
+        }
+        Self { verifiers: Arc::new(Without { verifiers: self.verifiers, attribute }), ..self }
     }
 
     /// What complexity depends on.

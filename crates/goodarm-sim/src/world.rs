@@ -1,5 +1,7 @@
 //! True means, and the laws by which verifiers score, bill and take their time.
 
+use std::sync::Arc;
+
 use goodarm_core::{ArmId, AttributeId, Cost};
 
 use crate::random::Random;
@@ -23,6 +25,21 @@ pub struct Reordered<'a, V: ?Sized> {
 impl<V: Verifiers + ?Sized> Verifiers for Reordered<'_, V> {
     fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
         self.verifiers.reply(seed, self.order[arm.index()], attribute, call)
+    }
+}
+
+/// The same verifiers with one left out; the others have the luck that they had.
+pub struct Without {
+    /// What answers.
+    pub verifiers: Arc<dyn Verifiers + Send + Sync>,
+    /// Which one is left out.
+    pub attribute: usize,
+}
+
+impl Verifiers for Without {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+        let later = u32::from(attribute.index() >= self.attribute);
+        self.verifiers.reply(seed, arm, AttributeId(attribute.0 + later), call)
     }
 }
 
