@@ -227,7 +227,7 @@ fn role(method: &str) -> Role {
         ("Uniform", 2),
         ("equal money", 2),
         ("goodarm, FDR", 4),
-        ("goodarm, lent", 17),
+        ("goodarm, lent", 41),
         ("goodarm, no limit", 4),
         ("goodarm", 3),
         ("oracle", 5),
@@ -241,7 +241,7 @@ fn role(method: &str) -> Role {
         ("union", 1),
         ("count-Holm", 3),
         ("FDR", 4),
-        ("lent", 17),
+        ("lent", 41),
         ("K(b)", 7),
     ];
     let look = LOOKS.iter().find(|(name, _)| method.starts_with(name));

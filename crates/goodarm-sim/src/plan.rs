@@ -345,6 +345,7 @@ impl PlanSpec {
             guarantee: Guarantee::from(self.guarantee),
             parameters: Parameters::default(),
             options: Options::default(),
+            raised_at: None,
         }
     }
 
