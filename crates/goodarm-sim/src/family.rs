@@ -506,3 +506,41 @@ fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
         .collect();
     matrix(&vec![1.0; attributes], &vec![0.5; attributes], &gaps, &[])
 }
+
+#[cfg(test)]
+mod tests {
+    use goodarm_files::toml_text::parse;
+
+    use super::*;
+
+    fn instance(change: (&str, &str)) -> Result<Instance, WorldError> {
+        let text = "name = 'x'\nscores = 'binary'\n\
+            means.bimodal = { arms = 4000, good = 0.7, good_means = [18, 2], bad_means = [2, 8], price_max = 50 }\n\
+            bills.log-normal = { variation = 0.8, ceiling = 8, between = 0.6, between_pairs = 0.4 }";
+        assert!(text.contains(change.0));
+        parse::<WorldSpec>(&text.replace(change.0, change.1)).unwrap().instance(5, None)
+    }
+
+    #[test]
+    fn two_kinds_of_answers_have_the_means_of_their_laws() {
+        let instance = instance(("", "")).unwrap();
+        let (good, bad): (Vec<&Vec<f64>>, Vec<&Vec<f64>>) =
+            instance.means.iter().partition(|row| row.iter().all(|&mean| mean >= 0.5));
+        assert!((2700..2900).contains(&good.len()), "{}", good.len());
+        for (rows, expected) in [(good, 0.9), (bad, 0.2)] {
+            let all: Vec<f64> = rows.into_iter().flatten().copied().collect();
+            let mean = all.iter().sum::<f64>() / f64::from(u32::try_from(all.len()).unwrap());
+            assert!((mean - expected).abs() < 0.01, "{mean} {expected}");
+        }
+    }
+
+    #[test]
+    fn shares_and_laws_that_cannot_be_are_refused() {
+        for wrong in ["between = 0.7", "between = -0.1", "between = nan"] {
+            let error = instance(("between = 0.6", wrong)).unwrap_err();
+            assert!(matches!(error, WorldError::Between(..)), "{wrong}: {error}");
+        }
+        let error = instance(("bad_means = [2, 8]", "bad_means = [0, 8]")).unwrap_err();
+        assert_eq!(error, WorldError::MeansLaw("bad_means", 0.0, 8.0));
+    }
+}

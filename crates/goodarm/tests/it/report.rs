@@ -124,7 +124,7 @@ fn the_text_says_the_main_things() {
 /// not stand beside another noisy verifier.
 #[test]
 fn a_dear_verifier_that_a_cheaper_one_implies_is_named_everywhere() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-implied");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("capitals-implied");
     let _ = fs::remove_dir_all(&folder);
     let job = crate::tool::root().join("examples/capitals/job.toml");
     let place = folder.to_str().unwrap();
