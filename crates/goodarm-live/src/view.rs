@@ -1,6 +1,7 @@
 //! A run as it stands, in numbers: what the summary, the report, the live page, texts and JSON say.
 //! All of them are made from this one view.
 
+mod implied;
 pub mod noise;
 mod uniform;
 
@@ -15,6 +16,7 @@ use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::outputs::calls::failure_name;
 use crate::run::VERSION;
 use crate::verifier::MeanOver;
+pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::uniform::Uniform;
 
@@ -61,6 +63,9 @@ pub struct Overview {
     pub money: Money,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<Uniform>,
+    /// A dear verifier that another one has implied so far; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implied: Option<ImpliedView>,
     /// How many answers were certified at which spend, one entry a certificate; for pictures only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Vec<Step>>,
@@ -210,6 +215,7 @@ impl Overview {
             calls_per_second: None,
             money: Money::new(charter, books, account),
             uniform: None,
+            implied: None,
             coverage: None,
             notes: verifiers.iter().flat_map(VerifierView::notes).collect(),
             verifiers,

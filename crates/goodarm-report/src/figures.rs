@@ -53,7 +53,7 @@ macro_rules! experiment {
 }
 
 /// Every figure: the paper's first, then those beyond it.
-pub const ENTRIES: [Entry; 12] = [
+pub const ENTRIES: [Entry; 13] = [
     Entry {
         name: "synthetic",
         title: "The paper's synthetic experiments",
@@ -130,6 +130,13 @@ pub const ENTRIES: [Entry; 12] = [
         experiments: &[experiment!("held-out")],
         recorded: Recorded::Nothing,
         draw: beyond::held_out,
+    },
+    Entry {
+        name: "discovery",
+        title: "Thousands of answers, few of them good",
+        experiments: &[experiment!("discovery")],
+        recorded: Recorded::Nothing,
+        draw: beyond::discovery,
     },
     Entry {
         name: "instances",
@@ -210,7 +217,7 @@ fn point(x: f64, y: Estimate) -> Point {
 
 /// The same method looks the same in every figure; a longer name begins with a shorter one's.
 fn role(method: &str) -> Role {
-    const LOOKS: [(&str, usize); 23] = [
+    const LOOKS: [(&str, usize); 25] = [
         ("BMA-GAI, 1", 8),
         ("BMA-GAI, 0.2", 9),
         ("CB-GAI, 1", 10),
@@ -220,6 +227,7 @@ fn role(method: &str) -> Role {
         ("Uniform", 2),
         ("equal money", 2),
         ("goodarm, FDR", 4),
+        ("goodarm, lent", 41),
         ("goodarm, no limit", 4),
         ("goodarm", 3),
         ("oracle", 5),
@@ -233,6 +241,7 @@ fn role(method: &str) -> Role {
         ("union", 1),
         ("count-Holm", 3),
         ("FDR", 4),
+        ("lent", 41),
         ("K(b)", 7),
     ];
     let look = LOOKS.iter().find(|(name, _)| method.starts_with(name));

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
-use goodarm_sim::plan::{Plan, PlanStep, Spread};
+use goodarm_sim::plan::{Omission, Plan, PlanStep, Spread};
 
 use crate::figures::{FigureError, write};
+use crate::words::printable;
 
 /// The plan, for a terminal.
 pub fn text(plan: &Plan) -> String {
@@ -29,6 +30,18 @@ pub fn text(plan: &Plan) -> String {
             purchase.asymptotic,
             purchase.asymptotic_lower,
             purchase.asymptotic_upper
+        );
+    }
+    if let Some(Omission { verifier, by, answers, share, realistic, mean }) = &plan.implied {
+        let Spread { low, median, high } = realistic;
+        let _ = write!(
+            text,
+            "\"{}\" takes {:.0} % of that, and as the answers are described all {answers} that pass \
+             \"{}\" pass it, too. Without it the budget certifies about {median} ({low} to {high}, \
+             {mean:.1} on average), and the certificates say nothing of it.\n\n",
+            printable(verifier),
+            100.0 * share,
+            printable(by),
         );
     }
     text += "certified          h_q         T*    asymptotic     realistic (8 of 10 sessions)\n";

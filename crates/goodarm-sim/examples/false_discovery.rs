@@ -7,7 +7,7 @@
 
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, Session};
-use goodarm_sim::episode::run_while;
+use goodarm_sim::episode::{Course, run_while};
 use goodarm_sim::random::Random;
 use goodarm_sim::world::{ScoreLaw, World};
 
@@ -74,7 +74,8 @@ impl Cell {
         let mut session = Session::new(self.problem(guarantee), Rcb::new());
         let mut run = Run { good: good as usize, calls: Vec::new(), wrong: 0 };
         let mut call = 0;
-        run_while(&mut session, &world, seed, 1, |session, _, _| {
+        let course = Course { seed, concurrency: 1, raised: None };
+        run_while(&mut session, &world, course, |session, _, _| {
             call += 1;
             for arm in &session.certified()[run.calls.len()..] {
                 run.calls.push(call);

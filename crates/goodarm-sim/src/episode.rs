@@ -61,10 +61,22 @@ pub fn run(
     concurrency: usize,
     mut watch: impl FnMut(&Session, &Pull, &Reply),
 ) -> Episode {
-    run_while(session, verifiers, seed, concurrency, |session, pull, reply| {
+    let course = Course { seed, concurrency, raised: None };
+    run_while(session, verifiers, course, |session, pull, reply| {
         watch(session, pull, reply);
         true
     })
+}
+
+/// How a session is driven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Course {
+    /// All luck comes from this.
+    pub seed: u64,
+    /// Calls in flight at once.
+    pub concurrency: usize,
+    /// What the budget is raised to when the session ends for the first time.
+    pub raised: Option<Cost>,
 }
 
 /// As [`run`], until `watch` says that it has seen enough by returning false.
@@ -74,10 +86,10 @@ pub fn run(
 pub fn run_while(
     session: &mut Session,
     verifiers: &(impl Verifiers + ?Sized),
-    seed: u64,
-    concurrency: usize,
+    course: Course,
     mut watch: impl FnMut(&Session, &Pull, &Reply) -> bool,
 ) -> Episode {
+    let Course { seed, concurrency, mut raised } = course;
     let attribute_count = session.books().problem().attribute_count();
     let mut called = vec![0_u64; session.books().problem().pair_count()];
     let mut out = InFlight { time: 0.0, queue: BinaryHeap::new(), replies: Default::default() };
@@ -108,7 +120,11 @@ pub fn run_while(
                     break None;
                 }
             }
-            Ask::Done(reason) => break Some(*reason),
+            Ask::Done(reason) => {
+                if !raised.take().is_some_and(|budget| session.raise_budget(budget)) {
+                    break Some(*reason);
+                }
+            }
         }
     };
     Episode {

@@ -99,6 +99,9 @@ pub struct MethodSpec {
     /// The share of unsettled money that may be out at once.
     #[serde(default = "in_flight_share")]
     pub in_flight_share: f64,
+    /// The share of the budget that there is at first; the rest comes when the session has ended.
+    #[serde(default)]
+    pub budget_raised_at: Option<f64>,
 }
 
 fn in_flight_share() -> f64 {
@@ -123,6 +126,7 @@ impl From<&MethodSpec> for Method {
                 in_flight_share: spec.in_flight_share,
                 stop_when_hopeless: spec.stop_when_hopeless,
             },
+            raised_at: spec.budget_raised_at,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::instance::Instance;
 use crate::noise::{DeviationError, ScoresKey};
 use crate::pools::{Bills, Draws, PoolError, Pools};
 use crate::random::Random;
-use crate::world::{BillLaw, Failures, Latency, ScoreLaw, World};
+use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World};
 
 /// One entry of an experiment's `worlds`.
 #[derive(Clone, Debug, Deserialize)]
@@ -73,6 +73,12 @@ pub enum WorldError {
     /// Scores cannot scatter like that.
     #[error("deviation: {0}")]
     Deviation(#[from] DeviationError),
+    /// Not shares of one variance.
+    #[error("bills: between = {0} and between_pairs = {1} are not shares that add up to 1 at most")]
+    Between(f64, f64),
+    /// Not the parameters of a Beta law.
+    #[error("{0}: [{1}, {2}] are not two positive numbers")]
+    MeansLaw(&'static str, f64, f64),
 }
 
 /// Where means come from.
@@ -131,6 +137,20 @@ pub enum Means {
         /// Prices lie between 1 and this, evenly on a log scale.
         price_max: f64,
     },
+    /// Another instance in every repetition: three to five attributes with thresholds of a half, and two
+    /// kinds of arms, whose means are drawn from a Beta law each.
+    Bimodal {
+        /// How many arms.
+        arms: usize,
+        /// The probability that an arm is of the better kind.
+        good: f64,
+        /// Parameters of the law of the better kind's means.
+        good_means: [f64; 2],
+        /// Of the other kind's.
+        bad_means: [f64; 2],
+        /// Prices lie between 1 and this, evenly on a log scale.
+        price_max: f64,
+    },
     /// Arms at the threshold on one attribute and well above it on the others: any certificate is an
     /// error, and the hardest one to avoid.
     BoundaryNull {
@@ -165,6 +185,12 @@ pub enum BillSpec {
         variation: f64,
         /// Ceiling over mean.
         ceiling: f64,
+        /// The share of the variance of log bills that is an answer's own, whatever the verifier.
+        #[serde(default)]
+        between: f64,
+        /// The share that is a pair's own.
+        #[serde(default)]
+        between_pairs: f64,
     },
 }
 
@@ -180,7 +206,7 @@ struct Skeleton {
 impl WorldSpec {
     /// Whether every repetition has an instance of its own.
     pub const fn varies(&self) -> bool {
-        matches!(self.means, Means::Random { .. })
+        matches!(self.means, Means::Random { .. } | Means::Bimodal { .. })
     }
 
     /// The instance; `seed` matters only if it varies, `data` only for pools.
@@ -196,6 +222,7 @@ impl WorldSpec {
             check_count("gaps", row.len(), skeleton.prices.len(), "prices")?;
         }
         let law = self.scores.law(self.deviation)?;
+        self.bills.check()?;
         Ok(self.flesh_out(skeleton, law))
     }
 
@@ -214,8 +241,9 @@ impl WorldSpec {
             let ceiling = Cost::of_price(price * ceiling).unwrap_or(Cost::ZERO);
             match self.bills {
                 BillSpec::Fixed => BillLaw::Fixed(ceiling),
-                BillSpec::LogNormal { variation, .. } => {
-                    BillLaw::LogNormal { mean: price, variation, ceiling }
+                BillSpec::LogNormal { variation, between, between_pairs, .. } => {
+                    let between = Between { answers: between, pairs: between_pairs };
+                    BillLaw::LogNormal { mean: price, variation, between, ceiling }
                 }
             }
         };
@@ -237,6 +265,7 @@ impl WorldSpec {
             });
         Instance {
             attributes: attributes.collect(),
+            laws: verifiers.scores.clone(),
             costs: prices,
             means,
             types,
@@ -247,12 +276,26 @@ impl WorldSpec {
     }
 }
 
+impl BillSpec {
+    fn check(self) -> Result<(), WorldError> {
+        match self {
+            Self::LogNormal { between, between_pairs, .. }
+                if !(between >= 0.0 && between_pairs >= 0.0 && between + between_pairs <= 1.0) =>
+            {
+                Err(WorldError::Between(between, between_pairs))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 fn recorded(pools: Pools) -> Instance {
     let means = pools.means();
     let attributes = pools.attributes(0.5);
     let difficulty = |row: &[f64]| if row[1] >= 0.9 { 0 } else { 1 + usize::from(row[1] < 0.7) };
     Instance {
         costs: attributes.iter().map(|attribute| attribute.price).collect(),
+        laws: vec![ScoreLaw::Binary; attributes.len()],
         attributes,
         types: means.iter().map(|row| difficulty(row)).collect(),
         type_names: ["easy", "medium", "hard"].map(String::from).to_vec(),
@@ -280,6 +323,14 @@ impl Means {
                 Ok(gsm8k_like(*arms, *good, prices, *seed))
             }
             Self::Random { arms, good, price_max } => Ok(random(*arms, *good, *price_max, seed)),
+            Self::Bimodal { arms, good, good_means, bad_means, price_max } => {
+                for (name, [a, b]) in [("good_means", *good_means), ("bad_means", *bad_means)] {
+                    if !(a > 0.0 && b > 0.0 && a + b < f64::INFINITY) {
+                        return Err(WorldError::MeansLaw(name, a, b));
+                    }
+                }
+                Ok(bimodal(*arms, *good, [*good_means, *bad_means], *price_max, seed))
+            }
             Self::BoundaryNull { arms, good, attributes } => {
                 Ok(boundary_null(*arms, *good, *attributes))
             }
@@ -427,6 +478,21 @@ fn random(arms: usize, good: [f64; 2], price_max: f64, seed: u64) -> Skeleton {
     matrix(&prices, &thresholds, &gaps, &[])
 }
 
+fn bimodal(arms: usize, good: f64, laws: [[f64; 2]; 2], price_max: f64, seed: u64) -> Skeleton {
+    let mut random = Random::at(seed, &[0xB1]);
+    let attributes = 3 + random.below(3);
+    let prices: Vec<f64> =
+        (0..attributes).map(|_| libm::exp(random.uniform() * libm::log(price_max))).collect();
+    let gaps: Vec<Vec<f64>> = (0..arms)
+        .map(|arm| {
+            // At least one good arm, or there is nothing to certify.
+            let [a, b] = laws[usize::from(arm > 0 && random.uniform() > good)];
+            prices.iter().map(|_| random.beta(a, b) - 0.5).collect()
+        })
+        .collect();
+    matrix(&prices, &vec![0.5; prices.len()], &gaps, &[])
+}
+
 fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
     let gaps: Vec<Vec<f64>> = (0..arms)
         .map(|arm| {
@@ -439,4 +505,42 @@ fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
         })
         .collect();
     matrix(&vec![1.0; attributes], &vec![0.5; attributes], &gaps, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use goodarm_files::toml_text::parse;
+
+    use super::*;
+
+    fn instance(change: (&str, &str)) -> Result<Instance, WorldError> {
+        let text = "name = 'x'\nscores = 'binary'\n\
+            means.bimodal = { arms = 4000, good = 0.7, good_means = [18, 2], bad_means = [2, 8], price_max = 50 }\n\
+            bills.log-normal = { variation = 0.8, ceiling = 8, between = 0.6, between_pairs = 0.4 }";
+        assert!(text.contains(change.0));
+        parse::<WorldSpec>(&text.replace(change.0, change.1)).unwrap().instance(5, None)
+    }
+
+    #[test]
+    fn two_kinds_of_answers_have_the_means_of_their_laws() {
+        let instance = instance(("", "")).unwrap();
+        let (good, bad): (Vec<&Vec<f64>>, Vec<&Vec<f64>>) =
+            instance.means.iter().partition(|row| row.iter().all(|&mean| mean >= 0.5));
+        assert!((2700..2900).contains(&good.len()), "{}", good.len());
+        for (rows, expected) in [(good, 0.9), (bad, 0.2)] {
+            let all: Vec<f64> = rows.into_iter().flatten().copied().collect();
+            let mean = all.iter().sum::<f64>() / f64::from(u32::try_from(all.len()).unwrap());
+            assert!((mean - expected).abs() < 0.01, "{mean} {expected}");
+        }
+    }
+
+    #[test]
+    fn shares_and_laws_that_cannot_be_are_refused() {
+        for wrong in ["between = 0.7", "between = -0.1", "between = nan"] {
+            let error = instance(("between = 0.6", wrong)).unwrap_err();
+            assert!(matches!(error, WorldError::Between(..)), "{wrong}: {error}");
+        }
+        let error = instance(("bad_means = [2, 8]", "bad_means = [0, 8]")).unwrap_err();
+        assert_eq!(error, WorldError::MeansLaw("bad_means", 0.0, 8.0));
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, AttributeSpec};
 
 use crate::theory::{Complexity, Test};
-use crate::world::Verifiers;
+use crate::world::{ScoreLaw, Verifiers, Without};
 
 /// One instance of the problem, without budget and δ.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub struct Instance {
     pub attributes: Vec<AttributeSpec>,
     /// What a call of each attribute costs on average.
     pub costs: Vec<f64>,
+    /// How scores of each attribute scatter.
+    pub laws: Vec<ScoreLaw>,
     /// `means[arm][attribute]`.
     pub means: Vec<Vec<f64>>,
     /// What kind of arm each is, as an index into `type_names`.
@@ -32,16 +34,23 @@ impl Instance {
         Complexity::new(&self.means, &self.tests())
     }
 
+    /// The same instance without one of its attributes.
+    pub(crate) fn without(mut self, attribute: usize) -> Self {
+        self.attributes.remove(attribute);
+        self.costs.remove(attribute);
+        self.laws.remove(attribute);
+        for row in &mut self.means {
+            row.remove(attribute);
+        }
+        Self { verifiers: Arc::new(Without { verifiers: self.verifiers, attribute }), ..self }
+    }
+
     /// What complexity depends on.
     pub fn tests(&self) -> Vec<Test> {
         self.attributes
             .iter()
-            .zip(&self.costs)
-            .map(|(attribute, &price)| Test {
-                price,
-                threshold: attribute.threshold,
-                scores: attribute.scores,
-            })
+            .zip(self.costs.iter().zip(&self.laws))
+            .map(|(attribute, (&price, &law))| Test { price, threshold: attribute.threshold, law })
             .collect()
     }
 

@@ -4,9 +4,11 @@
 //! realistic one is simulation: sessions like those that would be run, on answers like those
 //! described.
 
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use goodarm_core::cost::CostError;
+use goodarm_core::implied::{Verdict, implied};
 use goodarm_core::policy::Parameters;
 use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel};
 use goodarm_files::GuaranteeName;
@@ -112,8 +114,28 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
     /// What the budget buys, if there is one.
     pub purchase: Option<Purchase>,
+    /// A dear verifier that another one implies, if the answers are as described.
+    pub implied: Option<Omission>,
     /// Sessions simulated.
     pub repetitions: u64,
+}
+
+/// A verifier that takes much of the budget although, as the answers are described, all that pass another
+/// one pass it, too; and what the budget buys without it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Omission {
+    /// Which.
+    pub verifier: String,
+    /// The other one.
+    pub by: String,
+    /// Answers that pass both.
+    pub answers: usize,
+    /// What it takes, as a share of the spend.
+    pub share: f64,
+    /// Certified answers in the same sessions without it.
+    pub realistic: Spread,
+    /// Their mean.
+    pub mean: f64,
 }
 
 /// What so many certificates cost.
@@ -232,7 +254,7 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
     // Enough for all that can be certified at all, by a wide margin.
     let ample = (REACH * complexity.total() * (log + libm::log(size(instance.means.len()))))
         .max(spec.smallest_budget());
-    let trials = spec.simulate(ample)?;
+    let trials = spec.simulate(ample, None)?;
     let steps =
         (1..=complexity.good_count())
             .map(|count| PlanStep {
@@ -245,32 +267,40 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
                 })),
             })
             .collect();
-    let purchase = match spec.budget {
-        None => None,
-        Some(budget) => {
-            let trials = spec.simulate(budget)?;
-            let counts = trials.iter().map(|trial| size(trial.certified.len()));
-            let normalized = budget / log;
-            Some(Purchase {
-                budget,
-                normalized,
-                asymptotic: complexity.reach(normalized),
-                asymptotic_lower: complexity.reach_lower(normalized, spec.slack),
-                asymptotic_upper: complexity.reach_upper(normalized, spec.slack),
-                mean: counts.clone().sum::<f64>() / size(trials.len()),
-                realistic: spread(counts).ok_or(PlanError::Zero("repetitions"))?,
-                spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
-            })
-        }
-    };
+    let mut purchase = None;
+    let mut implied = None;
+    if let Some(budget) = spec.budget {
+        let trials = spec.simulate(budget, None)?;
+        let (realistic, mean) = certified(&trials)?;
+        let normalized = budget / log;
+        purchase = Some(Purchase {
+            budget,
+            normalized,
+            asymptotic: complexity.reach(normalized),
+            asymptotic_lower: complexity.reach_lower(normalized, spec.slack),
+            asymptotic_upper: complexity.reach_upper(normalized, spec.slack),
+            mean,
+            realistic,
+            spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
+        });
+        implied = spec.omission(budget, &trials)?;
+    }
     Ok(Plan {
         delta: spec.delta,
         answers: instance.means.len(),
         good: complexity.good_count(),
         steps,
         purchase,
+        implied,
         repetitions: spec.repetitions,
     })
+}
+
+/// Certified answers: where sessions lie, and their mean.
+fn certified(trials: &[Trial]) -> Result<(Spread, f64), PlanError> {
+    let counts = trials.iter().map(|trial| size(trial.certified.len()));
+    let mean = counts.clone().sum::<f64>() / size(trials.len());
+    Ok((spread(counts).ok_or(PlanError::Zero("repetitions"))?, mean))
 }
 
 fn check(spec: &PlanSpec) -> Result<(), PlanError> {
@@ -301,7 +331,7 @@ fn check(spec: &PlanSpec) -> Result<(), PlanError> {
         }
     }
     // The rest is checked where a problem is made of it.
-    spec.simulate_one(spec.smallest_budget() * 1e-3, 0).map(|_| ())
+    spec.simulate_one(spec.smallest_budget() * 1e-3, 0, None).map(|_| ())
 }
 
 impl PlanSpec {
@@ -318,6 +348,7 @@ impl PlanSpec {
             ),
             parameters: Parameters::default(),
             options: Options::default(),
+            raised_at: None,
         }
     }
 
@@ -337,18 +368,18 @@ impl PlanSpec {
                 means.push(drawn.collect::<Vec<f64>>());
             }
         }
-        let mut scores = Vec::new();
+        let mut laws = Vec::new();
         let mut bills = Vec::new();
         for (index, verifier) in self.verifiers.iter().enumerate() {
             let price = Cost::of_price(verifier.price)
                 .map_err(|reason| PlanError::Price { verifier: index, reason })?;
             bills.push(BillLaw::Fixed(price));
             let law = verifier.scores.law(verifier.deviation);
-            scores.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
+            laws.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
         }
         let world = World {
             means: means.clone(),
-            scores,
+            scores: laws.clone(),
             bills,
             latency: Latency::INDEPENDENT,
             failures: Failures::NONE,
@@ -356,6 +387,7 @@ impl PlanSpec {
         Ok(Instance {
             attributes: self.verifiers.iter().map(VerifierSpec::attribute).collect(),
             costs: self.verifiers.iter().map(|verifier| verifier.price).collect(),
+            laws,
             types: vec![0; means.len()],
             type_names: vec!["answer".into()],
             right: None,
@@ -364,14 +396,44 @@ impl PlanSpec {
         })
     }
 
-    fn simulate(&self, budget: f64) -> Result<Vec<Trial>, PlanError> {
+    /// The verifier that could be left out, given what sessions with the budget spent.
+    fn omission(&self, budget: f64, trials: &[Trial]) -> Result<Option<Omission>, PlanError> {
+        let spent_on = |attribute: usize| -> f64 {
+            trials.iter().flat_map(|trial| &trial.spent_on).map(|kind| kind[attribute]).sum()
+        };
+        let spent: Vec<f64> = (0..self.verifiers.len()).map(spent_on).collect();
+        let prices: Vec<f64> = self.verifiers.iter().map(|verifier| verifier.price).collect();
+        let answers: Vec<&AnswerSpec> =
+            self.answers.iter().flat_map(|group| repeat_n(group, group.count)).collect();
+        let verdict = |arm: usize, attribute: usize| {
+            let passes = answers[arm].means[attribute] >= self.verifiers[attribute].threshold;
+            if passes { Verdict::Passed } else { Verdict::Failed }
+        };
+        let Some(found) = implied(&spent, &prices, answers.len(), verdict) else { return Ok(None) };
+        let (realistic, mean) = certified(&self.simulate(budget, Some(found.attribute.index()))?)?;
+        Ok(Some(Omission {
+            verifier: self.verifiers[found.attribute.index()].name.clone(),
+            by: self.verifiers[found.by.index()].name.clone(),
+            answers: found.arm_count,
+            share: found.share,
+            realistic,
+            mean,
+        }))
+    }
+
+    fn simulate(&self, budget: f64, without: Option<usize>) -> Result<Vec<Trial>, PlanError> {
         (0..self.repetitions)
             .into_par_iter()
-            .map(|repetition| self.simulate_one(budget, repetition))
+            .map(|repetition| self.simulate_one(budget, repetition, without))
             .collect()
     }
 
-    fn simulate_one(&self, budget: f64, repetition: u64) -> Result<Trial, PlanError> {
+    fn simulate_one(
+        &self,
+        budget: f64,
+        repetition: u64,
+        without: Option<usize>,
+    ) -> Result<Trial, PlanError> {
         let setting = Setting {
             budget,
             delta: self.delta,
@@ -380,7 +442,11 @@ impl PlanSpec {
             shuffled: true,
             until_all_good: false,
         };
-        Ok(trial::run(&self.instance(repetition)?, &self.method(), setting)?)
+        let mut instance = self.instance(repetition)?;
+        if let Some(attribute) = without {
+            instance = instance.without(attribute);
+        }
+        Ok(trial::run(&instance, &self.method(), setting)?)
     }
 }
 
@@ -464,6 +530,42 @@ mod tests {
         assert!(last.realistic.unwrap().median > last.asymptotic, "{last:?}");
         let purchase = plan.purchase.unwrap();
         assert!(purchase.realistic.median > 12.0, "{purchase:?}");
+    }
+
+    /// A dear second judge, and answers on whose merits it agrees with the first one, or not.
+    fn with_second_judge(groups: &[(usize, [f64; 2])]) -> Option<Omission> {
+        let mut spec = spec();
+        spec.verifiers.push(VerifierSpec {
+            name: "panel".into(),
+            price: 60.0,
+            ..spec.verifiers[1].clone()
+        });
+        let answers = |&(count, [judge, panel]): &(usize, [f64; 2])| AnswerSpec {
+            count,
+            means: vec![1.0, judge, panel],
+            spread: 0.02,
+        };
+        spec.answers = groups.iter().map(answers).collect();
+        plan(&spec).unwrap().implied
+    }
+
+    #[test]
+    fn a_dear_verifier_that_says_nothing_new_is_named_with_what_leaving_it_out_buys() {
+        let found = with_second_judge(&[(14, [0.9, 0.95]), (6, [0.2, 0.1])]).unwrap();
+        assert_eq!((found.verifier.as_str(), found.by.as_str()), ("panel", "judge"));
+        assert_eq!(found.answers, 14);
+        assert!(found.share > 0.5, "{found:?}");
+        // The very sessions that a plan without it simulates, but for the draws of the means.
+        let without = plan(&spec()).unwrap().purchase.unwrap();
+        assert!((found.mean - without.mean).abs() < 0.5, "{found:?} {without:?}");
+    }
+
+    #[test]
+    fn a_verifier_is_not_named_for_too_few_answers_nor_if_it_turns_one_down() {
+        assert_eq!(with_second_judge(&[(9, [0.9, 0.95]), (6, [0.2, 0.1])]), None);
+        assert_eq!(with_second_judge(&[(13, [0.9, 0.95]), (1, [0.9, 0.4]), (6, [0.2, 0.1])]), None);
+        // Where the first judge passes everything, it implies nothing.
+        assert_eq!(with_second_judge(&[(20, [0.9, 0.95])]), None);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The paper's complexities: what certifying must cost, to first order as δ → 0.
 
-use goodarm_core::ScoreModel;
+mod growth;
 
-/// Price, threshold and score model of an attribute: what complexity depends on besides the means.
+use crate::world::ScoreLaw;
+
+/// Price, threshold and law of scores of an attribute: what complexity depends on besides the means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
     /// c in the paper.
@@ -10,7 +12,7 @@ pub struct Test {
     /// ξ in the paper.
     pub threshold: f64,
     /// Gaussian with σ = 1 in the paper.
-    pub scores: ScoreModel,
+    pub law: ScoreLaw,
 }
 
 impl Test {
@@ -19,19 +21,21 @@ impl Test {
         mean >= self.threshold
     }
 
-    // [P §5]  h_{q,m} = 2 c/Δ²; in general c/K, K the evidence a score brings: Δ²/(2σ²), or the
-    // Kullback-Leibler divergence of a coin with this mean from one with mean ξ
+    // [P §5]  h_{q,m} = 2 c/Δ²; in general c/K, K the most evidence that a score can bring on average:
+    // Δ²/(2σ²); for coins the Kullback-Leibler divergence from one with mean ξ; for scores in [0, 1] of
+    // any law the least divergence from a law in [0, 1] with mean ξ, which is the best bet's growth
     fn complexity(&self, mean: f64) -> f64 {
-        match self.scores {
-            ScoreModel::SubGaussian { sigma, .. } => {
+        match self.law {
+            ScoreLaw::Gaussian(sigma) => {
                 let gap = mean - self.threshold;
                 2.0 * sigma * sigma * self.price / (gap * gap)
             }
-            ScoreModel::Binary | ScoreModel::Bounded => {
-                self.price / divergence(mean, self.threshold)
+            ScoreLaw::Binary => self.price / divergence(mean, self.threshold),
+            ScoreLaw::Beta(concentration) => {
+                self.price / growth::beta(mean, concentration, self.threshold)
             }
             // One call, whatever δ: nothing to first order.
-            ScoreModel::Exact => 0.0,
+            ScoreLaw::Exact => 0.0,
         }
     }
 }
@@ -116,8 +120,8 @@ mod tests {
     use super::*;
 
     fn tests(prices: &[f64]) -> Vec<Test> {
-        let scores = ScoreModel::SubGaussian { sigma: 1.0, lowest: None };
-        prices.iter().map(|&price| Test { price, threshold: 0.5, scores }).collect()
+        let law = ScoreLaw::Gaussian(1.0);
+        prices.iter().map(|&price| Test { price, threshold: 0.5, law }).collect()
     }
 
     #[test]
@@ -135,5 +139,26 @@ mod tests {
         );
         assert_eq!(complexity.reach_lower(40.1, 0.1), 0);
         assert_eq!(complexity.reach_upper(36.1, 0.1), 1);
+    }
+
+    /// ln(Q/δ)/K at Q = 100, δ = 0.02, ξ = 0.5, computed elsewhere; a coin's divergence would give
+    /// 1701 calls in the place of 346 and 115.
+    #[test]
+    fn bounded_scores_cost_what_the_best_bet_on_their_law_needs() {
+        let gaps = [0.05, 0.1, 0.2, 0.3, 0.45];
+        for (concentration, expected) in
+            [(4.0, [346.0, 91.0, 30.7, 19.5, 13.4]), (20.0, [115.0, 51.5, 26.2, 18.4, 13.3])]
+        {
+            let law = ScoreLaw::Beta(concentration);
+            let test = Test { price: libm::log(100.0 / 0.02), threshold: 0.5, law };
+            for (gap, expected) in gaps.into_iter().zip(expected) {
+                let calls = test.complexity(0.5 + gap);
+                let last_digit = if expected > 90.0 { 0.5 } else { 0.05 };
+                assert!(
+                    (calls - expected).abs() <= last_digit,
+                    "{law:?} {gap}: {calls}, expected {expected}"
+                );
+            }
+        }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use goodarm_core::policy::{NAMES, Parameters, PolicyError, by_name};
 use goodarm_core::session::InFlightShareOutOfRange;
 use goodarm_core::{
-    ArmId, Guarantee, Options, Problem, ProblemSpec, Pull, Session, SpecError, StopReason,
+    ArmId, Cost, Guarantee, Options, Problem, ProblemSpec, Pull, Session, SpecError, StopReason,
 };
 
-use crate::episode;
+use crate::episode::{self, Course};
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::world::{Reordered, Reply};
@@ -26,6 +26,9 @@ pub struct Method {
     pub parameters: Parameters,
     /// Settings of the session.
     pub options: Options,
+    /// The share of the budget that the session is given at first. It gets the rest when it has ended,
+    /// as if its owner had thought again.
+    pub raised_at: Option<f64>,
 }
 
 /// The setting of one trial.
@@ -106,6 +109,14 @@ pub enum TrialError {
         /// What is wrong with it.
         reason: PolicyError,
     },
+    /// Not a share of the budget.
+    #[error("method {method}: budget_raised_at: {share} is not between 0 and 1")]
+    RaisedAt {
+        /// Whose.
+        method: String,
+        /// What was given.
+        share: f64,
+    },
     /// A setting of the session is wrong.
     #[error("method {method}: {reason}")]
     InFlightShare {
@@ -119,7 +130,17 @@ pub enum TrialError {
 /// Runs one trial.
 pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, TrialError> {
     let order = order(instance.means.len(), setting);
-    let mut session = session(instance, method, setting, &order)?;
+    let first_share = method.raised_at.unwrap_or(1.0);
+    if !(first_share > 0.0 && first_share <= 1.0) {
+        return Err(TrialError::RaisedAt { method: method.name.clone(), share: first_share });
+    }
+    let first = Setting { budget: first_share * setting.budget, ..setting };
+    let mut session = session(instance, method, first, &order)?;
+    let course = Course {
+        seed: setting.seed,
+        concurrency: setting.concurrency,
+        raised: method.raised_at.and_then(|_| Cost::of_budget(setting.budget).ok()),
+    };
     let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
     let good_count = (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count();
     let mut watcher = Watcher::default();
@@ -131,8 +152,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
             session.certified().iter().filter(is_good).count() < good_count
         }
     };
-    let episode =
-        episode::run_while(&mut session, &verifiers, setting.seed, setting.concurrency, watch);
+    let episode = episode::run_while(&mut session, &verifiers, course, watch);
     watcher.note(&session);
     let books = session.books();
     let mut spent_on = vec![vec![0.0; instance.attributes.len()]; instance.type_names.len()];
@@ -217,4 +237,44 @@ fn session(
         .map_err(|reason| TrialError::Policy { name: method.policy.clone(), reason })?;
     Session::with_options(problem, policy, method.options)
         .map_err(|reason| TrialError::InFlightShare { method: method.name.clone(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use goodarm_files::toml_text::parse;
+
+    use super::*;
+    use crate::family::WorldSpec;
+
+    fn trial(budget: f64, raised_at: Option<f64>) -> Trial {
+        let world = "name = 'x'\nscores = 'binary'\n\
+                     means.random = { arms = 12, good = [0.5, 0.5], price_max = 10 }";
+        let world: WorldSpec = parse(world).unwrap();
+        let method = Method {
+            name: "rcb".into(),
+            policy: "rcb".into(),
+            guarantee: Guarantee::Holm,
+            parameters: Parameters::default(),
+            options: Options::default(),
+            raised_at,
+        };
+        let setting = Setting {
+            budget,
+            delta: 0.05,
+            concurrency: 1,
+            seed: 3,
+            shuffled: true,
+            until_all_good: false,
+        };
+        run(&world.instance(1, None).unwrap(), &method, setting).unwrap()
+    }
+
+    #[test]
+    fn a_session_with_a_raised_budget_goes_on_from_where_it_ended() {
+        let (half, raised) = (trial(1000.0, None), trial(2000.0, Some(0.5)));
+        assert!(!half.certified.is_empty());
+        assert_eq!(raised.certified[..half.certified.len()], half.certified);
+        assert!(raised.certified.len() > half.certified.len());
+        assert!(half.spent <= 1000.0 && raised.spent > 1500.0 && raised.spent <= 2000.0);
+    }
 }

@@ -1,5 +1,7 @@
 //! True means, and the laws by which verifiers score, bill and take their time.
 
+use std::sync::Arc;
+
 use goodarm_core::{ArmId, AttributeId, Cost};
 
 use crate::random::Random;
@@ -23,6 +25,21 @@ pub struct Reordered<'a, V: ?Sized> {
 impl<V: Verifiers + ?Sized> Verifiers for Reordered<'_, V> {
     fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
         self.verifiers.reply(seed, self.order[arm.index()], attribute, call)
+    }
+}
+
+/// The same verifiers with one left out; the others have the luck that they had.
+pub struct Without {
+    /// What answers.
+    pub verifiers: Arc<dyn Verifiers + Send + Sync>,
+    /// Which one is left out.
+    pub attribute: usize,
+}
+
+impl Verifiers for Without {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+        let later = u32::from(attribute.index() >= self.attribute);
+        self.verifiers.reply(seed, arm, AttributeId(attribute.0 + later), call)
     }
 }
 
@@ -65,9 +82,21 @@ pub enum BillLaw {
         mean: f64,
         /// Standard deviation over mean.
         variation: f64,
+        /// What of the variance of the logarithm lies between answers and between pairs.
+        between: Between,
         /// The reserved price.
         ceiling: Cost,
     },
+}
+
+/// Why some bills are always high: shares of the variance of their logarithm. The rest is fresh in
+/// every call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Between {
+    /// An answer's own factor, the same for all of its verifiers: long questions are dear everywhere.
+    pub answers: f64,
+    /// A pair's own factor.
+    pub pairs: f64,
 }
 
 /// Exponential latencies, whose mean may depend on the score: the hard case for concurrency.
@@ -158,7 +187,7 @@ impl Verifiers for World {
         let mut random = Random::at(seed, &path);
         let mean = self.means[arm.index()][attribute.index()];
         let score = self.scores[attribute.index()].draw(mean, &mut random);
-        let bill = self.bills[attribute.index()].draw(&mut random);
+        let bill = self.bills[attribute.index()].draw(seed, path, &mut random);
         let slow = score < self.latency.split;
         let latency_mean = if slow { self.latency.slowdown } else { 1.0 };
         let outcome = self.failures.outcome(score, &mut random);
@@ -181,12 +210,20 @@ impl ScoreLaw {
 }
 
 impl BillLaw {
-    fn draw(self, random: &mut Random) -> Cost {
+    fn draw(self, seed: u64, [arm, attribute, _]: [u64; 3], random: &mut Random) -> Cost {
         match self {
             Self::Fixed(price) => price,
-            Self::LogNormal { mean, variation, ceiling } => {
+            Self::LogNormal { mean, variation, between, ceiling } => {
                 let variance = libm::log1p(variation * variation);
-                let log = libm::log(mean) - 0.5 * variance + libm::sqrt(variance) * random.normal();
+                let own = |share: f64, path: &[u64]| {
+                    let luck = if share > 0.0 { Random::at(seed, path).normal() } else { 0.0 };
+                    libm::sqrt(variance * share) * luck
+                };
+                let log = libm::log(mean) - 0.5 * variance
+                    + own(between.answers, &[arm])
+                    + own(between.pairs, &[arm, attribute])
+                    + libm::sqrt(variance * (1.0 - between.answers - between.pairs))
+                        * random.normal();
                 Cost::of_price(libm::exp(log)).map_or(ceiling, |bill| bill.min(ceiling))
             }
         }
@@ -207,4 +244,57 @@ impl Failures {
             Outcome::Score(score)
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(between: Between) -> World {
+        let ceiling = Cost::of_price(1e6).unwrap();
+        let law = BillLaw::LogNormal { mean: PRICE, variation: 0.8, between, ceiling };
+        let scores = vec![ScoreLaw::Binary; 2];
+        World { bills: vec![law; 2], ..World::new(vec![vec![0.5; 2]; ARMS], scores, &[1.0; 2]) }
+    }
+
+    fn bill(world: &World, arm: u32, attribute: u32, call: u64) -> f64 {
+        world.reply(7, ArmId(arm), AttributeId(attribute), call).bill.units()
+    }
+
+    /// How the logarithms of two bills of the same answer are correlated.
+    fn correlation(world: &World, one: (u32, u64), other: (u32, u64)) -> f64 {
+        let variance = libm::log1p(0.64);
+        let middle = libm::log(PRICE) - 0.5 * variance;
+        let log = |arm, (attribute, call)| libm::log(bill(world, arm, attribute, call)) - middle;
+        let products = (0..).take(ARMS).map(|arm| log(arm, one) * log(arm, other));
+        products.sum::<f64>() / 20_000.0 / variance
+    }
+
+    #[test]
+    fn bills_differ_between_answers_and_between_pairs_as_told_and_their_mean_does_not_change() {
+        for (answers, pairs) in [(0.0, 0.0), (0.6, 0.0), (0.0, 0.5), (0.4, 0.3), (1.0, 0.0)] {
+            let world = world(Between { answers, pairs });
+            // A standard error is about 0.01.
+            let same_pair = correlation(&world, (0, 0), (0, 1));
+            let other_verifier = correlation(&world, (0, 0), (1, 0));
+            assert!((same_pair - answers - pairs).abs() < 0.04, "{answers} {pairs}: {same_pair}");
+            assert!((other_verifier - answers).abs() < 0.04, "{answers} {pairs}: {other_verifier}");
+            let mean = (0..).take(ARMS).map(|arm| bill(&world, arm, 0, 0)).sum::<f64>() / 20_000.0;
+            assert!((mean - PRICE).abs() < 0.3, "{answers} {pairs}: {mean}");
+        }
+    }
+
+    #[test]
+    fn bills_that_do_not_differ_between_answers_are_those_of_before() {
+        let world = world(Between::default());
+        let mut random = Random::at(7, &[3, 1, 5]);
+        random.uniform();
+        let variance = libm::log1p(0.64);
+        let log = libm::log(PRICE) - 0.5 * variance + libm::sqrt(variance) * random.normal();
+        let before = Cost::of_price(libm::exp(log)).unwrap();
+        assert_eq!(world.reply(7, ArmId(3), AttributeId(1), 5).bill, before);
+    }
+
+    const ARMS: usize = 20_000;
+    const PRICE: f64 = 10.0;
 }

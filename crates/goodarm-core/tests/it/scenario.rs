@@ -6,7 +6,9 @@ use goodarm_core::{
     Policy, Problem, ProblemSpec, Pull, ScoreModel, Session, StopReason, VoidFailure,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{BillLaw, Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
+use goodarm_sim::world::{
+    Between, BillLaw, Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World,
+};
 
 /// A problem, its truth, and how it is run.
 #[derive(Clone, Debug)]
@@ -36,7 +38,12 @@ fn attribute(random: &mut Random, index: usize) -> (AttributeSpec, ScoreLaw, Bil
     let bill = if random.below(2) == 0 {
         BillLaw::Fixed(ceiling)
     } else {
-        BillLaw::LogNormal { mean: 0.5 * price, variation: 0.8, ceiling }
+        BillLaw::LogNormal {
+            mean: 0.5 * price,
+            variation: 0.8,
+            between: Between::default(),
+            ceiling,
+        }
     };
     let threshold = 0.3 + 0.5 * random.uniform();
     (AttributeSpec { name: index.to_string(), price, threshold, scores }, law, bill)

@@ -223,6 +223,17 @@ pub(super) fn held_out(runs: &[Run]) -> Drawn {
     Drawn { figure, findings: Vec::new() }
 }
 
+pub(super) fn discovery(runs: &[Run]) -> Drawn {
+    let Some(run) = runs.first() else { return nothing() };
+    let figure = shares(
+        run,
+        "Discovery",
+        "The share of the good arms that is certified when few of very many arms are good; the oracle, \
+         which is told the means, pays nothing for finding them. Bands are one standard error.",
+    );
+    Drawn { figure, findings: Vec::new() }
+}
+
 pub(super) fn instances(runs: &[Run]) -> Drawn {
     let Some(run) = runs.first() else { return nothing() };
     let figure = shares(

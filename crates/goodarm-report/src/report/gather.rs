@@ -8,7 +8,7 @@ use goodarm_live::charter::Charter;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{Call, Entry, History};
 use goodarm_live::view::noise::{Scores, noise};
-use goodarm_live::view::{Overview, PairView, Step, ranks};
+use goodarm_live::view::{ImpliedView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
 use super::ReportError;
@@ -106,6 +106,7 @@ impl Gatherer {
         overview.set_span(history.span_millis());
         let step = |(spent, certified): (&Cost, usize)| Step { spent: spent.units(), certified };
         overview.coverage = Some(self.account.spent_at.iter().zip(1..).map(step).collect());
+        overview.implied = ImpliedView::new(&self.books, &overview.verifiers);
         let stride = overview.verifiers.len();
         for (index, verifier) in overview.verifiers.iter_mut().enumerate() {
             verifier.noise = noise(self.scores.iter().skip(index).step_by(stride));

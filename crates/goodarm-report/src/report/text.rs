@@ -19,6 +19,9 @@ pub(crate) fn text(data: &Data) -> String {
     text += &money(overview);
     text += &answers(data);
     let _ = write!(text, "\nWhat is certified\n  {}\n", overview.promise);
+    if let Some(implied) = &overview.implied {
+        let _ = write!(text, "\nNote: {}\n", sentence(&implied.words));
+    }
     for note in &overview.notes {
         let _ = write!(text, "\nNote: {}\n", printable_note(note));
     }

@@ -37,6 +37,7 @@ const FIELD_BYTES_MAX = 20000; // of an ordinary page
 
 function notes(overview) {
   const list = [...overview.notes];
+  if (overview.implied) list.push(overview.implied.words);
   if (overview.ending === null) list.unshift("This run has not ended: it is still going on, or was stopped without saving. The figures are those of its journal so far.");
   if (overview.shown < overview.candidates) list.push(`The page shows ${count(overview.shown)} of ${count(overview.candidates)} answers, the certified ones first; all of them are in certified.jsonl, undecided.jsonl and rejected.jsonl.`);
   if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are so many answers that each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in certified.jsonl, undecided.jsonl and rejected.jsonl.`);

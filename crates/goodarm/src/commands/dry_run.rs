@@ -76,10 +76,21 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
     let plan = plan(&spec).map_err(Failure::wrong_input)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
     let Spread { low, median, high } = purchase.realistic;
+    let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
+        format!(
+            "In this guess \"{}\" takes {:.0} % of that, and all that pass \"{}\" pass it, too. If that is \
+             so, about {:.0} would be certified without it, by certificates that say nothing of it; the \
+             report of a run says whether it was so.\n",
+            printable(&omission.verifier),
+            100.0 * omission.share,
+            printable(&omission.by),
+            omission.realistic.median * scale,
+        )
+    });
     Ok(format!(
         "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
          about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} {unit} \
-         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n",
+         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{implied}",
         100.0 * good_share,
         means(job, true),
         means(job, false),

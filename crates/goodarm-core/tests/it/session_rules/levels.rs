@@ -6,7 +6,7 @@ use goodarm_core::{
     ArmId, ArmStatus, Books, Cost, CountedFailure, Failure, Guarantee, ProblemSpec, ScoreModel,
     Session, Share, VoidFailure,
 };
-use goodarm_sim::episode::run_while;
+use goodarm_sim::episode::{Course, run_while};
 use goodarm_sim::world::{ScoreLaw, World};
 
 use super::{
@@ -292,7 +292,8 @@ fn calls_to_the_first_certificate(guarantee: Guarantee, bad: f64, seed: u64) -> 
     let spec = ProblemSpec { budget: 2e3, ..spec(ARMS, guarantee, &[ScoreModel::Binary]) };
     let mut session = Session::new(problem(spec), Rcb::new());
     let unfinished = |session: &Session, _: &_, _: &_| session.certified().is_empty();
-    let episode = run_while(&mut session, &world, seed, 1, unfinished);
+    let episode =
+        run_while(&mut session, &world, Course { seed, concurrency: 1, raised: None }, unfinished);
     (!episode.certified.is_empty()).then_some(episode.pull_count)
 }
 

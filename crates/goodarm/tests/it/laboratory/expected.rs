@@ -14,7 +14,7 @@ use crate::tool::{goodarm, message, root};
 
 mod page;
 
-const EXPERIMENTS: [&str; 12] = [
+const EXPERIMENTS: [&str; 13] = [
     "synthetic-coverage",
     "synthetic-difficulty",
     "allocation",
@@ -26,6 +26,7 @@ const EXPERIMENTS: [&str; 12] = [
     "error-rates",
     "concurrency",
     "held-out",
+    "discovery",
     "instances",
 ];
 

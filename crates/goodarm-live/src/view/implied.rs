@@ -1,0 +1,81 @@
+//! A verifier that took much of the money and was implied by another one: what it took, and an estimate
+//! of what leaving it out would have saved.
+
+use goodarm_core::implied::{Implied, Verdict, implied};
+use goodarm_core::{ArmId, AttributeId, Books, Cost};
+use serde::Serialize;
+
+use super::VerifierView;
+
+/// A verifier that has said nothing new so far.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImpliedView {
+    /// Which.
+    pub verifier: String,
+    /// The other one.
+    pub by: String,
+    /// Answers that passed both; none passed the other one and failed this one.
+    pub answers: usize,
+    /// What it took.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+    /// The same as a share of the spend.
+    pub share: f64,
+    /// What the same certificates might have cost without it: an estimate.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub cost_without: Cost,
+    /// How the estimate is made.
+    pub rule: &'static str,
+    /// All of this in words.
+    pub words: String,
+}
+
+/// How the estimate is made.
+const RULE: &str = "An estimate: the spend of this run without what this verifier took, as if the other calls had been the same. It says what the same certificates might have cost, not how many more the rest would have bought: the answers that are left are the hard ones.";
+
+impl ImpliedView {
+    /// Looks at every answer.
+    pub fn new(books: &Books, verifiers: &[VerifierView]) -> Option<Self> {
+        let problem = books.problem();
+        let spent: Vec<f64> = verifiers.iter().map(|verifier| verifier.spent.units()).collect();
+        let price = |verifier: &VerifierView| {
+            verifier.mean_price.unwrap_or_else(|| verifier.ceiling.units())
+        };
+        let prices: Vec<f64> = verifiers.iter().map(price).collect();
+        let id = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let found = implied(&spent, &prices, problem.arm_count(), |arm, attribute| {
+            Verdict::of(books, ArmId(id(arm)), AttributeId(id(attribute)))
+        })?;
+        let verifier = &verifiers[found.attribute.index()];
+        let by = &verifiers[found.by.index()].name;
+        Some(Self {
+            verifier: verifier.name.clone(),
+            by: by.clone(),
+            answers: found.arm_count,
+            spent: verifier.spent,
+            share: found.share,
+            cost_without: books.ledger().settled().saturating_sub(verifier.spent),
+            rule: RULE,
+            words: words(&verifier.name, by, &found, books.certified().len()),
+        })
+    }
+}
+
+fn words(verifier: &str, by: &str, found: &Implied, certified: usize) -> String {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let estimate = if certified > 0 {
+        format!(
+            " Without it the same {certified} certificates might have cost about {} of this, and would \
+             say nothing of it: an estimate, which takes off all that was paid to it.",
+            percent(1.0 - found.share)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "“{verifier}” took {} of the money, and all {} answers so far that passed “{by}” passed it, \
+         too.{estimate} That it will never turn one down is not proved.",
+        percent(found.share),
+        found.arm_count
+    )
+}
