@@ -28,6 +28,8 @@ pub struct Rcb {
 struct RemainingCost {
     /// The level of arms without a share of δ, as of when they were last rated.
     offered_level: f64,
+    /// How many scores were back when all arms were last rated.
+    rated_at: u64,
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
     stages: Vec<Stage>,
     memory: Memory,
@@ -161,11 +163,15 @@ impl Rule for RemainingCost {
     fn begin(&mut self, books: &Books) {
         self.memory.begin(books.problem().attribute_count());
         self.offered_level = offered_level(books);
+        self.rated_at = books.observation_count();
     }
 
-    /// What is offered changes with every loan, most of the time by little.
+    /// What is offered changes with every loan, most of the time by little; and to rate all arms anew
+    /// takes time that must be worth it.
     fn is_stale(&self, books: &Books) -> bool {
+        let news = books.observation_count() - self.rated_at;
         books.pool().is_some()
+            && 2 * news >= books.problem().arm_count() as u64
             && libm::fabs(offered_level(books) - self.offered_level) > OFFER_CHANGE_MIN
     }
 }
