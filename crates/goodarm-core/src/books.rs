@@ -141,6 +141,10 @@ impl Books {
                 }),
             );
         }
+        let priors: Vec<Prior> = problem
+            .attributes()
+            .map(|attribute| Prior::start(problem.attribute(attribute)))
+            .collect();
         let arm = Arm { status: ArmStatus::Undecided, left: false };
         let (arm_count, attribute_count) = (problem.arm_count(), problem.attribute_count());
         let mut books = Self {
@@ -149,9 +153,13 @@ impl Books {
             wealths: vec![Wealths::START; arm_count * bounded_count],
             wealth_slots,
             bounded_count,
-            weights: processes.iter().map(|process| Weights::new(process, Prior::START)).collect(),
+            weights: processes
+                .iter()
+                .zip(&priors)
+                .map(|(process, prior)| Weights::new(process, *prior))
+                .collect(),
             processes,
-            priors: vec![Prior::START; attribute_count],
+            priors,
             totals: vec![AttributeTotals::default(); attribute_count],
             arms: vec![arm; arm_count],
             arms_left_count: 0,

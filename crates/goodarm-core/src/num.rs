@@ -50,6 +50,18 @@ pub(crate) fn log_scaled_normal_cdf(x: f64) -> f64 {
     -LN_SQRT_TWO_PI - libm::log(tail)
 }
 
+/// ln k! - (k ln k - k) for a whole number k: what Stirling's formula leaves, ½ ln(2πk) + 1/(12k) - ….
+pub(crate) fn log_factorial_rest(k: f64) -> f64 {
+    if k < real_size(LOG_FACTORIAL_RESTS.len()) {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        return LOG_FACTORIAL_RESTS[k as usize];
+    }
+    let square = 1.0 / (k * k);
+    let late = 1.0 / 1260.0 - square * (1.0 / 1680.0 - square / 1188.0);
+    let series = 1.0 / 12.0 - square * (1.0 / 360.0 - square * late);
+    LN_SQRT_TWO_PI + 0.5 * libm::log(k) + series / k
+}
+
 /// `count` numbers from `first` to `last`, each the same factor above the one before.
 pub(crate) fn geometric<const COUNT: usize>(first: f64, last: f64) -> [f64; COUNT] {
     let ratio = libm::pow(last / first, 1.0 / (real_size(COUNT) - 1.0));
@@ -90,6 +102,25 @@ const LN_SQRT_TWO_PI: f64 = 0.918_938_533_204_672_7;
 /// Below this the continued fraction has converged to rounding after [`MILLS_LEVELS`] levels.
 const MILLS_BELOW: f64 = -5.0;
 const MILLS_LEVELS: u32 = 60;
+
+const LOG_FACTORIAL_RESTS: [f64; 16] = [
+    0.0,
+    1.0,
+    1.306_852_819_440_054_6,
+    1.495_922_603_223_725_8,
+    1.632_876_385_868_383_2,
+    1.740_302_180_611_544_2,
+    1.828_694_396_641_771,
+    1.903_790_317_678_221_2,
+    1.969_070_569_306_562_9,
+    2.026_806_284_055_495_2,
+    2.078_561_643_135_058_6,
+    2.125_459_845_091_81,
+    2.168_334_698_205_882,
+    2.207_822_206_123_445,
+    2.244_418_568_125_061,
+    2.278_518_367_307_740_7,
+];
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use goodarm_core::problem::SIGMA_MIN;
 use goodarm_core::{Cost, policy};
 use serde::Serialize;
 
@@ -327,11 +328,17 @@ fn checked(
 ) -> Result<(JobVerifier, VerifierTerms), Vec<Problem>> {
     let mut problems = Vec::new();
     let threshold = spec.threshold.or(spec.verifier.default_threshold());
+    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
+    let [lowest, highest] = scores.range();
     match threshold {
-        Some(threshold) if threshold > 0.0 && threshold < 1.0 => {}
+        _ if !(highest - lowest >= SIGMA_MIN) => problems.push(Problem::new(
+            "scores.bounded.range",
+            format!("{highest} is not above {lowest}, the lowest score"),
+        )),
+        Some(threshold) if threshold > lowest && threshold < highest => {}
         Some(threshold) => problems.push(Problem::new(
             "threshold",
-            format!("{threshold} is not strictly between 0 and 1"),
+            format!("{threshold} is not strictly between {lowest} and {highest}"),
         )),
         None => problems.push(Problem::missing(
             "threshold",
@@ -342,12 +349,12 @@ fn checked(
     let tariff = collect(tariff(&spec, settings, candidates), &mut problems);
     match (threshold, tariff) {
         (Some(threshold), Some(tariff)) if problems.is_empty() => {
-            let VerifierSpec { name, kind, scores, verifier, .. } = spec;
+            let VerifierSpec { name, kind, verifier, .. } = spec;
             let terms = VerifierTerms {
                 name: name.clone(),
                 kind,
                 threshold,
-                scores: scores.unwrap_or_else(|| verifier.default_scores()),
+                scores,
                 ceiling: tariff.ceiling,
                 metered: tariff.is_metered(),
             };

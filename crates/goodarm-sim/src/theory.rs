@@ -27,8 +27,10 @@ impl Test {
                 let gap = mean - self.threshold;
                 2.0 * sigma * sigma * self.price / (gap * gap)
             }
-            ScoreModel::Binary | ScoreModel::Bounded => {
-                self.price / divergence(mean, self.threshold)
+            ScoreModel::Binary => self.price / divergence(mean, self.threshold),
+            ScoreModel::Bounded { lowest, highest } => {
+                let share = |score: f64| (score - lowest) / (highest - lowest);
+                self.price / divergence(share(mean), share(self.threshold))
             }
             // One call, whatever δ: nothing to first order.
             ScoreModel::Exact => 0.0,

@@ -90,7 +90,7 @@ impl Cell {
         let scores = match self.law {
             Law::Normal => ScoreModel::SubGaussian { sigma: 1.0, lowest: None },
             Law::Binary => ScoreModel::Binary,
-            Law::Beta(_) => ScoreModel::Bounded,
+            Law::Beta(_) => ScoreModel::UNIT,
         };
         let attribute = |index: usize| AttributeSpec {
             name: index.to_string(),

@@ -116,11 +116,8 @@ impl Books {
         let index = self.problem.pair_index(arm, attribute);
         let pair = &mut self.pairs[index];
         if pair.evidence.weights == WeightsId::UNSET {
-            pair.evidence.weights = self.weights[attribute.index()].freeze(
-                &self.processes[attribute.index()],
-                self.problem.attribute(attribute).threshold(),
-                self.priors[attribute.index()],
-            );
+            pair.evidence.weights = self.weights[attribute.index()]
+                .freeze(&self.processes[attribute.index()], self.priors[attribute.index()]);
         }
         let place = Place { arm, attribute, order: pair.tally.dispatched_count };
         pair.tally.dispatched_count += 1;

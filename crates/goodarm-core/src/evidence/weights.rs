@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::evidence::Process;
 use crate::evidence::bounded::Bounded;
-use crate::evidence::grid::{BETS, LogWeights, gaps};
+use crate::evidence::grid::{BETS, LogWeights};
 use crate::num::real_size;
 use crate::prior::Prior;
 
@@ -38,10 +38,12 @@ impl Weights {
     }
 
     /// The row for a pair that is about to be dispatched for the first time.
-    pub(crate) fn freeze(&mut self, process: &Process, threshold: f64, prior: Prior) -> WeightsId {
-        if process.learns() && prior.differs_from(&self.learned_from) {
+    pub(crate) fn freeze(&mut self, process: &Process, prior: Prior) -> WeightsId {
+        if let Some(gaps) = process.gaps()
+            && prior.differs_from(&self.learned_from)
+        {
             self.learned_from = prior;
-            self.rows.push(learned(process, threshold, prior));
+            self.rows.push(learned(process, &gaps, prior));
         }
         WeightsId(u32::try_from(self.rows.len() - 1).expect("fewer rows than pairs"))
     }
@@ -55,8 +57,7 @@ fn default_weights(process: &Process) -> LogWeights {
 }
 
 // w = 0.2 default + 0.8 norm(d exp(-(d - m)²/(2s²))), (m, s) the attribute's prior on gaps
-fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
-    let gaps: [f64; BETS] = gaps(1.0 - threshold);
+fn learned(process: &Process, gaps: &[f64; BETS], prior: Prior) -> LogWeights {
     let mut density = gaps.map(|gap| {
         let distance = (gap - prior.gap_mean) / prior.gap_sd;
         gap * libm::exp(-0.5 * distance * distance)
@@ -69,8 +70,8 @@ fn learned(process: &Process, threshold: f64, prior: Prior) -> LogWeights {
     if let Process::Bounded(bounded) = process {
         // A gap asks for a stake that also depends on the noise.
         let mut by_stake = [0.0; BETS];
-        for (share, gap) in density.iter().zip(&gaps) {
-            let stake = crate::outlook::best_stake(threshold, *gap, prior.noise_variance);
+        for (share, gap) in density.iter().zip(gaps) {
+            let stake = bounded.best_stake(*gap, prior.noise_variance);
             by_stake[bounded.nearest(stake)] += share;
         }
         density = by_stake;

@@ -212,7 +212,7 @@ fn for_false_discovery_certified_arms_are_frozen() {
 #[test]
 fn for_false_discovery_calls_in_flight_count_against() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, floored] {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, floored] {
         for (guarantee, early) in [(Guarantee::FalseDiscovery, false), (Guarantee::Holm, true)] {
             let mut books = books(2, guarantee, &[model]);
             let out = [0; 200].map(|_| send(&mut books, 0, FIRST));

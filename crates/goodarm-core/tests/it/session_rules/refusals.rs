@@ -53,7 +53,7 @@ fn money_is_checked() {
 #[test]
 fn thresholds_sigmas_and_delta_are_checked() {
     for value in [0.0, 1.0, -0.1, 1.5, f64::INFINITY] {
-        let error = SpecError::Threshold { attribute: 1, value };
+        let error = SpecError::Threshold { attribute: 1, value, lowest: 0.0, highest: 1.0 };
         check_flaw(|spec| spec.attributes[1].threshold = value, &error);
         check_flaw(|spec| spec.delta = value, &SpecError::Delta(value));
     }
@@ -127,8 +127,7 @@ fn refused(books: &mut Books, score: f64) -> TellError {
 #[test]
 fn scores_that_a_model_does_not_allow_are_refused() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, ScoreModel::Exact, SUB_GAUSSIAN, floored]
-    {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, ScoreModel::Exact, SUB_GAUSSIAN, floored] {
         for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0 * SCORE_ABS_MAX] {
             let error = refused(&mut books(2, Guarantee::Holm, &[model]), score);
             assert!(matches!(error, TellError::NotANumber { attribute: FIRST, .. }), "{error}");
@@ -136,7 +135,7 @@ fn scores_that_a_model_does_not_allow_are_refused() {
     }
     let below = |score, lowest| TellError::BelowLowest { score, attribute: FIRST, lowest };
     let of = |model| books(2, Guarantee::Holm, &[model]);
-    assert_eq!(refused(&mut of(ScoreModel::Bounded), -1e-9), below(-1e-9, 0.0));
+    assert_eq!(refused(&mut of(ScoreModel::UNIT), -1e-9), below(-1e-9, 0.0));
     assert_eq!(refused(&mut of(floored), -2.1), below(-2.1, -2.0));
     let not_binary = |score| TellError::NotBinary { score, attribute: FIRST };
     for score in [0.5, 2.0, -1.0] {
@@ -147,10 +146,8 @@ fn scores_that_a_model_does_not_allow_are_refused() {
 #[test]
 fn scores_above_one_count_as_one() {
     for guarantee in super::GUARANTEES {
-        let (mut clipped, mut plain) = (
-            books(2, guarantee, &[ScoreModel::Bounded]),
-            books(2, guarantee, &[ScoreModel::Bounded]),
-        );
+        let (mut clipped, mut plain) =
+            (books(2, guarantee, &[ScoreModel::UNIT]), books(2, guarantee, &[ScoreModel::UNIT]));
         feed(&mut clipped, 0, FIRST, &[1.5, 0.3, 7.0, 1.0]);
         feed(&mut plain, 0, FIRST, &[1.0, 0.3, 1.0, 1.0]);
         assert_eq!(picture(&clipped), picture(&plain));
