@@ -331,10 +331,11 @@ fn checked(
     let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
     let [lowest, highest] = scores.range();
     match threshold {
-        _ if !(highest - lowest >= SIGMA_MIN) => problems.push(Problem::new(
-            "scores.bounded.range",
-            format!("{highest} is not above {lowest}, the lowest score"),
-        )),
+        // Reports draw scores from 0 to 1.
+        _ if !(lowest >= 0.0 && highest <= 1.0 && highest - lowest >= SIGMA_MIN) => {
+            let message = format!("{lowest} to {highest} is not a range from 0 to 1 or within it");
+            problems.push(Problem::new("scores", message));
+        }
         Some(threshold) if threshold > lowest && threshold < highest => {}
         Some(threshold) => problems.push(Problem::new(
             "threshold",

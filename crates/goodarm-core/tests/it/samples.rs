@@ -22,7 +22,7 @@ struct Row {
 }
 
 const PAPER: Row = Row {
-    law: Law::Normal,
+    law: Law::Normal(1.0),
     certificate: Certificate::Paper,
     size: (100, 3),
     threshold: 0.5,
@@ -145,8 +145,8 @@ fn the_limits_are_those_published() {
         gap,
     };
     for (cell, figure, digit) in [
-        (cell(Law::Normal, 12, 0.5, 0.05), 5118.0, 1.0),
-        (cell(Law::Normal, 100_000, 0.5, 0.45), 152.0, 1.0),
+        (cell(Law::Normal(1.0), 12, 0.5, 0.05), 5118.0, 1.0),
+        (cell(Law::Normal(1.0), 100_000, 0.5, 0.45), 152.0, 1.0),
         (cell(Law::Binary, 12, 0.5, 0.5), 9.2, 0.1),
         (cell(Law::Binary, 100, 0.5, 0.1), 423.0, 1.0),
         (cell(Law::Binary, 100, 0.8, 0.19), 47.0, 1.0),

@@ -1,7 +1,9 @@
 //! What is refused, and that a refusal changes nothing.
 
 use goodarm_core::cost::CostError;
-use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
+use goodarm_core::problem::{
+    ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN, ScoreError,
+};
 use goodarm_core::{
     ArmId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
     TellError, Ticket,
@@ -68,6 +70,26 @@ fn thresholds_sigmas_and_delta_are_checked() {
         let error = SpecError::Lowest { attribute: 1, value: lowest };
         check_flaw(|spec| spec.attributes[1].scores = scores, &error);
     }
+}
+
+#[test]
+fn a_range_goes_from_one_number_to_a_higher_one_with_the_threshold_inside() {
+    let within = |lowest, highest| ScoreModel::Bounded { lowest, highest };
+    for (lowest, highest) in [(1.0, 0.0), (0.3, 0.3), (0.0, 1e10), (f64::NEG_INFINITY, 1.0)] {
+        let error = SpecError::Range { attribute: 1, lowest, highest };
+        check_flaw(|spec| spec.attributes[1].scores = within(lowest, highest), &error);
+    }
+    for (lowest, highest) in [(0.5, 1.0), (0.0, 0.5), (1.0, 5.0)] {
+        let error = SpecError::Threshold { attribute: 1, value: 0.5, lowest, highest };
+        check_flaw(|spec| spec.attributes[1].scores = within(lowest, highest), &error);
+    }
+    let mut stars = spec(3, Guarantee::Holm, &[within(1.0, 5.0)]);
+    stars.attributes[0].threshold = 3.5;
+    let stars = Problem::new(stars).expect("stars from 1 to 5");
+    let stars = stars.attribute(FIRST);
+    assert_eq!(stars.checked_score(5.5), Ok(5.0), "too high claims less when clipped");
+    assert_eq!(stars.checked_score(0.9), Err(ScoreError::BelowLowest(1.0)));
+    assert_eq!(stars.lowest_score(), Some(1.0));
 }
 
 #[test]

@@ -16,14 +16,14 @@ const DELTA: f64 = 0.2;
 const GOOD: u32 = 8;
 const BAD: u32 = 60;
 const ARMS: u32 = GOOD + BAD;
-const THRESHOLD: f64 = 0.9;
-const SIGMA: f64 = 0.3;
+const THRESHOLD: f64 = 0.5;
+const SIGMA: f64 = 0.2;
 const ATTRIBUTE: AttributeId = AttributeId(0);
 /// Calls of each bad arm, unless it is left earlier.
 const PATIENCE: u32 = 2000;
 
 /// A bad arm is also left when its scores sum up to this many standard deviations too little.
-const HOPELESS: f64 = 8.0;
+const HOPELESS: f64 = 12.0;
 
 /// What the certificates rest on.
 #[derive(Clone, Copy, PartialEq)]
