@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::assert_close;
+use crate::evidence::binary::Binary;
 use crate::evidence::bounded::{Bounded, Wealths};
+use crate::evidence::grid::BETS;
 use crate::evidence::half_normal::HalfNormal;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::evidence::{Evidence, Process, Rule};
@@ -176,6 +178,19 @@ fn noise_and_scores_of_any_allowed_size_give_numbers() {
                 }
             }
         }
+    }
+}
+
+/// Without failures the integral over rates is plain: (ξ^-(n+1) - 1) ξ/((n+1)(1-ξ)).
+#[test]
+fn next_to_one_no_digit_of_the_excess_is_lost() {
+    let nothing = [f64::NEG_INFINITY; BETS];
+    for threshold in [1.0 - 1e-9, 1.0 - 1.7e-8_f64] {
+        let room = 1.0 - threshold;
+        let power = (-(real(BILLION) + 1.0) * (-room).ln_1p()).exp_m1();
+        let expected = (0.02 * power * threshold / ((real(BILLION) + 1.0) * room)).ln();
+        let found = Binary::new(threshold).log_e(&nothing, BILLION, real(BILLION));
+        assert!(found <= expected + 1e-12 && found > expected - 1e-11, "{found} {expected}");
     }
 }
 
