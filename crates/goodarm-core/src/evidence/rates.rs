@@ -1,7 +1,9 @@
 //! The mixture of binary bets on all rates g above ξ at once, each as likely as any other, so that
 //! every gap above 0 is found in the end, also those too small for the grid.
 
-use crate::num::{log_factorial_rest, real};
+use core::f64::consts::TAU;
+
+use crate::num::{real, stirling_rest};
 
 /// A uniform prior on the rates from ξ to 1.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +31,10 @@ impl RatesAbove {
         } else {
             0.0
         };
-        let log_all = gain + loss + log_factorial_rest(successes) + log_factorial_rest(failures)
-            - log_factorial_rest(count)
-            - libm::log(count + 1.0);
+        let spread = TAU * successes.max(1.0) * failures.max(1.0) / count;
+        let log_all = gain + loss + stirling_rest(successes) + stirling_rest(failures)
+            - stirling_rest(count)
+            + 0.5 * libm::log(spread / ((count + 1.0) * (count + 1.0)));
         let below = self.threshold * self.room * (successes + 2.0)
             / ((successes + 1.0) * (excess + 2.0 * self.room));
         let share_above = 1.0 - below * libm::exp(-log_all);
