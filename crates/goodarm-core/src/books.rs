@@ -162,6 +162,10 @@ impl Books {
         for _ in problem.arms() {
             push_pairs(&mut pairs, &processes, problem.guarantee());
         }
+        let priors: Vec<Prior> = problem
+            .attributes()
+            .map(|attribute| Prior::start(problem.attribute(attribute)))
+            .collect();
         let (arm_count, attribute_count) = (problem.arm_count(), problem.attribute_count());
         let mut books = Self {
             ledger: Ledger::new(problem.budget()),
@@ -169,9 +173,13 @@ impl Books {
             wealths: vec![Wealths::START; arm_count * bounded_count],
             wealth_slots,
             bounded_count,
-            weights: processes.iter().map(|process| Weights::new(process, Prior::START)).collect(),
+            weights: processes
+                .iter()
+                .zip(&priors)
+                .map(|(process, prior)| Weights::new(process, *prior))
+                .collect(),
             processes,
-            priors: vec![Prior::START; attribute_count],
+            priors,
             totals: vec![AttributeTotals::default(); attribute_count],
             bill_squares: vec![0.0; attribute_count],
             bills: Bills::new(attribute_count),

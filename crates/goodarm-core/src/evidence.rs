@@ -9,12 +9,13 @@ pub(crate) mod bounded;
 pub(crate) mod grid;
 pub(crate) mod half_normal;
 pub(crate) mod paper;
+pub(crate) mod rates;
 pub(crate) mod sub_gaussian;
 pub(crate) mod weights;
 
 use crate::evidence::binary::Binary;
 use crate::evidence::bounded::{Bounded, Wealths};
-use crate::evidence::grid::BETS_AGAINST;
+use crate::evidence::grid::{BETS, BETS_AGAINST};
 use crate::evidence::paper::PaperRadius;
 use crate::evidence::sub_gaussian::SubGaussian;
 use crate::evidence::weights::{Weights, WeightsId};
@@ -39,32 +40,35 @@ impl Process {
     pub(crate) fn new(problem: &Problem, attribute: AttributeId) -> Self {
         let declared = problem.attribute(attribute);
         let threshold = declared.threshold().max(THRESHOLD_MIN);
-        let paper = problem.guarantee() == Guarantee::Paper;
+        let paper = |sigma: f64| {
+            let log_inverse_delta = problem.delta().ln_inverse();
+            PaperRadius::new(declared.threshold(), sigma, problem.pair_count(), log_inverse_delta)
+        };
+        let is_paper = problem.guarantee() == Guarantee::Paper;
         match declared.scores() {
             ScoreModel::Exact => Self::Exact,
-            ScoreModel::SubGaussian { sigma, .. } if paper => Self::Paper(PaperRadius::new(
-                threshold,
-                sigma,
-                problem.pair_count(),
-                problem.delta().ln_inverse(),
-            )),
-            ScoreModel::Bounded | ScoreModel::Binary if paper => Self::Paper(PaperRadius::new(
-                threshold,
-                1.0,
-                problem.pair_count(),
-                problem.delta().ln_inverse(),
-            )),
+            ScoreModel::SubGaussian { sigma, .. } if is_paper => Self::Paper(paper(sigma)),
+            ScoreModel::Bounded { .. } | ScoreModel::Binary if is_paper => {
+                Self::Paper(paper(declared.width()))
+            }
             ScoreModel::SubGaussian { sigma, .. } => {
                 Self::SubGaussian(SubGaussian::new(threshold, sigma))
             }
-            ScoreModel::Bounded => Self::Bounded(Bounded::new(threshold)),
+            ScoreModel::Bounded { lowest, highest } => {
+                Self::Bounded(Bounded::new(declared.threshold(), (lowest, highest)))
+            }
             ScoreModel::Binary => Self::Binary(Binary::new(threshold)),
         }
     }
 
-    /// Whether weights are worth learning for it.
-    pub(crate) const fn learns(&self) -> bool {
-        matches!(self, Self::SubGaussian(_) | Self::Binary(_) | Self::Bounded(_))
+    /// The gaps that its bets are for, if weights are worth learning for it.
+    pub(crate) fn gaps(&self) -> Option<[f64; BETS]> {
+        match self {
+            Self::SubGaussian(process) => Some(process.gaps()),
+            Self::Binary(process) => Some(process.gaps()),
+            Self::Bounded(process) => Some(process.gaps()),
+            Self::Paper(_) | Self::Exact => None,
+        }
     }
 }
 
@@ -100,12 +104,16 @@ pub(crate) struct Rule<'a> {
 }
 
 impl Evidence {
-    /// L = 0 in the paper, E = 1 elsewhere, whose log is 0 too; nothing of an exact attribute.
-    pub(crate) const fn start(process: &Process, guarantee: Guarantee) -> Self {
-        let exact = matches!(process, Process::Exact);
-        let held = if exact { f64::NEG_INFINITY } else { 0.0 };
+    /// L = 0 in the paper, or less for thresholds that 0 would reach; E = 1 elsewhere, whose log is 0
+    /// too; nothing of an exact attribute.
+    pub(crate) fn start(process: &Process, guarantee: Guarantee) -> Self {
+        let held = match process {
+            Process::Exact => f64::NEG_INFINITY,
+            Process::Paper(paper) => paper.start(),
+            _ => 0.0,
+        };
         // What an exact verifier says is no matter of chance.
-        let lent = matches!(guarantee, Guarantee::Lent) && !exact;
+        let lent = guarantee == Guarantee::Lent && !matches!(process, Process::Exact);
         let begins_at = if lent { Self::NEVER } else { 0 };
         Self {
             count: 0,

@@ -50,6 +50,18 @@ pub(crate) fn log_scaled_normal_cdf(x: f64) -> f64 {
     -LN_SQRT_TWO_PI - libm::log(tail)
 }
 
+/// What Stirling's formula leaves of ln k!, for a whole number k:
+/// ln k! - (k ln k - k + ½ ln(2π max(k, 1))) = 1/(12k) - 1/(360k³) + …
+pub(crate) fn stirling_rest(k: f64) -> f64 {
+    if k < real_size(STIRLING_RESTS.len()) {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        return STIRLING_RESTS[k as usize];
+    }
+    let square = 1.0 / (k * k);
+    let late = 1.0 / 1260.0 - square * (1.0 / 1680.0 - square / 1188.0);
+    (1.0 / 12.0 - square * (1.0 / 360.0 - square * late)) / k
+}
+
 /// `count` numbers from `first` to `last`, each the same factor above the one before.
 pub(crate) fn geometric<const COUNT: usize>(first: f64, last: f64) -> [f64; COUNT] {
     let ratio = libm::pow(last / first, 1.0 / (real_size(COUNT) - 1.0));
@@ -95,6 +107,25 @@ const LN_SQRT_TWO_PI: f64 = 0.918_938_533_204_672_7;
 /// Below this the continued fraction has converged to rounding after [`MILLS_LEVELS`] levels.
 const MILLS_BELOW: f64 = -5.0;
 const MILLS_LEVELS: u32 = 60;
+
+const STIRLING_RESTS: [f64; 16] = [
+    -0.918_938_533_204_672_8,
+    0.081_061_466_795_327_26,
+    0.041_340_695_955_409_3,
+    0.027_677_925_684_998_34,
+    0.020_790_672_103_765_093,
+    0.016_644_691_189_821_193,
+    0.013_876_128_823_070_748,
+    0.011_896_709_945_891_77,
+    0.010_411_265_261_972_096,
+    0.009_255_462_182_712_733,
+    0.008_330_563_433_362_87,
+    0.007_573_675_487_951_841,
+    0.006_942_840_107_209_53,
+    0.006_408_994_188_004_207,
+    0.005_951_370_112_758_847_5,
+    0.005_554_733_551_962_801,
+];
 
 #[cfg(test)]
 mod tests {

@@ -50,12 +50,11 @@ impl Outlook {
         if declared.is_exact() {
             return Self { pass_probability: prior.pass_rate, remaining: 1.0, revision: 1.0 };
         }
-        let threshold = declared.threshold();
         let Belief { gap, sd, variance, knowledge } = books.belief(arm, attribute);
-        let room = 1.0 - threshold;
+        let room = declared.room();
         let optimistic_gap = (gap + assumptions.optimism * sd)
             .min(0.98 * room)
-            .max(OPTIMISTIC_GAP_MIN.min(0.5 * room));
+            .max((OPTIMISTIC_GAP_MIN * declared.width()).min(0.5 * room));
         let need =
             expected_level(books, arm, attribute, assumptions.offered_level) + assumptions.margin;
         let remaining =
@@ -109,29 +108,14 @@ fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, assumed: Assumed
             (growth, successes * gain + failures * loss)
         }
         (Process::Bounded(bounded), _) => {
-            let stake = best_stake(threshold, gap, assumed.variance);
-            let share = stake / (1.0 + stake * gap);
-            let growth = -libm::log1p(-share * gap) - 0.5 * share * share * assumed.variance;
+            let stake = bounded.best_stake(gap, assumed.variance);
+            let growth = bounded.growth(stake, gap, assumed.variance);
             let wealths = books.wealths(arm, attribute).expect("a bounded attribute has gamblers");
             (growth.max(GROWTH_MIN), bounded.wealth_near(wealths, stake))
         }
         _ => return 1.0,
     };
     ((assumed.need - so_far) / growth).max(1.0)
-}
-
-/// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-
-/// order expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
-pub(crate) fn best_stake(threshold: f64, gap: f64, variance: f64) -> f64 {
-    let boldest = BOLDEST / threshold;
-    let share_max = boldest / (1.0 + boldest * gap);
-    let discriminant = 1.0 - 4.0 * gap * gap / variance;
-    let share = if discriminant > 0.0 {
-        ((1.0 - libm::sqrt(discriminant)) / (2.0 * gap)).min(share_max)
-    } else {
-        share_max
-    };
-    share / (1.0 - share * gap)
 }
 
 /// The least that certifying one more arm would cost, if its means were at the upper end of what is
@@ -207,4 +191,3 @@ const OPTIMISTIC_GAP_MIN: f64 = 0.02;
 const PASS_PROBABILITY_MIN: f64 = 1e-6;
 const REVISION_FACTOR: f64 = 4.0;
 const GROWTH_MIN: f64 = 1e-5;
-const BOLDEST: f64 = 0.98;

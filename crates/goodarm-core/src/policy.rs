@@ -156,10 +156,12 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
     })
 }
 
-/// σ of an attribute's scores; ½ is enough for anything in [0, 1].
+/// σ of an attribute's scores; half of their range is enough.
 fn noise(attribute: &Attribute) -> f64 {
     match attribute.scores() {
         ScoreModel::SubGaussian { sigma, .. } => sigma,
-        ScoreModel::Bounded | ScoreModel::Binary | ScoreModel::Exact => 0.5,
+        ScoreModel::Bounded { .. } | ScoreModel::Binary | ScoreModel::Exact => {
+            0.5 * attribute.width()
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! evidence that has begun.
 
 use crate::evidence::bounded::Wealths;
-use crate::num::{real, real_size};
+use crate::num::real;
 use crate::problem::{Attribute, ScoreModel};
 use crate::tally::Tally;
 
@@ -36,13 +36,24 @@ pub(crate) struct Belief {
 }
 
 impl Prior {
-    /// Before any score: most answers are somewhat good.
-    pub const START: Self = Self {
+    /// Before any score: most answers are somewhat good. For scores from 0 to 1, and ξ = ½.
+    pub(crate) const START: Self = Self {
         gap_mean: GAP_MEAN_START,
         gap_sd: 0.3,
         noise_variance: 1.0 / 12.0,
         pass_rate: 2.0 / 3.0,
     };
+
+    /// Before any score of an attribute.
+    pub(crate) fn start(attribute: &Attribute) -> Self {
+        let (scale, width) = (gap_scale(attribute), attribute.width());
+        Self {
+            gap_mean: scale * Self::START.gap_mean,
+            gap_sd: scale * Self::START.gap_sd,
+            noise_variance: width * width * Self::START.noise_variance,
+            ..Self::START
+        }
+    }
 
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         libm::fabs(self.gap_mean - other.gap_mean) > MEAN_CHANGE_MIN
@@ -71,15 +82,17 @@ impl Prior {
             let gap = sample.0.mean() - attribute.threshold();
             (gap, learned.variance_of(attribute, sample) / real(sample.0.returned_count))
         };
+        let scale = gap_scale(attribute);
+        let variance_start = scale * scale * GAP_VARIANCE_START;
         let (mut weighted, mut weight) =
-            (2.0 * GAP_MEAN_START / GAP_VARIANCE_START, 2.0 / GAP_VARIANCE_START);
+            (2.0 * scale * GAP_MEAN_START / variance_start, 2.0 / variance_start);
         for sample in tried.clone() {
             let (gap, error) = gap_and_error(sample);
             weighted += gap / (spread + error);
             weight += 1.0 / (spread + error);
         }
-        let gap_mean = (weighted / weight).max(GAP_MEAN_MIN);
-        let (mut squares, mut weight) = (4.0 * GAP_VARIANCE_START, 4.0);
+        let gap_mean = (weighted / weight).max(scale * GAP_MEAN_MIN);
+        let (mut squares, mut weight) = (4.0 * variance_start, 4.0);
         for sample in tried {
             let (gap, error) = gap_and_error(sample);
             let reliability = spread / (spread + error);
@@ -87,8 +100,8 @@ impl Prior {
             squares += share * ((gap - gap_mean) * (gap - gap_mean) - error);
             weight += share;
         }
-        let gap_variance = (squares / weight).clamp(GAP_VARIANCE_MIN, GAP_VARIANCE_MAX);
-        Self { gap_mean, gap_sd: libm::sqrt(gap_variance), ..learned }
+        let gap_sd = libm::sqrt((squares / weight).max(0.0));
+        Self { gap_mean, gap_sd: gap_sd.clamp(scale * GAP_SD_MIN, scale * GAP_SD_MAX), ..learned }
     }
 
     /// What is believed about a pair, given what it has shown.
@@ -111,10 +124,10 @@ impl Prior {
                 let rate = (tally.sum + 1.0) / (count + 2.0);
                 (rate * (1.0 - rate)).max(BINARY_VARIANCE_MIN)
             }
-            ScoreModel::Bounded => {
+            ScoreModel::Bounded { .. } => {
                 let own = wealths.map_or(0.0, |wealths| wealths.squared_deviations(tally));
                 let degrees = real(tally.returned_count.max(1) - 1);
-                ((4.0 * self.noise_variance + own) / (4.0 + degrees)).max(NOISE_MIN)
+                ((4.0 * self.noise_variance + own) / (4.0 + degrees)).max(noise_min(attribute))
             }
             ScoreModel::Exact => NOISE_MIN,
         }
@@ -125,23 +138,33 @@ impl Prior {
         attribute: &Attribute,
         tried: impl Iterator<Item = Sample<'a>>,
     ) -> f64 {
-        if attribute.scores() != ScoreModel::Bounded {
+        if !matches!(attribute.scores(), ScoreModel::Bounded { .. }) {
             return self.noise_variance;
         }
-        let (mut squares, mut degrees) = (real_size(4) * Self::START.noise_variance, 4.0);
+        let (mut squares, mut degrees) = (4.0 * Self::start(attribute).noise_variance, 4.0);
         for (tally, wealths) in tried {
             squares += wealths.map_or(0.0, |wealths| wealths.squared_deviations(tally));
             degrees += real(tally.returned_count - 1);
         }
-        (squares / degrees).max(NOISE_MIN)
+        (squares / degrees).max(noise_min(attribute))
     }
+}
+
+/// The constants below are for scores from 0 to 1 and ξ = ½. Gaps cannot be wider than there is room
+/// for above a high ξ.
+fn gap_scale(attribute: &Attribute) -> f64 {
+    attribute.width().min(2.0 * attribute.room())
+}
+
+fn noise_min(attribute: &Attribute) -> f64 {
+    attribute.width() * attribute.width() * NOISE_MIN
 }
 
 const GAP_MEAN_START: f64 = 0.15;
 const GAP_MEAN_MIN: f64 = 0.02;
 const GAP_VARIANCE_START: f64 = 0.09;
-const GAP_VARIANCE_MIN: f64 = 0.01;
-const GAP_VARIANCE_MAX: f64 = 0.25;
+const GAP_SD_MIN: f64 = 0.1;
+const GAP_SD_MAX: f64 = 0.5;
 const BINARY_VARIANCE_MIN: f64 = 0.02;
 const NOISE_MIN: f64 = 0.002;
 /// Smaller changes are not worth another row of weights.

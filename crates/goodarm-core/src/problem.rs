@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use thiserror::Error;
 
 use crate::cost::{Cost, CostError};
-use crate::units::{ArmId, AttributeId, ErrorRate, Threshold};
+use crate::units::{ArmId, AttributeId, ErrorRate};
 
 /// More arms than this are refused.
 pub const ARMS_MAX: usize = 1 << 28;
@@ -90,12 +90,30 @@ pub enum ScoreModel {
         /// call blocks its stream, since any number we put in its place might be too high.
         lowest: Option<f64>,
     },
-    /// Anything in [0, 1].
-    Bounded,
+    /// Anything in a range, such as [`ScoreModel::UNIT`].
+    Bounded {
+        /// The lowest score there can be, which a failed call counts as.
+        lowest: f64,
+        /// The highest; more counts as this.
+        highest: f64,
+    },
     /// 0 or 1.
     Binary,
     /// The verifier always answers the same: one call tells the mean.
     Exact,
+}
+
+impl ScoreModel {
+    /// Anything in [0, 1].
+    pub const UNIT: Self = Self::Bounded { lowest: 0.0, highest: 1.0 };
+
+    /// Between which numbers a threshold makes sense.
+    const fn range(self) -> (f64, f64) {
+        match self {
+            Self::Bounded { lowest, highest } => (lowest, highest),
+            Self::SubGaussian { .. } | Self::Binary | Self::Exact => (0.0, 1.0),
+        }
+    }
 }
 
 /// What δ bounds, and with which evidence.
@@ -146,13 +164,31 @@ pub enum SpecError {
         /// Whose price.
         attribute: usize,
     },
-    /// A threshold must be strictly between 0 and 1.
-    #[error("threshold of attribute {attribute}: {value} is not strictly between 0 and 1")]
+    /// A threshold must be strictly between 0 and 1, or within the declared range.
+    #[error(
+        "threshold of attribute {attribute}: {value} is not strictly between {lowest} and {highest}"
+    )]
     Threshold {
         /// Whose threshold.
         attribute: usize,
         /// What was given.
         value: f64,
+        /// What it must exceed.
+        lowest: f64,
+        /// What it must stay below.
+        highest: f64,
+    },
+    /// A range must be at least [`SIGMA_MIN`] wide, between numbers of at most [`SCORE_ABS_MAX`].
+    #[error(
+        "range of attribute {attribute}: {lowest} to {highest} is not from one number of at most {SCORE_ABS_MAX:e} to a higher one"
+    )]
+    Range {
+        /// Whose range.
+        attribute: usize,
+        /// The lowest score.
+        lowest: f64,
+        /// The highest score.
+        highest: f64,
     },
     /// σ must lie between [`SIGMA_MIN`] and [`SCORE_ABS_MAX`].
     #[error(
@@ -216,7 +252,7 @@ pub enum ScoreError {
     /// A binary score is 0 or 1.
     #[error("neither 0 nor 1")]
     NotBinary,
-    /// Below 0, or below the lowest score that the attribute declares.
+    /// Below the lowest score that the attribute declares, 0 for most.
     #[error("below {0}, the lowest there can be")]
     BelowLowest(f64),
 }
@@ -239,7 +275,7 @@ pub struct Problem {
 pub struct Attribute {
     name: String,
     price: Cost,
-    threshold: Threshold,
+    threshold: f64,
     scores: ScoreModel,
 }
 
@@ -256,7 +292,7 @@ impl Attribute {
 
     /// ξ in the paper.
     pub const fn threshold(&self) -> f64 {
-        self.threshold.get()
+        self.threshold
     }
 
     /// What is known about the scores before any is seen.
@@ -268,8 +304,20 @@ impl Attribute {
     pub const fn lowest_score(&self) -> Option<f64> {
         match self.scores {
             ScoreModel::SubGaussian { lowest, .. } => lowest,
-            ScoreModel::Bounded | ScoreModel::Binary | ScoreModel::Exact => Some(0.0),
+            ScoreModel::Bounded { lowest, .. } => Some(lowest),
+            ScoreModel::Binary | ScoreModel::Exact => Some(0.0),
         }
+    }
+
+    /// How far apart scores can be: 1, if no other range is declared.
+    pub(crate) fn width(&self) -> f64 {
+        let (lowest, highest) = self.scores.range();
+        highest - lowest
+    }
+
+    /// How far above ξ a mean is expected to be at most.
+    pub(crate) fn room(&self) -> f64 {
+        self.scores.range().1 - self.threshold
     }
 
     /// Whether one call tells the mean.
@@ -289,13 +337,15 @@ impl Attribute {
         }
         match self.scores {
             ScoreModel::Binary if !BINARY_SCORES.contains(&score) => Err(ScoreError::NotBinary),
-            ScoreModel::Bounded | ScoreModel::SubGaussian { .. } => match self.lowest_score() {
-                Some(lowest) if score < lowest => Err(ScoreError::BelowLowest(lowest)),
-                // Above 1 is harmless, and claims less as 1; clipping up at 0 would claim more.
-                _ if self.scores == ScoreModel::Bounded => Ok(score.min(1.0)),
-                _ => Ok(score),
-            },
-            ScoreModel::Binary | ScoreModel::Exact => Ok(score),
+            ScoreModel::Bounded { lowest, .. }
+            | ScoreModel::SubGaussian { lowest: Some(lowest), .. }
+                if score < lowest =>
+            {
+                Err(ScoreError::BelowLowest(lowest))
+            }
+            // Too high is harmless, and claims less when clipped; clipping up would claim more.
+            ScoreModel::Bounded { highest, .. } => Ok(score.min(highest)),
+            ScoreModel::SubGaussian { .. } | ScoreModel::Binary | ScoreModel::Exact => Ok(score),
         }
     }
 
@@ -308,14 +358,22 @@ impl Attribute {
                 Cost::ZERO => Err(SpecError::PriceZero { attribute }),
                 price => Ok(price),
             })?;
-        let threshold = Threshold::new(spec.threshold)
-            .map_err(|error| SpecError::Threshold { attribute, value: error.0 })?;
+        let (lowest, highest) = spec.scores.range();
+        let allowed = -SCORE_ABS_MAX..=SCORE_ABS_MAX;
+        let is_range = allowed.contains(&lowest) && allowed.contains(&highest);
+        if !(is_range && highest - lowest >= SIGMA_MIN) {
+            return Err(SpecError::Range { attribute, lowest, highest });
+        }
+        let threshold = spec.threshold;
+        if !(threshold > lowest && threshold < highest) {
+            return Err(SpecError::Threshold { attribute, value: threshold, lowest, highest });
+        }
         if let ScoreModel::SubGaussian { sigma, lowest } = spec.scores {
             if !(SIGMA_MIN..=SCORE_ABS_MAX).contains(&sigma) {
                 return Err(SpecError::Sigma { attribute, value: sigma });
             }
             if let Some(value) = lowest
-                && !(-SCORE_ABS_MAX..threshold.get()).contains(&value)
+                && !(-SCORE_ABS_MAX..threshold).contains(&value)
             {
                 return Err(SpecError::Lowest { attribute, value });
             }

@@ -134,19 +134,3 @@ impl Share {
 
     const PARTS: f64 = 4_611_686_018_427_387_904.0;
 }
-
-/// ξ: what an arm's mean score must reach on an attribute; strictly between 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Threshold(f64);
-
-impl Threshold {
-    /// Checks that `value` is strictly between 0 and 1.
-    pub fn new(value: f64) -> Result<Self, OutsideUnitInterval> {
-        if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(OutsideUnitInterval(value)) }
-    }
-
-    /// ξ itself.
-    pub const fn get(self) -> f64 {
-        self.0
-    }
-}

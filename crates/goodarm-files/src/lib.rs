@@ -4,7 +4,8 @@
 //! a unit or an amount of money is called is the same in all of them, and is decided here:
 //!
 //! - [`GuaranteeName`]: `holm`, `union`, `fdr` or `paper`.
-//! - [`Scores`]: `"binary"`, `"bounded"`, `"exact"` or `{ sub-gaussian = { sigma = 0.5 } }`.
+//! - [`Scores`]: `"binary"`, `"bounded"`, `"exact"`, `{ bounded = { range = [0.3, 1] } }` or
+//!   `{ sub-gaussian = { sigma = 0.5 } }`.
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
 //! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
 //! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was

@@ -11,12 +11,16 @@ use serde::{Deserialize, Serialize};
 
 /// What is known of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(into = "Written")]
+#[schemars(with = "Written", rename = "Scores")]
 pub enum Scores {
     /// 0 or 1.
     Binary,
-    /// Anything from 0 to 1.
-    Bounded,
+    /// Anything in a range.
+    Bounded {
+        /// The lowest score there can be, which a failed call counts as, and the highest.
+        range: [f64; 2],
+    },
     /// The verifier always answers the same, so one call tells all.
     Exact,
     /// Noise of at most sigma around the mean.
@@ -28,7 +32,46 @@ pub enum Scores {
     },
 }
 
+/// [`Scores`] as files spell them.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Written {
+    /// 0 or 1.
+    Binary,
+    /// Anything from 0 to 1.
+    Bounded,
+    /// The verifier always answers the same, so one call tells all.
+    Exact,
+    /// Anything in a range.
+    #[serde(rename = "bounded")]
+    Within {
+        /// The lowest score there can be, which a failed call counts as, and the highest.
+        range: [f64; 2],
+    },
+    /// Noise of at most sigma around the mean.
+    SubGaussian {
+        /// An upper bound on the noise: declared, never estimated.
+        sigma: f64,
+        /// The lowest score there can be, which a failed call counts as.
+        lowest: Option<f64>,
+    },
+}
+
+impl From<Scores> for Written {
+    fn from(scores: Scores) -> Self {
+        match scores {
+            Scores::Binary => Self::Binary,
+            Scores::UNIT => Self::Bounded,
+            Scores::Bounded { range } => Self::Within { range },
+            Scores::Exact => Self::Exact,
+            Scores::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
+        }
+    }
+}
+
 impl Scores {
+    /// Anything from 0 to 1.
+    pub const UNIT: Self = Self::Bounded { range: [0.0, 1.0] };
     /// Any number, with a noise of 1: what the paper assumes.
     pub const OF_THE_PAPER: Self = Self::SubGaussian { sigma: 1.0, lowest: None };
 
@@ -36,9 +79,17 @@ impl Scores {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Binary => "binary",
-            Self::Bounded => "bounded",
+            Self::Bounded { .. } => "bounded",
             Self::Exact => "exact",
             Self::SubGaussian { .. } => "sub-gaussian",
+        }
+    }
+
+    /// Between which numbers a threshold makes sense.
+    pub const fn range(self) -> [f64; 2] {
+        match self {
+            Self::Bounded { range } => range,
+            Self::Binary | Self::Exact | Self::SubGaussian { .. } => [0.0, 1.0],
         }
     }
 }
@@ -46,12 +97,14 @@ impl Scores {
 impl fmt::Display for Scores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        let Self::SubGaussian { sigma, lowest } = self else { return Ok(()) };
-        write!(f, " (sigma {sigma}")?;
-        if let Some(lowest) = lowest {
-            write!(f, ", lowest {lowest}")?;
+        match self {
+            Self::Binary | Self::Exact | &Self::UNIT => Ok(()),
+            Self::Bounded { range: [lowest, highest] } => write!(f, " ({lowest} to {highest})"),
+            Self::SubGaussian { sigma, lowest: None } => write!(f, " (sigma {sigma})"),
+            Self::SubGaussian { sigma, lowest: Some(lowest) } => {
+                write!(f, " (sigma {sigma}, lowest {lowest})")
+            }
         }
-        f.write_str(")")
     }
 }
 
@@ -59,7 +112,7 @@ impl From<Scores> for ScoreModel {
     fn from(scores: Scores) -> Self {
         match scores {
             Scores::Binary => Self::Binary,
-            Scores::Bounded => Self::Bounded,
+            Scores::Bounded { range: [lowest, highest] } => Self::Bounded { lowest, highest },
             Scores::Exact => Self::Exact,
             Scores::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
         }
@@ -70,7 +123,7 @@ impl From<ScoreModel> for Scores {
     fn from(model: ScoreModel) -> Self {
         match model {
             ScoreModel::Binary => Self::Binary,
-            ScoreModel::Bounded => Self::Bounded,
+            ScoreModel::Bounded { lowest, highest } => Self::Bounded { range: [lowest, highest] },
             ScoreModel::Exact => Self::Exact,
             ScoreModel::SubGaussian { sigma, lowest } => Self::SubGaussian { sigma, lowest },
         }
@@ -82,10 +135,12 @@ impl<'de> Deserialize<'de> for Scores {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         enum Table {
+            Bounded { range: [f64; 2] },
             SubGaussian { sigma: f64, lowest: Option<f64> },
         }
         match WordOrTable::deserialize(deserializer)? {
             WordOrTable::Word(word) => Self::try_from(word).map_err(de::Error::custom),
+            WordOrTable::Table(Table::Bounded { range }) => Ok(Self::Bounded { range }),
             WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => {
                 Ok(Self::SubGaussian { sigma, lowest })
             }
@@ -118,7 +173,7 @@ impl TryFrom<Word> for Scores {
     fn try_from(word: Word) -> Result<Self, SigmaMissing> {
         match word {
             Word::Binary => Ok(Self::Binary),
-            Word::Bounded => Ok(Self::Bounded),
+            Word::Bounded => Ok(Self::UNIT),
             Word::Exact => Ok(Self::Exact),
             Word::SubGaussian => Err(SigmaMissing),
         }
@@ -172,7 +227,8 @@ mod tests {
         let sub_gaussian = |lowest| Scores::SubGaussian { sigma: 0.5, lowest };
         for (json, scores) in [
             (r#""binary""#, Scores::Binary),
-            (r#""bounded""#, Scores::Bounded),
+            (r#""bounded""#, Scores::UNIT),
+            (r#"{"bounded":{"range":[1.0,5.0]}}"#, Scores::Bounded { range: [1.0, 5.0] }),
             (r#""exact""#, Scores::Exact),
             (r#"{"sub-gaussian":{"sigma":0.5,"lowest":null}}"#, sub_gaussian(None)),
             (r#"{"sub-gaussian":{"sigma":0.5,"lowest":0.0}}"#, sub_gaussian(Some(0.0))),
@@ -184,6 +240,8 @@ mod tests {
         let left_out: Scores = serde_json::from_str(r#"{"sub-gaussian":{"sigma":0.5}}"#).unwrap();
         assert_eq!(left_out, sub_gaussian(None));
         assert_eq!(sub_gaussian(Some(0.0)).to_string(), "sub-gaussian (sigma 0.5, lowest 0)");
+        assert_eq!(Scores::Bounded { range: [0.3, 1.0] }.to_string(), "bounded (0.3 to 1)");
+        assert_eq!(Scores::UNIT.to_string(), "bounded");
     }
 
     #[test]
@@ -213,6 +271,8 @@ mod tests {
             r#""sub-gaussian""#,
             r#"{"sub-gaussian":{}}"#,
             r#"{"sub-gaussian":{"sigma":1,"lowst":0}}"#,
+            r#"{"bounded":{"rang":[0,1]}}"#,
+            r#"{"bounded":{"range":[0]}}"#,
             r#""gaussian""#,
         ] {
             assert!(serde_json::from_str::<Scores>(wrong).is_err(), "{wrong}");

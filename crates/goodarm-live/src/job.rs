@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use goodarm_core::problem::SIGMA_MIN;
 use goodarm_core::{Cost, policy};
 use serde::Serialize;
 
@@ -335,11 +336,18 @@ fn checked(
 ) -> Result<(JobVerifier, VerifierTerms), Vec<Problem>> {
     let mut problems = Vec::new();
     let threshold = spec.threshold.or(spec.verifier.default_threshold());
+    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
+    let [lowest, highest] = scores.range();
     match threshold {
-        Some(threshold) if threshold > 0.0 && threshold < 1.0 => {}
+        // Reports draw scores from 0 to 1.
+        _ if !(lowest >= 0.0 && highest <= 1.0 && highest - lowest >= SIGMA_MIN) => {
+            let message = format!("{lowest} to {highest} is not a range from 0 to 1 or within it");
+            problems.push(Problem::new("scores", message));
+        }
+        Some(threshold) if threshold > lowest && threshold < highest => {}
         Some(threshold) => problems.push(Problem::new(
             "threshold",
-            format!("{threshold} is not strictly between 0 and 1"),
+            format!("{threshold} is not strictly between {lowest} and {highest}"),
         )),
         None => problems.push(Problem::missing(
             "threshold",
@@ -350,12 +358,12 @@ fn checked(
     let tariff = collect(tariff(&spec, settings, candidates), &mut problems);
     match (threshold, tariff) {
         (Some(threshold), Some(tariff)) if problems.is_empty() => {
-            let VerifierSpec { name, kind, scores, verifier, .. } = spec;
+            let VerifierSpec { name, kind, verifier, .. } = spec;
             let terms = VerifierTerms {
                 name: name.clone(),
                 kind,
                 threshold,
-                scores: scores.unwrap_or_else(|| verifier.default_scores()),
+                scores,
                 ceiling: tariff.ceiling,
                 metered: tariff.is_metered(),
                 mean_over: Some(verifier.mean_over()),

@@ -401,12 +401,15 @@ impl Run {
                         format!("score {score} is below {lowest}, the lowest there can be"),
                     );
                 }
-                // A scale of its own, such as 1 to 10, would pass every threshold.
-                let is_off_scale = score > SCORE_MAX && attribute.scores() == ScoreModel::Bounded;
-                let problem = match attribute.checked_score(score) {
-                    Ok(_) if is_off_scale => "scores are from 0 to 1".to_owned(),
-                    Ok(_) => return (Ok(score), String::new()),
-                    Err(error) => error.to_string(),
+                let problem = match (attribute.checked_score(score), attribute.scores()) {
+                    // A scale of its own, such as 1 to 10, would pass every threshold.
+                    (Ok(_), ScoreModel::Bounded { lowest, highest })
+                        if score - highest > SCORE_SLACK * (highest - lowest) =>
+                    {
+                        format!("scores are from {lowest} to {highest}")
+                    }
+                    (Ok(_), _) => return (Ok(score), String::new()),
+                    (Err(error), _) => error.to_string(),
                 };
                 let failure = Failure::Counted(CountedFailure::Unreadable);
                 (Err(failure), format!("score {score}: {problem}"))
@@ -509,8 +512,8 @@ fn header(job: &Job) -> Header {
 /// A call comes back void when a run stops; one that does so this often is given up.
 const VOID_ATTEMPTS_MAX: u32 = 100;
 
-/// What an average of scores may exceed 1 by.
-const SCORE_MAX: f64 = 1.0 + 1e-9;
+/// What an average of scores may exceed the highest by, in units of the range.
+const SCORE_SLACK: f64 = 1e-9;
 
 /// The version of this package, for people: whether a run can be resumed depends on [`DECISIONS`].
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -57,7 +57,7 @@ pub trait Verifier: Send + Sync {
 
     /// What is known of its scores if the job does not say.
     fn default_scores(&self) -> Scores {
-        Scores::Bounded
+        Scores::UNIT
     }
 
     /// The mean score to be reached if the job does not say.

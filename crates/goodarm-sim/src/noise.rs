@@ -24,9 +24,14 @@ pub enum ScoresKey {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviationError {
-    /// Scores between 0 and 1 cannot scatter more.
-    #[error("{0} is not between 0 and 0.5, as the deviation of scores from 0 to 1 is")]
-    OutOfRange(f64),
+    /// Scores in a range cannot scatter more.
+    #[error("{deviation} is not between 0 and {}, half of the range of scores", 0.5 * width)]
+    OutOfRange {
+        /// What was given.
+        deviation: f64,
+        /// Of the range.
+        width: f64,
+    },
     /// The others scatter as they must, or say it by their sigma.
     #[error("only with the scores \"bounded\", and these are {}", .0.name())]
     NotBounded(Scores),
@@ -37,25 +42,28 @@ pub enum DeviationError {
 
 impl ScoresKey {
     /// What the session is told. Simulated calls do not fail, so no lowest score is needed.
-    pub const fn model(self) -> ScoreModel {
+    pub fn model(self) -> ScoreModel {
         match self {
-            Self::Scores(Scores::Binary) => ScoreModel::Binary,
-            Self::Scores(Scores::Exact) => ScoreModel::Exact,
             Self::Scores(Scores::SubGaussian { sigma, .. }) => {
                 ScoreModel::SubGaussian { sigma, lowest: None }
             }
-            Self::Scores(Scores::Bounded) | Self::Deviation(_) | Self::Concentration(_) => {
-                ScoreModel::Bounded
-            }
+            Self::Scores(scores) => scores.into(),
+            Self::Deviation(_) | Self::Concentration(_) => ScoreModel::UNIT,
         }
     }
 
     /// How scores are drawn, given the key `deviation`.
     pub fn law(self, deviation: Option<f64>) -> Result<ScoreLaw, DeviationError> {
         match (self, deviation) {
-            (Self::Scores(Scores::Bounded), None) => beta(DEVIATION),
-            (Self::Scores(Scores::Bounded), Some(deviation))
-            | (Self::Deviation(deviation), None) => beta(deviation),
+            (Self::Scores(Scores::Bounded { range }), deviation) => {
+                let width = range[1] - range[0];
+                let concentration = concentration(deviation.unwrap_or(DEVIATION * width), width)?;
+                Ok(match self {
+                    Self::Scores(Scores::UNIT) => ScoreLaw::Beta(concentration),
+                    _ => ScoreLaw::BetaWithin { concentration, range },
+                })
+            }
+            (Self::Deviation(deviation), None) => concentration(deviation, 1.0).map(ScoreLaw::Beta),
             (Self::Concentration(concentration), None) => Ok(ScoreLaw::Beta(concentration)),
             (Self::Deviation(_) | Self::Concentration(_), Some(_)) => Err(DeviationError::Twice),
             (Self::Scores(scores), Some(_)) => Err(DeviationError::NotBounded(scores)),
@@ -68,12 +76,13 @@ impl ScoresKey {
     }
 }
 
-/// Beta with this deviation at a mean of a half, and less towards the ends.
-fn beta(deviation: f64) -> Result<ScoreLaw, DeviationError> {
-    if deviation > 0.0 && deviation < 0.5 {
-        Ok(ScoreLaw::Beta(0.25 / (deviation * deviation) - 1.0))
+/// Of a Beta law with this deviation at a mean in the middle, and less towards the ends.
+fn concentration(deviation: f64, width: f64) -> Result<f64, DeviationError> {
+    let share = deviation / width;
+    if share > 0.0 && share < 0.5 {
+        Ok(0.25 / (share * share) - 1.0)
     } else {
-        Err(DeviationError::OutOfRange(deviation))
+        Err(DeviationError::OutOfRange { deviation, width })
     }
 }
 
@@ -88,16 +97,24 @@ impl From<Scores> for ScoresKey {
 enum Table {
     SubGaussian { sigma: f64, lowest: Option<f64> },
     Gaussian { sigma: f64 },
-    Bounded { deviation: f64 },
+    Bounded { deviation: Option<f64>, range: Option<[f64; 2]> },
     Beta { concentration: f64 },
 }
 
-impl TryFrom<WordOrTable<Table>> for ScoresKey {
-    type Error = SigmaMissing;
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum TableError {
+    #[error(transparent)]
+    Sigma(#[from] SigmaMissing),
+    #[error("bounded scores have a range here, or a deviation as in older files")]
+    Bounded,
+}
 
-    fn try_from(written: WordOrTable<Table>) -> Result<Self, SigmaMissing> {
+impl TryFrom<WordOrTable<Table>> for ScoresKey {
+    type Error = TableError;
+
+    fn try_from(written: WordOrTable<Table>) -> Result<Self, TableError> {
         let table = match written {
-            WordOrTable::Word(word) => return Scores::try_from(word).map(Self::Scores),
+            WordOrTable::Word(word) => return Ok(Self::Scores(word.try_into()?)),
             WordOrTable::Table(table) => table,
         };
         Ok(match table {
@@ -105,7 +122,13 @@ impl TryFrom<WordOrTable<Table>> for ScoresKey {
                 Self::Scores(Scores::SubGaussian { sigma, lowest })
             }
             Table::Gaussian { sigma } => Self::Scores(Scores::SubGaussian { sigma, lowest: None }),
-            Table::Bounded { deviation } => Self::Deviation(deviation),
+            Table::Bounded { deviation: None, range: Some(range) } => {
+                Self::Scores(Scores::Bounded { range })
+            }
+            Table::Bounded { deviation: Some(deviation), range: None } => {
+                Self::Deviation(deviation)
+            }
+            Table::Bounded { .. } => return Err(TableError::Bounded),
             Table::Beta { concentration } => Self::Concentration(concentration),
         })
     }
@@ -138,6 +161,9 @@ mod tests {
         assert_eq!(law("{ bounded = { deviation = 0.25 } }", None), quarter);
         assert_eq!(law("{ beta = { concentration = 3 } }", None), quarter);
         assert_eq!(law("\"bounded\"", None), law("\"bounded\"", Some(0.2)));
+        let within = Ok(ScoreLaw::BetaWithin { concentration: 3.0, range: [1.0, 5.0] });
+        assert_eq!(law("{ bounded = { range = [1, 5] } }", Some(1.0)), within);
+        assert_eq!(law("{ bounded = { range = [0, 1] } }", Some(0.25)), quarter);
         // As `experiments/held-out.toml` has it: the very concentration that it had before.
         assert_eq!(law("\"bounded\"", Some(0.223_606_797_749_978_96)), Ok(ScoreLaw::Beta(4.0)));
     }
@@ -148,7 +174,10 @@ mod tests {
         assert_eq!(once, Err(DeviationError::Twice));
         assert_eq!(law("\"binary\"", Some(0.1)), Err(DeviationError::NotBounded(Scores::Binary)));
         for wrong in [0.0, 0.5, -0.1, f64::INFINITY] {
-            assert_eq!(law("\"bounded\"", Some(wrong)), Err(DeviationError::OutOfRange(wrong)));
+            assert_eq!(
+                law("\"bounded\"", Some(wrong)),
+                Err(DeviationError::OutOfRange { deviation: wrong, width: 1.0 })
+            );
         }
     }
 }

@@ -34,6 +34,10 @@ impl Test {
             ScoreLaw::Beta(concentration) => {
                 self.price / growth::beta(mean, concentration, self.threshold)
             }
+            ScoreLaw::BetaWithin { concentration, range: [lowest, highest] } => {
+                let share = |score: f64| (score - lowest) / (highest - lowest);
+                self.price / growth::beta(share(mean), concentration, share(self.threshold))
+            }
             // One call, whatever δ: nothing to first order.
             ScoreLaw::Exact => 0.0,
         }

@@ -67,6 +67,13 @@ pub enum ScoreLaw {
     Binary,
     /// Beta with this concentration: parameters k·mean and k·(1 - mean).
     Beta(f64),
+    /// The same in another range than 0 to 1.
+    BetaWithin {
+        /// Of scores in units of the range.
+        concentration: f64,
+        /// The lowest score and the highest.
+        range: [f64; 2],
+    },
     /// Always the mean.
     Exact,
 }
@@ -203,6 +210,11 @@ impl ScoreLaw {
             Self::Beta(_) if mean <= 0.0 || mean >= 1.0 => mean,
             Self::Beta(concentration) => {
                 random.beta(concentration * mean, concentration * (1.0 - mean))
+            }
+            Self::BetaWithin { concentration, range: [lowest, highest] } => {
+                let width = highest - lowest;
+                let share = Self::Beta(concentration).draw((mean - lowest) / width, random);
+                (lowest + width * share).clamp(lowest, highest)
             }
             Self::Exact => mean,
         }

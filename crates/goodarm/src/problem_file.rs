@@ -244,8 +244,13 @@ fn in_file_terms(error: &SpecError, verifiers: &Verifiers) -> FieldError {
         SpecError::PriceZero { attribute } => {
             each("price", *attribute, "a price must be more than 0".into())
         }
-        SpecError::Threshold { attribute, value } => {
-            each("threshold", *attribute, not_inside(*value))
+        SpecError::Threshold { attribute, value, lowest, highest } => {
+            let fault = format!("{value} is not strictly between {lowest} and {highest}");
+            each("threshold", *attribute, fault)
+        }
+        SpecError::Range { attribute, lowest, highest } => {
+            let fault = format!("{highest} is not above {lowest}, or a number is too large");
+            each("scores.bounded.range", *attribute, fault)
         }
         SpecError::Sigma { attribute, value } => {
             let fault = format!("{value} is not between {SIGMA_MIN:e} and {SCORE_ABS_MAX:e}");

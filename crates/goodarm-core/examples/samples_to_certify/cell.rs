@@ -8,12 +8,19 @@ use goodarm_sim::random::Random;
 /// The law of a pair's scores; its mean is the threshold plus the gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Law {
-    /// Normal with a standard deviation of 1.
-    Normal,
+    /// Normal with this standard deviation.
+    Normal(f64),
     /// 0 or 1.
     Binary,
     /// Beta with this sum of parameters: the larger, the less scores vary.
     Beta(f64),
+    /// The same between a floor and 1.
+    Floored {
+        size: f64,
+        floor: f64,
+        /// Scores are declared to lie between this and 1.
+        declared: f64,
+    },
 }
 
 /// What has to be reached.
@@ -74,9 +81,12 @@ impl Cell {
         let (low, mean) = (self.threshold, self.threshold + self.gap);
         let entropy = |p: f64, q: f64| if p > 0.0 { p * libm::log(p / q) } else { 0.0 };
         let growth = match self.law {
-            Law::Normal => 0.5 * self.gap * self.gap,
+            Law::Normal(sigma) => 0.5 * self.gap * self.gap / (sigma * sigma),
             Law::Binary => entropy(mean, low) + entropy(1.0 - mean, 1.0 - low),
-            Law::Beta(size) => beta_growth(low, mean * size, (1.0 - mean) * size),
+            Law::Beta(size) => beta_growth((low, mean), size, (0.0, 0.0)),
+            Law::Floored { size, floor, declared } => {
+                beta_growth((low, mean), size, (floor, declared))
+            }
         };
         libm::log(self.arms_as_real() / DELTA) / growth
     }
@@ -88,9 +98,10 @@ impl Cell {
     fn problem(&self) -> Problem {
         let paper = self.certificate == Certificate::Paper;
         let scores = match self.law {
-            Law::Normal => ScoreModel::SubGaussian { sigma: 1.0, lowest: None },
+            Law::Normal(sigma) => ScoreModel::SubGaussian { sigma, lowest: None },
             Law::Binary => ScoreModel::Binary,
-            Law::Beta(_) => ScoreModel::Bounded,
+            Law::Beta(_) => ScoreModel::UNIT,
+            Law::Floored { declared, .. } => ScoreModel::Bounded { lowest: declared, highest: 1.0 },
         };
         let attribute = |index: usize| AttributeSpec {
             name: index.to_string(),
@@ -126,22 +137,32 @@ impl Cell {
     fn score(&self, random: &mut Random) -> f64 {
         let mean = self.threshold + self.gap;
         match self.law {
-            Law::Normal => mean + random.normal(),
+            Law::Normal(sigma) => mean + sigma * random.normal(),
             Law::Binary => f64::from(u8::from(random.uniform() < mean)),
             Law::Beta(size) => random.beta(mean * size, (1.0 - mean) * size),
+            Law::Floored { size, floor, .. } => {
+                let share = (mean - floor) / (1.0 - floor);
+                floor + (1.0 - floor) * random.beta(share * size, (1.0 - share) * size)
+            }
         }
     }
 }
 
-/// max over λ in [0, 1/ξ] of E ln(1 + λ(x - ξ)) for x of Beta(a, b), which is concave in λ.
-fn beta_growth(threshold: f64, a: f64, b: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0 / threshold);
+/// max over λ in [0, 1/(ξ - declared)] of E ln(1 + λ(x - ξ)), which is concave in λ, for x of a Beta
+/// law between `floor` and 1.
+fn beta_growth((threshold, mean): (f64, f64), size: f64, (floor, declared): (f64, f64)) -> f64 {
+    let share = (mean - floor) / (1.0 - floor);
+    let growth = |stake: f64| {
+        beta_mean(share * size, (1.0 - share) * size, |x| {
+            libm::log1p(stake * (floor + (1.0 - floor) * x - threshold))
+        })
+    };
+    let (mut low, mut high) = (0.0, 1.0 / (threshold - declared));
     for _ in 0..60 {
         let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-        let growth = |stake: f64| beta_mean(a, b, |x| libm::log1p(stake * (x - threshold)));
         if growth(left) < growth(right) { low = left } else { high = right }
     }
-    beta_mean(a, b, |x| libm::log1p(low * (x - threshold)))
+    growth(low)
 }
 
 /// E f(x) for x of Beta(a, b): the trapezoidal rule in t, where ln(x/(1 - x)) = sinh t.

@@ -135,11 +135,8 @@ impl Books {
 
     /// The weights for a pair whose evidence is about to begin.
     pub(super) fn freeze_weights(&mut self, attribute: AttributeId) -> WeightsId {
-        self.weights[attribute.index()].freeze(
-            &self.processes[attribute.index()],
-            self.problem.attribute(attribute).threshold(),
-            self.priors[attribute.index()],
-        )
+        self.weights[attribute.index()]
+            .freeze(&self.processes[attribute.index()], self.priors[attribute.index()])
     }
 
     pub(crate) fn check_dispatch(

@@ -1,4 +1,4 @@
-//! Evidence from scores that are 0 or 1: E = Σ w (g/ξ)^s ((1-g)/(1-ξ))^f over likelihoods g > ξ.
+//! Evidence from scores that are 0 or 1: E = Σ w (g/ξ)^s ((1-g)/(1-ξ))^f over rates g > ξ.
 //!
 //! Each term is 1 + λ(x - ξ) with λ = (g - ξ)/(ξ(1 - ξ)): a supermartingale when E[x] ≤ ξ.
 
@@ -22,17 +22,30 @@ impl Binary {
         }
     }
 
+    pub(crate) const fn gaps(&self) -> [f64; BETS] {
+        self.above.gaps
+    }
+
     /// ln of the evidence for a mean above ξ, from exact counts.
     pub(crate) fn log_e(&self, log_weights: &LogWeights, count: u64, successes: f64) -> f64 {
         let failures = real(count) - successes;
-        let excess = successes - self.threshold * real(count);
+        let excess = self.excess(count, successes);
         self.above.log_e(log_weights, (successes, failures), count, excess)
     }
 
     /// ln of the evidence for a mean below ξ.
     pub(crate) fn log_e_against(&self, count: u64, successes: f64) -> f64 {
         let failures = real(count) - successes;
-        let excess = successes - self.threshold * real(count);
+        let excess = self.excess(count, successes);
         self.below.log_e(&super::UNIFORM_AGAINST, (failures, successes), count, -excess)
+    }
+
+    /// s - nξ, from whichever side of ξ is the smaller, so that no digits are lost.
+    fn excess(&self, count: u64, successes: f64) -> f64 {
+        if self.threshold < 0.5 {
+            successes - self.threshold * real(count)
+        } else {
+            (1.0 - self.threshold) * real(count) - (real(count) - successes)
+        }
     }
 }

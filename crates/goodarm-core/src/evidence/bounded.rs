@@ -1,5 +1,6 @@
-//! Evidence from scores in [0, 1]: twelve gamblers, each staking a fixed share λ of its wealth on
-//! every score, wealth × (1 + λ(x - ξ)); their pooled wealth is the evidence.
+//! Evidence from scores in a declared range: twelve gamblers, each staking a fixed share λ of its
+//! wealth on every score, wealth × (1 + λ(x - ξ)); their pooled wealth is the evidence. Stakes are
+//! those on scores in units of the range.
 //!
 //! A gambler's wealth is a supermartingale when E[x] ≤ ξ, whatever else the scores do; scores that
 //! vary little let the bold ones grow fast, which no bound from (n, Σx) alone can use.
@@ -11,6 +12,9 @@ use crate::tally::Tally;
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded {
     threshold: f64,
+    width: f64,
+    /// ξ as a share of the range.
+    level: f64,
     stakes: [f64; BETS],
     stakes_against: [f64; BETS_AGAINST],
 }
@@ -44,12 +48,48 @@ impl Wealths {
 }
 
 impl Bounded {
-    pub(crate) fn new(threshold: f64) -> Self {
+    pub(crate) fn new(threshold: f64, (lowest, highest): (f64, f64)) -> Self {
+        let width = highest - lowest;
+        let level = ((threshold - lowest) / width).max(LEVEL_MIN);
         Self {
             threshold,
-            stakes: geometric(STAKE_MIN, BOLDEST / threshold),
-            stakes_against: geometric(STAKE_MIN, BOLDEST / (1.0 - threshold)),
+            width,
+            level,
+            stakes: geometric(STAKE_MIN, BOLDEST / level),
+            stakes_against: geometric(STAKE_MIN, BOLDEST / ((highest - threshold) / width)),
         }
+    }
+
+    /// The gaps that weights are learned for.
+    pub(crate) fn gaps(&self) -> [f64; BETS] {
+        let room = (1.0 - self.level) * self.width;
+        geometric(f64::min(0.03 * self.width, 0.3 * room), 0.99 * room)
+    }
+
+    /// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-
+    /// order expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
+    pub(crate) fn best_stake(&self, gap: f64, variance: f64) -> f64 {
+        let (gap, variance) = self.in_units(gap, variance);
+        let boldest = BOLDEST / self.level;
+        let share_max = boldest / (1.0 + boldest * gap);
+        let discriminant = 1.0 - 4.0 * gap * gap / variance;
+        let share = if discriminant > 0.0 {
+            ((1.0 - libm::sqrt(discriminant)) / (2.0 * gap)).min(share_max)
+        } else {
+            share_max
+        };
+        share / (1.0 - share * gap)
+    }
+
+    /// How fast the log-wealth of a stake then grows, by the same expansion.
+    pub(crate) fn growth(&self, stake: f64, gap: f64, variance: f64) -> f64 {
+        let (gap, variance) = self.in_units(gap, variance);
+        let share = stake / (1.0 + stake * gap);
+        -libm::log1p(-share * gap) - 0.5 * share * share * variance
+    }
+
+    const fn in_units(&self, gap: f64, variance: f64) -> (f64, f64) {
+        (gap / self.width, variance / (self.width * self.width))
     }
 
     /// A quarter on the boldest gambler, who wins most when scores vary little.
@@ -60,7 +100,7 @@ impl Bounded {
     }
 
     pub(crate) fn absorb(&self, wealths: &mut Wealths, score: f64) {
-        let excess = score - self.threshold;
+        let excess = (score - self.threshold) / self.width;
         for (wealth, stake) in wealths.above.iter_mut().zip(&self.stakes) {
             *wealth = grown(*wealth, libm::log1p(stake * excess));
         }
@@ -79,7 +119,7 @@ impl Bounded {
         pooled(&super::UNIFORM_AGAINST, &wealths.below)
     }
 
-    /// The wealths after so many ones and zeros: states that would take hours to reach.
+    /// The wealths after so many scores of 1 and of 0: states that would take hours to reach.
     #[cfg(test)]
     pub(crate) fn wealths_after(&self, ones: u64, zeros: u64) -> Wealths {
         let (mut one, mut zero) = (Wealths::START, Wealths::START);
@@ -146,5 +186,7 @@ pub(crate) const QUANTUM: f64 = 1.0 / QUANTA_PER_NAT;
 const BANKRUPT: i64 = i64::MIN;
 const ROUNDINGS: f64 = 16.0;
 const STAKE_MIN: f64 = 0.06;
+/// Below this 1/ξ² overflows; a smaller stake than there might be is as valid.
+const LEVEL_MIN: f64 = 1e-140;
 /// Of the largest stake that cannot go bankrupt.
 const BOLDEST: f64 = 0.98;

@@ -2,6 +2,7 @@
 //! part: what the sub-Gaussian and the binary certificate have in common.
 
 use crate::evidence::half_normal::HalfNormal;
+use crate::evidence::rates::RatesAbove;
 use crate::num::{EPSILON, geometric, log_sum_exp};
 
 /// Bets for a certificate.
@@ -12,30 +13,36 @@ pub(crate) const BETS_AGAINST: usize = 6;
 /// ln of the weights of the bets; the weights sum to at most one.
 pub(crate) type LogWeights = [f64; BETS];
 
-/// The gaps that the bets are made for: 0.03 to just below the largest possible one, `room`.
-pub(crate) fn gaps<const COUNT: usize>(room: f64) -> [f64; COUNT] {
-    geometric(GAP_MIN.min(0.3 * room), 0.99 * room)
-}
-
 /// Bets whose log-wealth is linear in two statistics: a_k · first + b_k · second.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid<const COUNT: usize> {
+    /// The mean - ξ that each bet is made for.
+    pub(crate) gaps: [f64; COUNT],
     per_first: [f64; COUNT],
     per_second: [f64; COUNT],
-    continuous: HalfNormal,
+    continuous: Continuous,
     log_continuous_share: f64,
     log_grid_share: f64,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Continuous {
+    HalfNormal(HalfNormal),
+    Rates(RatesAbove),
+}
+
 impl<const COUNT: usize> Grid<COUNT> {
-    /// Gaussian likelihood ratios from (Σ(x - ξ), n): d S/σ² - d² n/(2σ²).
+    /// Gaussian likelihood ratios from (Σ(x - ξ), n): d S/σ² - d² n/(2σ²). A gap of many σ takes as
+    /// few scores as one of four.
     pub(crate) fn gaussian(room: f64, sigma: f64) -> Self {
-        let gaps: [f64; COUNT] = gaps(room);
+        let noise = sigma.min(1.0);
+        let gaps = geometric((GAP_MIN * noise).min(0.3 * room), 0.99 * room.min(4.0 * noise));
         let variance = sigma * sigma;
         Self {
+            gaps,
             per_first: gaps.map(|gap| gap / variance),
             per_second: gaps.map(|gap| -0.5 * gap * gap / variance),
-            continuous: HalfNormal::new(0.5 * room, sigma),
+            continuous: Continuous::HalfNormal(HalfNormal::new(0.5 * room.min(noise), sigma)),
             log_continuous_share: libm::log(GAUSSIAN_CONTINUOUS_SHARE),
             log_grid_share: libm::log1p(-GAUSSIAN_CONTINUOUS_SHARE),
         }
@@ -44,12 +51,12 @@ impl<const COUNT: usize> Grid<COUNT> {
     /// Binary likelihood ratios from (successes, failures), g = ξ + d:
     /// s ln(g/ξ) + f ln((1-g)/(1-ξ)), where `room` is 1 - ξ, exact also for a ξ near 1.
     pub(crate) fn binary(threshold: f64, room: f64) -> Self {
-        let gaps: [f64; COUNT] = gaps(room);
+        let gaps = geometric(GAP_MIN.min(0.06 * room), 0.99 * room);
         Self {
+            gaps,
             per_first: gaps.map(|gap| libm::log1p(gap / threshold)),
             per_second: gaps.map(|gap| libm::log1p(-gap / room)),
-            // A score in [0, 1] is ½-sub-Gaussian.
-            continuous: HalfNormal::new(0.5 * room, 0.5),
+            continuous: Continuous::Rates(RatesAbove::new(threshold, room)),
             log_continuous_share: libm::log(BINARY_CONTINUOUS_SHARE),
             log_grid_share: libm::log1p(-BINARY_CONTINUOUS_SHARE),
         }
@@ -63,23 +70,22 @@ impl<const COUNT: usize> Grid<COUNT> {
         count: u64,
         excess: f64,
     ) -> f64 {
-        let mut terms = [0.0; COUNT];
-        let mut largest = f64::NEG_INFINITY;
+        let mut terms = [f64::NEG_INFINITY; BETS + 1];
         for bet in 0..COUNT {
             terms[bet] = log_weights[bet]
                 + self.log_grid_share
                 + self.per_first[bet] * first
                 + self.per_second[bet] * second;
-            largest = largest.max(terms[bet]);
         }
-        let grid = log_sum_exp(&terms);
-        let continuous_max = self.log_continuous_share + self.continuous.log_e_max(count, excess);
-        let log_e = if continuous_max < largest - CONTINUOUS_NEGLIGIBLE_LOG {
-            grid
-        } else {
-            let continuous = self.log_continuous_share + self.continuous.log_e(count, excess);
-            log_sum_exp(&[grid, continuous])
-        };
+        // Of no use where the scores lie below ξ on the whole, and to leave it out claims less.
+        if excess > 0.0 {
+            terms[COUNT] = self.log_continuous_share
+                + match &self.continuous {
+                    Continuous::HalfNormal(half_normal) => half_normal.log_e(count, excess),
+                    Continuous::Rates(rates) => rates.log_e((first, second), count, excess),
+                };
+        }
+        let log_e = log_sum_exp(&terms[..=COUNT]);
         let steepest = libm::fabs(self.per_first[COUNT - 1] * first)
             + libm::fabs(self.per_second[COUNT - 1] * second);
         let log_e = log_e - ROUNDINGS * EPSILON * (1.0 + steepest + libm::fabs(log_e));
@@ -88,12 +94,11 @@ impl<const COUNT: usize> Grid<COUNT> {
     }
 }
 
-/// No gap below this gets a bet of its own.
+/// No gap below this, in units of the noise if that is small, gets a bet of its own.
 const GAP_MIN: f64 = 0.03;
 /// Costs 0.105 nat, and keeps the loss between two bets from adding up.
 const GAUSSIAN_CONTINUOUS_SHARE: f64 = 0.1;
 /// Costs 0.02 nat, and finds gaps too small for the grid.
 const BINARY_CONTINUOUS_SHARE: f64 = 0.02;
-const CONTINUOUS_NEGLIGIBLE_LOG: f64 = 40.0;
 /// An upper bound on the roundings in one evaluation, each relative to the largest term.
 const ROUNDINGS: f64 = 16.0;

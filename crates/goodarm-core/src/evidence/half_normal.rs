@@ -24,10 +24,4 @@ impl HalfNormal {
             + 0.5 * libm::log(self.rho / spread)
             + log_scaled_normal_cdf(standardised)
     }
-
-    /// A number that [`HalfNormal::log_e`] does not exceed, for the price of a division.
-    pub(crate) fn log_e_max(&self, count: u64, excess: f64) -> f64 {
-        let standardised = excess / self.sigma;
-        core::f64::consts::LN_2 + 0.5 * standardised * standardised / (real(count) + self.rho)
-    }
 }

@@ -25,6 +25,11 @@ impl PaperRadius {
         Self { threshold, sigma, pairs, log_delta: -log_inverse_delta, twice_log_term_min }
     }
 
+    /// What the certificate starts from: 0, as in the paper, if that does not reach ξ.
+    pub(crate) const fn start(&self) -> f64 {
+        if self.threshold > 0.0 { 0.0 } else { f64::NEG_INFINITY }
+    }
+
     /// The running maxima of μ̂ - r(n, δ) and of ξ - (μ̂ + r(n, δ)), of which the second is above 0 when
     /// the mirror image of the certificate says "not good". Most scores raise neither, and a bound on
     /// the radius shows it.

@@ -19,6 +19,10 @@ impl SubGaussian {
         }
     }
 
+    pub(crate) const fn gaps(&self) -> [f64; BETS] {
+        self.above.gaps
+    }
+
     /// ln of the evidence for a mean above ξ.
     pub(crate) fn log_e(&self, log_weights: &LogWeights, count: u64, excess: f64) -> f64 {
         self.above.log_e(log_weights, (excess, real(count)), count, excess)

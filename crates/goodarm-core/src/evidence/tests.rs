@@ -32,8 +32,13 @@ fn geometric_slowly(first: f64, last: f64, count: usize) -> Vec<f64> {
     (0..count).map(|index| first * (step * real_size(index)).exp()).collect()
 }
 
-fn gaps_slowly(room: f64, count: usize) -> Vec<f64> {
-    geometric_slowly(f64::min(0.03, 0.3 * room), 0.99 * room, count)
+fn gaussian_gaps_slowly(room: f64, sigma: f64, count: usize) -> Vec<f64> {
+    let first = f64::min(0.03 * sigma.min(1.0), 0.3 * room);
+    geometric_slowly(first, 0.99 * room.min(4.0 * sigma.min(1.0)), count)
+}
+
+fn binary_gaps_slowly(room: f64, count: usize) -> Vec<f64> {
+    geometric_slowly(f64::min(0.03, 0.06 * room), 0.99 * room, count)
 }
 
 fn stakes_slowly(threshold: f64, count: usize) -> Vec<f64> {
@@ -44,9 +49,10 @@ fn stakes_slowly(threshold: f64, count: usize) -> Vec<f64> {
 fn gaussian_slowly(weights: &[f64], (room, sigma): (f64, f64), count: u64, excess: f64) -> f64 {
     let variance = sigma * sigma;
     let ratio = |gap: f64| ((gap * excess - 0.5 * gap * gap * real(count)) / variance).exp();
-    let gaps = gaps_slowly(room, weights.len());
+    let gaps = gaussian_gaps_slowly(room, sigma, weights.len());
     let grid: f64 = weights.iter().zip(gaps).map(|(weight, gap)| weight * ratio(gap)).sum();
-    0.9 * grid + 0.1 * HalfNormal::new(0.5 * room, sigma).log_e(count, excess).exp()
+    let scale = 0.5 * room.min(sigma).min(1.0);
+    0.9 * grid + 0.1 * HalfNormal::new(scale, sigma).log_e(count, excess).exp()
 }
 
 /// E of binary scores, from successes and failures: bets of λ = d/(ξ(1 - ξ)) on each.
@@ -56,11 +62,24 @@ fn binary_slowly(weights: &[f64], threshold: f64, successes: u64, failures: u64)
         let stake = gap / (threshold * room);
         (1.0 + stake * room).powf(real(successes)) * (1.0 - stake * threshold).powf(real(failures))
     };
-    let gaps = gaps_slowly(room, weights.len());
+    let gaps = binary_gaps_slowly(room, weights.len());
     let grid: f64 = weights.iter().zip(gaps).map(|(weight, gap)| weight * wealth(gap)).sum();
-    let count = successes + failures;
-    let excess = real(successes) - threshold * real(count);
-    0.98 * grid + 0.02 * HalfNormal::new(0.5 * room, 0.5).log_e(count, excess).exp()
+    0.98 * grid + 0.02 * rates_slowly(threshold, successes, failures)
+}
+
+/// The mean of (g/ξ)^s ((1-g)/(1-ξ))^f over rates g from ξ to 1: by a series, or where the scores lie
+/// above ξ by all rates without those below ξ, for which the series' first ratio stands, as is claimed.
+fn rates_slowly(threshold: f64, successes: u64, failures: u64) -> f64 {
+    let (s, f, room) = (real(successes), real(failures), 1.0 - threshold);
+    if s <= threshold * (s + f) {
+        let ratio = |k: u32| (s + f + 2.0 + f64::from(k)) * room / (f + 2.0 + f64::from(k));
+        let step = |term: &mut f64, k: u32| Some(core::mem::replace(term, *term * ratio(k)));
+        return threshold / (f + 1.0) * (0..10_000).scan(1.0, step).sum::<f64>();
+    }
+    let log_all = libm::lgamma(s + 1.0) + libm::lgamma(f + 1.0) - libm::lgamma(s + f + 2.0);
+    let all = (log_all - s * threshold.ln() - f * room.ln()).exp();
+    let ratio = (s + f + 2.0) * threshold / (s + 2.0);
+    (all / room - threshold / (s + 1.0) / (1.0 - ratio)).max(0.0)
 }
 
 /// E of scores in [0, 1].

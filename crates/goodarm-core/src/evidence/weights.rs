@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::evidence::Process;
 use crate::evidence::bounded::Bounded;
-use crate::evidence::grid::{BETS, LogWeights, gaps};
+use crate::evidence::grid::{BETS, LogWeights};
 use crate::num::real_size;
 use crate::prior::{Belief, Prior};
 
@@ -38,22 +38,21 @@ impl Weights {
     }
 
     /// The row for a pair that is about to be dispatched for the first time.
-    pub(crate) fn freeze(&mut self, process: &Process, threshold: f64, prior: Prior) -> WeightsId {
-        if process.learns() && prior.differs_from(&self.learned_from) {
+    pub(crate) fn freeze(&mut self, process: &Process, prior: Prior) -> WeightsId {
+        if let Some(gaps) = process.gaps()
+            && prior.differs_from(&self.learned_from)
+        {
             self.learned_from = prior;
-            self.rows.push(learned(process, threshold, prior.into(), DEFAULT_SHARE));
+            self.rows.push(learned(process, &gaps, prior.into(), DEFAULT_SHARE));
         }
         self.newest()
     }
 
     /// A row of its own for a pair of which something is known before its evidence begins.
-    pub(crate) fn freeze_for(
-        &mut self,
-        process: &Process,
-        threshold: f64,
-        gaps: Gaps,
-    ) -> WeightsId {
-        self.rows.push(learned(process, threshold, gaps, DEFAULT_SHARE_OF_OWN));
+    pub(crate) fn freeze_for(&mut self, process: &Process, likely: Gaps) -> WeightsId {
+        if let Some(gaps) = process.gaps() {
+            self.rows.push(learned(process, &gaps, likely, DEFAULT_SHARE_OF_OWN));
+        }
         self.newest()
     }
 
@@ -90,8 +89,7 @@ impl From<Belief> for Gaps {
 }
 
 // w = a default + (1 - a) norm(d exp(-(d - m)²/(2s²))), (m, s) what is believed of gaps
-fn learned(process: &Process, threshold: f64, likely: Gaps, default_share: f64) -> LogWeights {
-    let gaps: [f64; BETS] = gaps(1.0 - threshold);
+fn learned(process: &Process, gaps: &[f64; BETS], likely: Gaps, default_share: f64) -> LogWeights {
     let mut density = gaps.map(|gap| {
         let distance = (gap - likely.mean) / likely.sd;
         gap * libm::exp(-0.5 * distance * distance)
@@ -104,8 +102,8 @@ fn learned(process: &Process, threshold: f64, likely: Gaps, default_share: f64) 
     if let Process::Bounded(bounded) = process {
         // A gap asks for a stake that also depends on the noise.
         let mut by_stake = [0.0; BETS];
-        for (share, gap) in density.iter().zip(&gaps) {
-            let stake = crate::outlook::best_stake(threshold, *gap, likely.noise_variance);
+        for (share, gap) in density.iter().zip(gaps) {
+            let stake = bounded.best_stake(*gap, likely.noise_variance);
             by_stake[bounded.nearest(stake)] += share;
         }
         density = by_stake;

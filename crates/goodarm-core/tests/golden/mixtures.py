@@ -11,7 +11,7 @@ precision (thresholds, sigma, sums) are taken to be exactly the double nearest t
 from math import ceil
 
 import mpmath
-from mpmath import erfc, exp, log, mp, mpf, nstr, sqrt
+from mpmath import erfc, exp, log, loggamma, mp, mpf, nstr, sqrt
 
 THRESHOLDS = [0.03, 0.3, 0.5, 0.8, 0.97, 0.99]
 COUNTS = [1, 3, 50, 10_000, 1_000_000_000]
@@ -32,8 +32,7 @@ def log_sum(terms):
     return largest + log(sum(exp(term - largest) for term in terms))
 
 
-def gaps(room):
-    first, last = min(mpf("0.03"), mpf("0.3") * room), mpf("0.99") * room
+def gaps(first, last):
     return [first * (last / first) ** (mpf(k) / 11) for k in range(12)]
 
 
@@ -43,6 +42,33 @@ def half_normal(scale, sigma, count, excess):
     return log(2) + log(rho / (count + rho)) / 2 + z * z / 2 + log(erfc(-z / sqrt(mpf(2))) / 2)
 
 
+def rates_above(threshold, ones, zeros):
+    """ln of the mean of (g/threshold)^ones ((1-g)/(1-threshold))^zeros over rates g above."""
+    room, count = 1 - threshold, ones + zeros
+    everywhere = exp(
+        loggamma(ones + 1) + loggamma(zeros + 1) - loggamma(count + 2)
+        - ones * log(threshold) - zeros * log(room)
+    )
+    # The rates below, by the continued fraction of the incomplete beta function (DLMF 8.17.22).
+    a, b = ones + 1, zeros + 1
+    upper, lower, fraction, change, k = mpf(1), mpf(0), mpf(1), mpf(0), 0
+    while abs(change - 1) > mpf(10) ** -58:
+        m = k // 2
+        if k == 0:
+            step = mpf(1)
+        elif k % 2:
+            step = -(a + m) * (a + b + m) * threshold / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            step = m * (b - m) * threshold / ((a + 2 * m - 1) * (a + 2 * m))
+        lower = 1 / (1 + step * lower)
+        upper = 1 + step / upper
+        change = upper * lower
+        fraction *= change
+        k += 1
+    below = threshold * room / a * (fraction - 1)
+    return log((everywhere - below) / room)
+
+
 def mixed(share, bets, continuous):
     grid = log_sum(bets) - log(12)
     return log_sum([log(1 - share) + grid, log(share) + continuous])
@@ -50,15 +76,17 @@ def mixed(share, bets, continuous):
 
 def binary(threshold, count, ones):
     room = 1 - threshold
-    bets = [ones * log(1 + d / threshold) + (count - ones) * log(1 - d / room) for d in gaps(room)]
-    continuous = half_normal(room / 2, mpf("0.5"), count, ones - threshold * count)
-    return mixed(mpf("0.02"), bets, continuous)
+    grid = gaps(min(mpf("0.03"), mpf("0.06") * room), mpf("0.99") * room)
+    bets = [ones * log(1 + d / threshold) + (count - ones) * log(1 - d / room) for d in grid]
+    return mixed(mpf("0.02"), bets, rates_above(threshold, ones, count - ones))
 
 
 def sub_gaussian(threshold, sigma, count, excess):
     room = 1 - threshold
-    bets = [(d * excess - d * d * count / 2) / sigma**2 for d in gaps(room)]
-    return mixed(mpf("0.1"), bets, half_normal(room / 2, sigma, count, excess))
+    noise = min(sigma, mpf(1))
+    grid = gaps(min(mpf("0.03") * noise, mpf("0.3") * room), mpf("0.99") * min(room, 4 * noise))
+    bets = [(d * excess - d * d * count / 2) / sigma**2 for d in grid]
+    return mixed(mpf("0.1"), bets, half_normal(min(room, noise) / 2, sigma, count, excess))
 
 
 def show(threshold, sigma, count, total, log_e):

@@ -22,7 +22,7 @@ struct Row {
 }
 
 const PAPER: Row = Row {
-    law: Law::Normal,
+    law: Law::Normal(1.0),
     certificate: Certificate::Paper,
     size: (100, 3),
     threshold: 0.5,
@@ -135,6 +135,25 @@ fn a_certificate_for_one_pair_or_at_half_the_level_is_noticed() {
 }
 
 #[test]
+fn a_floor_saves_scores_if_it_is_declared() {
+    let samples = |declared: f64| {
+        let law = Law::Floored { size: 4.0, floor: 0.3, declared };
+        let cell = Cell {
+            certificate: Certificate::Mixture,
+            law,
+            arms: 100,
+            attributes: 3,
+            threshold: 0.5,
+            gap: 0.2,
+        };
+        (cell.samples(300, 7).mean, cell.limit())
+    };
+    let (unknown, declared) = (samples(0.0), samples(0.3));
+    assert!(declared.0 < 0.6 * unknown.0, "{declared:?} {unknown:?}");
+    assert!(declared.0 > declared.1 && unknown.0 > unknown.1, "no less than any e-process can do");
+}
+
+#[test]
 fn the_limits_are_those_published() {
     let cell = |law, arms, threshold, gap| Cell {
         law,
@@ -145,8 +164,8 @@ fn the_limits_are_those_published() {
         gap,
     };
     for (cell, figure, digit) in [
-        (cell(Law::Normal, 12, 0.5, 0.05), 5118.0, 1.0),
-        (cell(Law::Normal, 100_000, 0.5, 0.45), 152.0, 1.0),
+        (cell(Law::Normal(1.0), 12, 0.5, 0.05), 5118.0, 1.0),
+        (cell(Law::Normal(1.0), 100_000, 0.5, 0.45), 152.0, 1.0),
         (cell(Law::Binary, 12, 0.5, 0.5), 9.2, 0.1),
         (cell(Law::Binary, 100, 0.5, 0.1), 423.0, 1.0),
         (cell(Law::Binary, 100, 0.8, 0.19), 47.0, 1.0),

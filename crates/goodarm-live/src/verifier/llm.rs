@@ -267,7 +267,7 @@ impl Verifier for Llm {
     fn default_scores(&self) -> Scores {
         match &self.task {
             Task::Judge(Parser::YesNo) | Task::Solve(_) => Scores::Binary,
-            Task::Judge(_) => Scores::Bounded,
+            Task::Judge(_) => Scores::UNIT,
         }
     }
 

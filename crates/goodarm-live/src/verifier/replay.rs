@@ -138,7 +138,7 @@ impl Verifier for Replay {
     }
 
     fn default_scores(&self) -> Scores {
-        if self.is_binary() { Scores::Binary } else { Scores::Bounded }
+        if self.is_binary() { Scores::Binary } else { Scores::UNIT }
     }
 
     fn default_pricing(&self, _: Unit) -> Option<Pricing> {

@@ -75,7 +75,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
 #[test]
 fn a_score_below_the_declared_minimum_ends_its_stream() {
     let floored = Scores::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
-    for model in [Scores::Binary, Scores::Bounded, floored] {
+    for model in [Scores::Binary, Scores::UNIT, floored] {
         let place = Place::new(3);
         let (run, overview, warnings) = run_script(&place, &[1.0, 1.0, -1.0], model);
         let books = run.session().books();

@@ -66,6 +66,14 @@ fn a_key_of_another_kind_is_named() {
 fn what_is_missing_or_out_of_range_is_named() {
     check("threshold = 0.5", "", &["judge", "threshold", "needed"]);
     check("threshold = 0.5", "threshold = 1.5", &["threshold", "between 0 and 1"]);
+    let within =
+        |range: &str| format!("threshold = 0.5\nscores = {{ bounded = {{ range = {range} }} }}");
+    check("threshold = 0.5", &within("[0.5, 1]"), &["threshold", "0.5", "between 0.5 and 1"]);
+    check("threshold = 0.5", &within("[1, 0]"), &["scores", "1 to 0 is not a range"]);
+    check("threshold = 0.5", &within("[1, 5]"), &["scores", "1 to 5", "from 0 to 1"]);
+    check("threshold = 0.5", &within("1"), &["scores"]);
+    let misspelt = within("1").replace("range", "rnage");
+    check("threshold = 0.5", &misspelt, &["rnage", "range"]);
     check("delta = 0.1", "delta = 0", &["delta"]);
     check("budget = 100", "budget = -1", &["budget"]);
     check("budget = 100", "budget = 100\npolicy = \"rbc\"", &["policy", "did you mean \"rcb\"?"]);

@@ -66,7 +66,7 @@ fn fault(score: f64, attribute: &Attribute) -> Option<String> {
             format!("not between -{SCORE_ABS_MAX:e} and {SCORE_ABS_MAX:e}")
         }
         Err(ScoreError::NotBinary) => "neither 0 nor 1, but the attribute is binary".into(),
-        Err(ScoreError::BelowLowest(_)) if attribute.scores() == ScoreModel::Bounded => {
+        Err(ScoreError::BelowLowest(_)) if attribute.scores() == ScoreModel::UNIT => {
             "below 0, but the attribute is bounded".into()
         }
         Err(ScoreError::BelowLowest(lowest)) => {

@@ -34,6 +34,9 @@ impl Default for ScoresKey {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, expecting = "an object")]
 enum Table {
+    Bounded {
+        range: [f64; 2],
+    },
     SubGaussian {
         #[serde(default = "one")]
         sigma: f64,
@@ -49,6 +52,7 @@ impl From<WordOrTable<Table>> for ScoresKey {
     fn from(written: WordOrTable<Table>) -> Self {
         Self(match written {
             WordOrTable::Word(word) => Scores::try_from(word).unwrap_or(Scores::OF_THE_PAPER),
+            WordOrTable::Table(Table::Bounded { range }) => Scores::Bounded { range },
             WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => {
                 Scores::SubGaussian { sigma, lowest }
             }

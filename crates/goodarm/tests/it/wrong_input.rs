@@ -236,6 +236,16 @@ fn verifiers_are_checked_and_named_as_they_are_written() {
             json!({"sub-gaussian": {"sigma": 0}}),
             "verifiers[0].scores.sub-gaussian.sigma: 0 is not between 1e-6 and 1e9",
         ),
+        (
+            "scores",
+            json!({"bounded": {"range": [1, 0]}}),
+            "verifiers[0].scores.bounded.range: 0 is not above 1, or a number is too large",
+        ),
+        (
+            "scores",
+            json!({"bounded": {"range": [1, 5]}}),
+            "verifiers[0].threshold: 0.5 is not strictly between 1 and 5",
+        ),
     ] {
         let mut verifier = right.clone();
         verifier[key] = value;

@@ -62,7 +62,7 @@ fn binary_crossings(threshold: f64, level: f64) -> (f64, f64) {
 #[test]
 fn binary_evidence_reaches_its_level_with_at_most_its_probability() {
     let level = (1.0 / ALPHA).ln();
-    for threshold in [0.03, 0.3, 0.5, 0.8, 0.97, 0.99] {
+    for threshold in [0.03, 0.3, 0.5, 0.8, 0.9, 0.95, 0.97, 0.99] {
         let (above, below) = binary_crossings(threshold, level);
         assert!(above <= ALPHA && below <= ALPHA, "{threshold}: {above} {below}");
         if (0.3..=0.8).contains(&threshold) {
@@ -102,7 +102,7 @@ fn crossings(process: &Process, draw: impl Fn(&mut Random) -> f64) -> (u32, u32)
 #[test]
 fn streams_at_the_threshold_are_rarely_certified_and_rarely_rejected() {
     let sub_gaussian = Process::SubGaussian(SubGaussian::new(0.5, 1.0));
-    let bounded = Process::Bounded(Bounded::new(0.5));
+    let bounded = Process::Bounded(Bounded::new(0.5, (0.0, 1.0)));
     let normal = |random: &mut Random| 0.5 + random.normal();
     let (above, below) = crossings(&sub_gaussian, normal);
     assert!(above <= CROSSINGS_MAX && below <= CROSSINGS_MAX, "{above} {below}");

@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::assert_close;
+use crate::evidence::binary::Binary;
 use crate::evidence::bounded::{Bounded, Wealths};
+use crate::evidence::grid::BETS;
 use crate::evidence::half_normal::HalfNormal;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::evidence::{Evidence, Process, Rule};
@@ -118,10 +120,13 @@ fn sub_gaussian(sigma: f64) -> ScoreModel {
 #[test]
 fn a_billion_scores_prove_what_they_should() {
     let growth = |mean: f64| mean * (2.0 * mean).ln() + (1.0 - mean) * (2.0 - 2.0 * mean).ln();
+    let half_normal = HalfNormal::new(0.25, 1.0).log_e(BILLION, 1e5 + 0.5);
+    let rates = 0.5 * (0.5 * core::f64::consts::PI * 1e-9).ln() + core::f64::consts::LN_2;
     for (scores, growth, continuous) in [
-        (ScoreModel::Binary, growth(0.9), Some((0.02, 0.5))),
-        (ScoreModel::Bounded, growth(0.9), None),
-        (sub_gaussian(1.0), 0.08, Some((0.1, 1.0))),
+        // ln of the integral over rates around s/n: n KL(s/n, ½) + ½ ln(2π s f/n³) + ln 2
+        (ScoreModel::Binary, growth(0.9), Some(f64::ln(0.02) + 20.0 + rates)),
+        (ScoreModel::UNIT, growth(0.9), None),
+        (sub_gaussian(1.0), 0.08, Some(f64::ln(0.1) + half_normal)),
     ] {
         let state =
             |mean: f64, last: f64| Stream::after(scores, 0.5, BILLION - 1, mean).absorb(last);
@@ -136,11 +141,7 @@ fn a_billion_scores_prove_what_they_should() {
         // Far below the smallest bet only the continuous part sees the gap.
         let (above, _) = state(0.5 + 1e-4, 1.0);
         match continuous {
-            Some((share, sigma)) => {
-                let excess = 1e5 + 0.5;
-                let half_normal = HalfNormal::new(0.25, sigma).log_e(BILLION, excess);
-                assert_close(above, f64::ln(share) + half_normal, 1e-4);
-            }
+            Some(expected) => assert_close(above, expected, 1e-4),
             None => assert!(above < 0.0, "{scores:?}: {above}"),
         }
     }
@@ -148,7 +149,7 @@ fn a_billion_scores_prove_what_they_should() {
 
 #[test]
 fn at_a_billion_scores_more_successes_never_prove_less() {
-    for (scores, threshold) in [ScoreModel::Binary, ScoreModel::Bounded, sub_gaussian(0.4)]
+    for (scores, threshold) in [ScoreModel::Binary, ScoreModel::UNIT, sub_gaussian(0.4)]
         .into_iter()
         .flat_map(|scores| [1e-9, 0.03, 0.5, 0.97, 1.0 - 1e-9].map(|threshold| (scores, threshold)))
     {
@@ -183,11 +184,24 @@ fn noise_and_scores_of_any_allowed_size_give_numbers() {
     }
 }
 
+/// Without failures the integral over rates is plain: (ξ^-(n+1) - 1) ξ/((n+1)(1-ξ)).
+#[test]
+fn next_to_one_no_digit_of_the_excess_is_lost() {
+    let nothing = [f64::NEG_INFINITY; BETS];
+    for threshold in [1.0 - 1e-9, 1.0 - 1.7e-8_f64] {
+        let room = 1.0 - threshold;
+        let power = (-(real(BILLION) + 1.0) * (-room).ln_1p()).exp_m1();
+        let expected = (0.02 * power * threshold / ((real(BILLION) + 1.0) * room)).ln();
+        let found = Binary::new(threshold).log_e(&nothing, BILLION, real(BILLION));
+        assert!(found <= expected + 1e-12 && found > expected - 1e-11, "{found} {expected}");
+    }
+}
+
 #[test]
 fn thresholds_next_to_zero_and_one_give_numbers() {
     let tiny = f64::from_bits(1);
     for threshold in [tiny, 1e-300, 1e-17, 1e-9, 1.0 - 1e-9, 1.0 - f64::EPSILON / 2.0] {
-        for scores in [ScoreModel::Binary, ScoreModel::Bounded] {
+        for scores in [ScoreModel::Binary, ScoreModel::UNIT] {
             for bits in 0..64_u32 {
                 let mut stream = Stream::start(scores, threshold);
                 for order in 0..6 {
@@ -206,7 +220,7 @@ fn thresholds_next_to_zero_and_one_give_numbers() {
 /// A million zeros and then nine million ones: a sum of rounded steps would by now claim too much.
 #[test]
 fn bounded_evidence_claims_no_more_after_a_deep_dip() {
-    let bounded = Bounded::new(0.9);
+    let bounded = Bounded::new(0.9, (0.0, 1.0));
     let (ones, zeros) = (9_300_000, 1_000_000);
     let mut wealths = Wealths::START;
     for order in 0..zeros + ones {

@@ -21,7 +21,7 @@ use crate::units::{ArmId, AttributeId};
 const THRESHOLDS: [f64; 6] = [0.03, 0.3, 0.5, 0.8, 0.97, 0.99];
 
 /// The default row, and what is learned from priors both likely and absurd.
-fn rows(process: &Process, threshold: f64) -> Vec<LogWeights> {
+fn rows(process: &Process) -> Vec<LogWeights> {
     let mut weights = Weights::new(process, Prior::START);
     let beliefs = [
         (0.15, 0.3, 1.0 / 12.0),
@@ -31,17 +31,16 @@ fn rows(process: &Process, threshold: f64) -> Vec<LogWeights> {
         (3.0, 0.1, 1.0),
         (-3.0, 0.01, 1e-9),
     ];
-    beliefs.map(|belief| row(&mut weights, process, threshold, belief)).to_vec()
+    beliefs.map(|belief| row(&mut weights, process, belief)).to_vec()
 }
 
 fn row(
     weights: &mut Weights,
     process: &Process,
-    threshold: f64,
     (gap_mean, gap_sd, noise_variance): (f64, f64, f64),
 ) -> LogWeights {
     let prior = Prior { gap_mean, gap_sd, noise_variance, ..Prior::START };
-    let id = weights.freeze(process, threshold, prior);
+    let id = weights.freeze(process, prior);
     *weights.row(id)
 }
 
@@ -65,7 +64,7 @@ fn assert_expected_at_most_one(expected: f64, least: f64, case: &str) {
 fn binary_evidence_is_expected_to_stay_at_one() {
     for threshold in THRESHOLDS {
         let binary = Binary::new(threshold);
-        for row in rows(&Process::Binary(binary.clone()), threshold) {
+        for row in rows(&Process::Binary(binary.clone())) {
             let weights = row.map(f64::exp);
             for count in [1, 2, 7, 40, 200] {
                 let expected: f64 = (0..=count)
@@ -89,7 +88,7 @@ fn sub_gaussian_evidence_is_expected_to_stay_at_one() {
     for (threshold, sigma) in [(0.03, 1.0), (0.5, 1.0), (0.5, 0.1), (0.97, 0.3), (0.8, 10.0)] {
         let room = 1.0 - threshold;
         let process = SubGaussian::new(threshold, sigma);
-        for row in rows(&Process::SubGaussian(process.clone()), threshold) {
+        for row in rows(&Process::SubGaussian(process.clone())) {
             let weights = row.map(f64::exp);
             for count in [1, 10, 1000] {
                 let spread = sigma * real(count).sqrt();
@@ -102,8 +101,8 @@ fn sub_gaussian_evidence_is_expected_to_stay_at_one() {
                     };
                     (log_e - 0.5 * z * z).exp() / core::f64::consts::TAU.sqrt()
                 };
-                // Where a mean of ξ + 14 gap scales could have put the sum.
-                let far = 14.0 + 14.0 * room * real(count) / spread;
+                // Where a mean of ξ + 14 scales of the continuous part could have put the sum.
+                let far = 14.0 + 7.0 * room.min(sigma).min(1.0) * real(count) / spread;
                 let expected = simpson(integrand, -14.0, 0.0) + simpson(integrand, 0.0, far);
                 assert_expected_at_most_one(expected, 1.0, &format_case(threshold, count));
             }
@@ -117,9 +116,9 @@ fn bounded_evidence_is_expected_to_stay_at_one() {
     for (threshold, low, high) in
         [(0.03, 0.0, 1.0), (0.5, 0.0, 1.0), (0.5, 0.45, 0.6), (0.8, 0.1, 0.9), (0.97, 0.2, 1.0)]
     {
-        let bounded = Bounded::new(threshold);
+        let bounded = Bounded::new(threshold, (0.0, 1.0));
         let rate = (threshold - low) / (high - low);
-        for row in rows(&Process::Bounded(bounded.clone()), threshold) {
+        for row in rows(&Process::Bounded(bounded.clone())) {
             for count in [1, 7, 100] {
                 // What rounding down takes from every score.
                 let least = 1.0 - 2.0 * QUANTUM * real(count);
@@ -158,7 +157,7 @@ fn scores_that_sum_to_no_more_than_their_thresholds_prove_nothing() {
             }
         }
         let sub_gaussian = SubGaussian::new(threshold, 0.5);
-        let bounded = Bounded::new(threshold);
+        let bounded = Bounded::new(threshold, (0.0, 1.0));
         let (mut wealths, mut sum, mut below_count) = (Wealths::START, 0.0, 0);
         for count in 1..=2000 {
             let excess = -random.uniform() * real(random.below(1 + count));
@@ -184,10 +183,10 @@ fn learned_weights_are_not_negative_and_sum_to_at_most_one() {
         for process in [
             Process::Binary(Binary::new(threshold)),
             Process::SubGaussian(SubGaussian::new(threshold, 1.0)),
-            Process::Bounded(Bounded::new(threshold)),
+            Process::Bounded(Bounded::new(threshold, (0.0, 1.0))),
         ] {
             let mut weights = Weights::new(&process, Prior::START);
-            let default = *weights.row(weights.clone().freeze(&process, threshold, Prior::START));
+            let default = *weights.row(weights.clone().freeze(&process, Prior::START));
             assert!(default.map(f64::exp).iter().sum::<f64>() <= 1.0 + 4.0 * f64::EPSILON);
             for _ in 0..500 {
                 let belief = (
@@ -195,7 +194,7 @@ fn learned_weights_are_not_negative_and_sum_to_at_most_one() {
                     (2.0 * random.normal()).exp(),
                     (4.0 * random.normal()).exp(),
                 );
-                let learned = row(&mut weights, &process, threshold, belief).map(f64::exp);
+                let learned = row(&mut weights, &process, belief).map(f64::exp);
                 assert!(learned.iter().sum::<f64>() <= 1.0 + 4.0 * f64::EPSILON, "{belief:?}");
                 for (learned, default) in learned.iter().zip(default.map(f64::exp)) {
                     assert!(*learned > 0.19 * default, "no bet is left out: {belief:?}");
@@ -210,11 +209,11 @@ fn a_row_of_weights_is_never_rewritten() {
     let process = Process::Binary(Binary::new(0.5));
     let mut weights = Weights::new(&process, Prior::START);
     let belief = |gap_mean: f64| Prior { gap_mean, ..Prior::START };
-    let ids = [0.15, 0.1, 0.1001, 0.4].map(|mean| weights.freeze(&process, 0.5, belief(mean)));
+    let ids = [0.15, 0.1, 0.1001, 0.4].map(|mean| weights.freeze(&process, belief(mean)));
     assert_eq!(ids, [0, 1, 1, 2].map(WeightsId), "a new row when the belief has changed");
     let before = ids.map(|id| *weights.row(id));
     for step in 0..50 {
-        weights.freeze(&process, 0.5, belief(0.02 + 0.01 * f64::from(step % 7)));
+        weights.freeze(&process, belief(0.02 + 0.01 * f64::from(step % 7)));
     }
     assert_eq!(ids.map(|id| *weights.row(id)), before);
     assert!(before[1][0] > before[3][0], "smaller gaps, more weight on the smallest");

@@ -43,7 +43,7 @@ fn a_share_sets_the_level_and_a_certificate_returns_all_of_it() {
 #[test]
 fn evidence_begins_with_the_loan() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, floored] {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, floored] {
         let mut late = books(3, Guarantee::Lent, &[model]);
         // Few enough that no weights are learned from them.
         feed(&mut late, 0, FIRST, &[1.0; 10]);

@@ -254,7 +254,7 @@ fn for_false_discovery_certified_arms_are_frozen() {
 #[test]
 fn for_false_discovery_calls_in_flight_count_against() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, floored] {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, floored] {
         for (guarantee, early) in [(Guarantee::FalseDiscovery, false), (Guarantee::Holm, true)] {
             let mut books = books(2, guarantee, &[model]);
             let out = [0; 200].map(|_| send(&mut books, 0, FIRST));
@@ -308,4 +308,40 @@ fn for_false_discovery_a_lone_good_arm_is_not_left_behind() {
             assert!(near, "bad {bad}, seed {seed}: {found:?} calls, not {alone:?}");
         }
     }
+}
+
+/// The same scores on another scale prove the same, and failures are the lowest of them.
+#[test]
+fn a_range_is_only_a_scale() {
+    for guarantee in [Guarantee::Holm, Guarantee::FalseDiscovery] {
+        let of = |scores: ScoreModel, threshold: f64| {
+            let mut spec = spec(2, guarantee, &[scores]);
+            spec.attributes[0].threshold = threshold;
+            Books::new(problem(spec))
+        };
+        let (lowest, highest) = (-7.0, 1.0);
+        let mut unit = of(ScoreModel::UNIT, 0.625);
+        let mut wide = of(ScoreModel::Bounded { lowest, highest }, -2.0);
+        for call in 0..60_u32 {
+            let share = f64::from(call % 7) / 16.0 + 0.5;
+            for (books, score) in [(&mut unit, share), (&mut wide, lowest + 8.0 * share)] {
+                let pull = books.dispatch(ArmId(call % 2), FIRST).unwrap();
+                match call % 10 {
+                    9 => books
+                        .fail(pull.ticket, Failure::Counted(CountedFailure::Unreadable), Cost::ZERO)
+                        .unwrap(),
+                    _ => books.tell(pull.ticket, score, Cost::ZERO).unwrap(),
+                }
+            }
+            let evidence = [&unit, &wide].map(|books| books.evidence(ArmId(call % 2), FIRST));
+            assert_eq!(evidence[0].to_bits(), evidence[1].to_bits(), "{call}: {evidence:?}");
+            let [one, other] = [&unit, &wide].map(|books| *books.prior(FIRST));
+            assert!((8.0 * one.gap_mean - other.gap_mean).abs() < 1e-12, "{one:?} {other:?}");
+        }
+    }
+    let negative = ScoreModel::Bounded { lowest: -7.0, highest: -1.0 };
+    let mut spec = spec(2, Guarantee::Paper, &[negative]);
+    spec.attributes[0].threshold = -2.0;
+    let books = Books::new(problem(spec));
+    assert!(!books.is_resolved(ArmId(0), FIRST), "nothing is certified before a score");
 }

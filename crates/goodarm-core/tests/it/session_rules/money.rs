@@ -275,7 +275,7 @@ impl RandomCaller {
 
 #[test]
 fn the_budget_is_kept_whatever_callers_and_policies_do() {
-    let scores = [ScoreModel::Binary, SUB_GAUSSIAN, ScoreModel::Bounded, ScoreModel::Exact];
+    let scores = [ScoreModel::Binary, SUB_GAUSSIAN, ScoreModel::UNIT, ScoreModel::Exact];
     for seed in 0..60 {
         let guarantee = GUARANTEES[usize::try_from(seed % 4).unwrap()];
         let mut spec = ProblemSpec { budget: 123.456_789, ..spec(4, guarantee, &scores) };

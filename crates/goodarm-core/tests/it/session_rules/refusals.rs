@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use goodarm_core::cost::CostError;
-use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
+use goodarm_core::problem::{
+    ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN, ScoreError,
+};
 use goodarm_core::{
     ArmId, AttributeId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec,
     ScoreModel, SpecError, TellError, Ticket,
@@ -55,7 +57,7 @@ fn money_is_checked() {
 #[test]
 fn thresholds_sigmas_and_delta_are_checked() {
     for value in [0.0, 1.0, -0.1, 1.5, f64::INFINITY] {
-        let error = SpecError::Threshold { attribute: 1, value };
+        let error = SpecError::Threshold { attribute: 1, value, lowest: 0.0, highest: 1.0 };
         check_flaw(|spec| spec.attributes[1].threshold = value, &error);
         check_flaw(|spec| spec.delta = value, &SpecError::Delta(value));
     }
@@ -70,6 +72,26 @@ fn thresholds_sigmas_and_delta_are_checked() {
         let error = SpecError::Lowest { attribute: 1, value: lowest };
         check_flaw(|spec| spec.attributes[1].scores = scores, &error);
     }
+}
+
+#[test]
+fn a_range_goes_from_one_number_to_a_higher_one_with_the_threshold_inside() {
+    let within = |lowest, highest| ScoreModel::Bounded { lowest, highest };
+    for (lowest, highest) in [(1.0, 0.0), (0.3, 0.3), (0.0, 1e10), (f64::NEG_INFINITY, 1.0)] {
+        let error = SpecError::Range { attribute: 1, lowest, highest };
+        check_flaw(|spec| spec.attributes[1].scores = within(lowest, highest), &error);
+    }
+    for (lowest, highest) in [(0.5, 1.0), (0.0, 0.5), (1.0, 5.0)] {
+        let error = SpecError::Threshold { attribute: 1, value: 0.5, lowest, highest };
+        check_flaw(|spec| spec.attributes[1].scores = within(lowest, highest), &error);
+    }
+    let mut stars = spec(3, Guarantee::Holm, &[within(1.0, 5.0)]);
+    stars.attributes[0].threshold = 3.5;
+    let stars = Problem::new(stars).expect("stars from 1 to 5");
+    let stars = stars.attribute(FIRST);
+    assert_eq!(stars.checked_score(5.5), Ok(5.0), "too high claims less when clipped");
+    assert_eq!(stars.checked_score(0.9), Err(ScoreError::BelowLowest(1.0)));
+    assert_eq!(stars.lowest_score(), Some(1.0));
 }
 
 #[test]
@@ -129,8 +151,7 @@ fn refused(books: &mut Books, score: f64) -> TellError {
 #[test]
 fn scores_that_a_model_does_not_allow_are_refused() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, ScoreModel::Exact, SUB_GAUSSIAN, floored]
-    {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, ScoreModel::Exact, SUB_GAUSSIAN, floored] {
         for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0 * SCORE_ABS_MAX] {
             let error = refused(&mut books(2, Guarantee::Holm, &[model]), score);
             assert!(matches!(error, TellError::NotANumber { attribute: FIRST, .. }), "{error}");
@@ -138,7 +159,7 @@ fn scores_that_a_model_does_not_allow_are_refused() {
     }
     let below = |score, lowest| TellError::BelowLowest { score, attribute: FIRST, lowest };
     let of = |model| books(2, Guarantee::Holm, &[model]);
-    assert_eq!(refused(&mut of(ScoreModel::Bounded), -1e-9), below(-1e-9, 0.0));
+    assert_eq!(refused(&mut of(ScoreModel::UNIT), -1e-9), below(-1e-9, 0.0));
     assert_eq!(refused(&mut of(floored), -2.1), below(-2.1, -2.0));
     let not_binary = |score| TellError::NotBinary { score, attribute: FIRST };
     for score in [0.5, 2.0, -1.0] {
@@ -152,7 +173,7 @@ fn a_score_below_the_lowest_is_told_from_other_wrong_ones() {
     let floored = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
     for (model, below, others) in [
         (ScoreModel::Binary, &[-1.0, -1e-9, -1e9, f64::NEG_INFINITY][..], &[0.0, 0.5, 2.0][..]),
-        (ScoreModel::Bounded, &[-1e-300, f64::NEG_INFINITY], &[0.0, -0.0, 9.0, f64::NAN]),
+        (ScoreModel::UNIT, &[-1e-300, f64::NEG_INFINITY], &[0.0, -0.0, 9.0, f64::NAN]),
         (floored, &[-2.1, -1e300], &[-2.0, f64::NAN, 1e300]),
         (ScoreModel::Exact, &[], &[-1.0]),
         (SUB_GAUSSIAN, &[], &[-1e300, f64::NEG_INFINITY]),
@@ -196,10 +217,8 @@ fn ids_that_are_not_there_are_not_answered_for_another_pair() {
 #[test]
 fn scores_above_one_count_as_one() {
     for guarantee in super::GUARANTEES {
-        let (mut clipped, mut plain) = (
-            books(2, guarantee, &[ScoreModel::Bounded]),
-            books(2, guarantee, &[ScoreModel::Bounded]),
-        );
+        let (mut clipped, mut plain) =
+            (books(2, guarantee, &[ScoreModel::UNIT]), books(2, guarantee, &[ScoreModel::UNIT]));
         feed(&mut clipped, 0, FIRST, &[1.5, 0.3, 7.0, 1.0]);
         feed(&mut plain, 0, FIRST, &[1.0, 0.3, 1.0, 1.0]);
         assert_eq!(picture(&clipped), picture(&plain));

@@ -74,7 +74,7 @@ fn early_scores_wait_for_their_turn() {
 
 #[test]
 fn the_order_of_answers_does_not_matter_in_the_end() {
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, FLOORED, SUB_GAUSSIAN] {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, FLOORED, SUB_GAUSSIAN] {
         for guarantee in GUARANTEES {
             let scores = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
             let evidence = |order: [usize; 7]| {
@@ -95,8 +95,7 @@ fn the_order_of_answers_does_not_matter_in_the_end() {
 /// Conditions 9, 11 and 12: whatever happened to a call, it counts as the lowest score.
 #[test]
 fn a_counted_failure_is_the_lowest_score() {
-    for (model, lowest) in [(ScoreModel::Binary, 0.0), (ScoreModel::Bounded, 0.0), (FLOORED, -2.0)]
-    {
+    for (model, lowest) in [(ScoreModel::Binary, 0.0), (ScoreModel::UNIT, 0.0), (FLOORED, -2.0)] {
         for reason in COUNTED {
             let (mut failed, mut told) =
                 (books(2, Guarantee::Holm, &[model]), books(2, Guarantee::Holm, &[model]));
@@ -234,7 +233,7 @@ fn giving_up_a_retry_counts_as_the_lowest_score() {
 #[test]
 fn bets_are_frozen_at_the_first_dispatch() {
     let own = [1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
-    for model in [ScoreModel::Binary, ScoreModel::Bounded, FLOORED, SUB_GAUSSIAN] {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT, FLOORED, SUB_GAUSSIAN] {
         let evidence = |begun_before: bool, others: f64| {
             let mut books = books(30, Guarantee::Union, &[model]);
             let first = begun_before.then(|| send(&mut books, 0, FIRST));
@@ -254,7 +253,7 @@ fn bets_are_frozen_at_the_first_dispatch() {
 /// Condition 14: no evidence from scores that lie below the threshold on the whole.
 #[test]
 fn scores_below_the_threshold_are_no_evidence() {
-    let models = [ScoreModel::Binary, ScoreModel::Bounded, FLOORED, SUB_GAUSSIAN];
+    let models = [ScoreModel::Binary, ScoreModel::UNIT, FLOORED, SUB_GAUSSIAN];
     for guarantee in [Guarantee::Union, Guarantee::Holm, Guarantee::FalseDiscovery] {
         for model in models {
             let mut books = books(2, guarantee, &[model]);
@@ -269,7 +268,7 @@ fn scores_below_the_threshold_are_no_evidence() {
 #[test]
 fn evidence_is_a_number_at_every_threshold() {
     for threshold in [1e-9, 0.01, 0.5, 0.97, 0.99, 1.0 - 1e-9] {
-        for model in [ScoreModel::Binary, ScoreModel::Bounded, SUB_GAUSSIAN] {
+        for model in [ScoreModel::Binary, ScoreModel::UNIT, SUB_GAUSSIAN] {
             for guarantee in GUARANTEES {
                 let mut spec = spec(2, guarantee, &[model]);
                 spec.attributes[0].threshold = threshold;

@@ -12,19 +12,19 @@ use goodarm_sim::world::{Outcome, ScoreLaw, Verifiers, World};
 use super::lab::count;
 use super::limit::{check_broken, check_valid};
 
-const TRIALS: u32 = 800;
+const TRIALS: u32 = 1600;
 const DELTA: f64 = 0.2;
 const GOOD: u32 = 8;
 const BAD: u32 = 60;
 const ARMS: u32 = GOOD + BAD;
-const THRESHOLD: f64 = 0.9;
+const THRESHOLD: f64 = 0.5;
 const SIGMA: f64 = 0.3;
 const ATTRIBUTE: AttributeId = AttributeId(0);
 /// Calls of each bad arm, unless it is left earlier.
 const PATIENCE: u32 = 2000;
 
 /// A bad arm is also left when its scores sum up to this many standard deviations too little.
-const HOPELESS: f64 = 8.0;
+const HOPELESS: f64 = 12.0;
 
 /// What the certificates rest on.
 #[derive(Clone, Copy, PartialEq)]
@@ -265,7 +265,7 @@ fn newcomers_err(level_of: impl Fn(u32) -> f64, trial: u32) -> bool {
 
 #[test]
 fn levels_from_the_number_of_arms_so_far_break_it() {
-    let trials = TRIALS / 8;
+    let trials = TRIALS / 4;
     let errors = |level_of: &dyn Fn(u32) -> f64| {
         (0..trials).map(|trial| u32::from(newcomers_err(level_of, trial))).sum()
     };

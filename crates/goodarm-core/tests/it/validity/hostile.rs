@@ -17,7 +17,7 @@ impl Insider {
     fn new(lab: Lab, spy: Spy) -> Self {
         let sigma = match lab.scores.declared {
             ScoreModel::SubGaussian { sigma, .. } => sigma,
-            ScoreModel::Bounded | ScoreModel::Binary | ScoreModel::Exact => 0.5,
+            ScoreModel::Bounded { .. } | ScoreModel::Binary | ScoreModel::Exact => 0.5,
         };
         Self { lab, spy, sigma }
     }

@@ -39,7 +39,7 @@ pub(super) const FLOORLESS: Scores = Scores {
     law: ScoreLaw::Gaussian(NOISE),
 };
 pub(super) const BOUNDED: Scores =
-    Scores { name: "bounded", declared: ScoreModel::Bounded, law: ScoreLaw::Beta(1.0) };
+    Scores { name: "bounded", declared: ScoreModel::UNIT, law: ScoreLaw::Beta(1.0) };
 pub(super) const BINARY: Scores =
     Scores { name: "binary", declared: ScoreModel::Binary, law: ScoreLaw::Binary };
 

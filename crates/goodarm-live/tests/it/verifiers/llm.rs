@@ -92,7 +92,7 @@ async fn other_parsers_give_scores_in_between() {
     let url = server.url("/v1");
     let number = llm(judge_keys(&url, json!({"parse": "number", "range": [0, 10]})));
     assert_score(&number.call(&question(), &line(None)).await, 0.7);
-    assert_eq!(number.default_scores(), Scores::Bounded);
+    assert_eq!(number.default_scores(), Scores::UNIT);
     let keys = json!({"parse": "json", "pointer": "/grade", "range": [1, 5]});
     assert_score(&llm(judge_keys(&url, keys)).call(&question(), &line(None)).await, 0.5);
 }
