@@ -9,6 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::books::{AttributeTotals, Books, Pair};
+use crate::cost::Cost;
 use crate::num::real;
 use crate::units::{ArmId, AttributeId};
 
@@ -102,8 +103,8 @@ impl Bills {
 
 /// The bills to expect from an arm's next calls.
 pub(crate) struct ExpectedBills<'a> {
-    pub(crate) books: &'a Books,
-    pub(crate) arm: ArmId,
+    books: &'a Books,
+    arm: ArmId,
     common_part: Option<f64>,
 }
 
@@ -118,7 +119,7 @@ impl<'a> ExpectedBills<'a> {
     pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
         let spread = &self.books.bills().attributes[attribute.index()];
         let Some(common_part) = self.common_part.filter(|_| spread.mean > 0.0) else {
-            return mean_bill(self.books, attribute);
+            return self.books.mean_bill(attribute);
         };
         let own_part = match spread.billed(self.books.pair(self.arm, attribute)) {
             Some(billed) if spread.own > 0.0 => {
@@ -132,9 +133,7 @@ impl<'a> ExpectedBills<'a> {
 }
 
 /// What a call costs on average: its ceiling, until bills say otherwise.
-fn mean_bill(books: &Books, attribute: AttributeId) -> f64 {
-    let totals = books.totals(attribute);
-    let ceiling = books.problem().attribute(attribute).price();
+pub(crate) fn mean_bill(ceiling: Cost, totals: &AttributeTotals) -> f64 {
     ceiling.saturating_add(totals.spent).units() / (real(totals.billed_count) + 1.0)
 }
 

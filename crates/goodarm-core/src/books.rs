@@ -128,6 +128,7 @@ pub struct Books {
     totals: Vec<AttributeTotals>,
     /// The sum of the squares of each attribute's bills.
     bill_squares: Vec<f64>,
+    mean_bills: Vec<f64>,
     bills: Bills,
     arms: Vec<Arm>,
     arms_left_count: usize,
@@ -135,6 +136,8 @@ pub struct Books {
     certified_levels: BTreeMap<ArmId, f64>,
     certifier: Certifier,
     rejection_level: RejectionLevel,
+    /// Evidence is looked at only where it may come so near to its level.
+    floor_below_level: f64,
     calls: Calls,
     observation_count: u64,
     refresh_at: u64,
@@ -182,6 +185,10 @@ impl Books {
             priors,
             totals: vec![AttributeTotals::default(); attribute_count],
             bill_squares: vec![0.0; attribute_count],
+            mean_bills: problem
+                .attributes()
+                .map(|attribute| problem.attribute(attribute).price().units())
+                .collect(),
             bills: Bills::new(attribute_count),
             arms: vec![Arm::START; arm_count],
             arms_left_count: 0,
@@ -189,6 +196,8 @@ impl Books {
             certified_levels: BTreeMap::new(),
             certifier: Certifier::new(&problem),
             rejection_level: RejectionLevel::new(&problem),
+            // Where levels fall, a maximum that was not looked at is lost unless it was far below.
+            floor_below_level: if problem.guarantee() == Guarantee::Lent { 0.0 } else { 1.0 },
             calls: Calls::default(),
             observation_count: 0,
             refresh_at: refresh_interval(arm_count),
@@ -257,7 +266,20 @@ impl Books {
 
     /// What a pair's scores prove so far: ln E, or L for the paper's certificate; its running
     /// maximum, or for false discovery its present value. Infinite for an exact attribute.
+    ///
+    /// Evidence that is far from enough is not looked at after every score, so that the maximum may
+    /// be somewhat more than this.
     pub fn evidence(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        let evidence = &self.pair(arm, attribute).evidence;
+        let rule = self.rule(attribute);
+        if !rule.keeps_maximum {
+            return evidence.held;
+        }
+        evidence.held.max(evidence.present(rule, self.wealths(arm, attribute)))
+    }
+
+    /// What is known of a pair's evidence without looking again.
+    fn held(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         self.pair(arm, attribute).evidence.held
     }
 
@@ -287,7 +309,7 @@ impl Books {
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
     #[inline]
     pub fn is_resolved(&self, arm: ArmId, attribute: AttributeId) -> bool {
-        self.evidence(arm, attribute) >= self.level_of_known(arm, attribute)
+        self.held(arm, attribute) >= self.level_of_known(arm, attribute)
     }
 
     /// Whether one more call of the attribute fits the budget; M_t in the paper.
@@ -353,6 +375,11 @@ impl Books {
     pub(crate) fn pairs_of(&self, arm: ArmId) -> &[Pair] {
         let first = self.problem.pair_index(arm, AttributeId(0));
         &self.pairs[first..first + self.problem.attribute_count()]
+    }
+
+    /// What a call of the attribute costs on average.
+    pub(crate) fn mean_bill(&self, attribute: AttributeId) -> f64 {
+        self.mean_bills[attribute.index()]
     }
 
     pub(crate) const fn bills(&self) -> &Bills {

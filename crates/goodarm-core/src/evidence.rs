@@ -98,6 +98,9 @@ pub(crate) struct Rule<'a> {
     pub(crate) process: &'a Process,
     pub(crate) weights: &'a Weights,
     pub(crate) threshold: f64,
+    /// Evidence below this need not be looked at, and against the arm below that.
+    pub(crate) floor: f64,
+    pub(crate) floor_against: f64,
     /// Whether the running maximum counts, which needs no look at evidence that cannot raise it; it
     /// does not for false discovery.
     pub(crate) keeps_maximum: bool,
@@ -193,14 +196,17 @@ impl Evidence {
             Process::SubGaussian(process) => {
                 self.sum.add(score - rule.threshold);
                 let excess = self.sum.get();
-                if excess < 0.0 {
+                if excess < 0.0 && process.may_reach_against(rule.floor_against, self.count, excess)
+                {
                     self.against = self.against.max(process.log_e_against(self.count, excess));
                 }
             }
             Process::Binary(process) => {
                 self.sum.add(score);
                 let successes = self.sum.get();
-                if successes < rule.threshold * real(self.count) {
+                if successes < rule.threshold * real(self.count)
+                    && process.may_reach_against(rule.floor_against, self.count, successes)
+                {
                     self.against = self.against.max(process.log_e_against(self.count, successes));
                 }
             }
@@ -208,7 +214,9 @@ impl Evidence {
                 let wealths = wealths.as_deref_mut().expect("a bounded attribute has gamblers");
                 self.sum.add(score);
                 process.absorb(wealths, score);
-                if self.sum.get() < rule.threshold * real(self.count) {
+                if self.sum.get() < rule.threshold * real(self.count)
+                    && Bounded::may_reach_against(rule.floor_against, wealths)
+                {
                     self.against = self.against.max(process.log_e_against(wealths));
                 }
             }
@@ -218,8 +226,23 @@ impl Evidence {
         }
         if !rule.keeps_maximum {
             self.held = self.present(rule, wealths.as_deref());
-        } else if self.excess_since(rule.process, rule.threshold) > 0.0 {
+        } else if self.excess_since(rule.process, rule.threshold) > 0.0
+            && self.may_reach(rule, wealths.as_deref())
+        {
             self.held = self.held.max(self.present(rule, wealths.as_deref()));
+        }
+    }
+
+    /// Whether the evidence can be at least the floor: a quick look that errs on the side of yes.
+    fn may_reach(&self, rule: Rule<'_>, wealths: Option<&Wealths>) -> bool {
+        let (count, sum) = (self.count_since(), self.sum_since());
+        match rule.process {
+            Process::Exact | Process::Paper(_) => true,
+            Process::SubGaussian(process) => process.may_reach(rule.floor, count, sum),
+            Process::Binary(process) => process.may_reach(rule.floor, count, sum),
+            Process::Bounded(_) => {
+                wealths.is_some_and(|wealths| Bounded::may_reach(rule.floor, wealths))
+            }
         }
     }
 

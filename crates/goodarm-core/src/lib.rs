@@ -22,7 +22,7 @@
 //!     attributes: vec![judge],
 //!     budget: 5.0,
 //!     delta: 0.05,
-//!     guarantee: Guarantee::Holm,
+//!     guarantee: Guarantee::Lent,
 //!     prior_weights: None,
 //! })?;
 //! let verify = |arm: u32| if arm == 1 { 0.0 } else { 1.0 }; // your verifier goes here
@@ -35,7 +35,8 @@
 //!         Ask::Done(reason) => break reason,
 //!     }
 //! };
-//! let certified: Vec<u32> = session.certified().iter().map(|arm| arm.0).collect();
+//! let mut certified: Vec<u32> = session.certified().iter().map(|arm| arm.0).collect();
+//! certified.sort();
 //! assert_eq!(certified, [0, 2], "stopped because {reason:?}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

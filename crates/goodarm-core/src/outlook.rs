@@ -37,85 +37,112 @@ pub(crate) struct Assumptions {
 }
 
 impl Outlook {
-    pub(crate) const NONE: Self = Self { pass_probability: 0.0, remaining: 0.0, revision: 0.0 };
-
     pub(crate) fn of(
         books: &Books,
-        arm: ArmId,
-        attribute: AttributeId,
+        (arm, attribute): (ArmId, AttributeId),
         assumptions: Assumptions,
     ) -> Self {
-        let declared = books.problem().attribute(attribute);
-        let prior = books.prior(attribute);
-        if declared.is_exact() {
-            return Self { pass_probability: prior.pass_rate, remaining: 1.0, revision: 1.0 };
-        }
-        let Belief { gap, sd, variance, knowledge } = books.belief(arm, attribute);
-        let room = declared.room();
-        let optimistic_gap = (gap + assumptions.optimism * sd)
-            .min(0.98 * room)
-            .max((OPTIMISTIC_GAP_MIN * declared.width()).min(0.5 * room));
-        let need =
-            expected_level(books, arm, attribute, assumptions.offered_level) + assumptions.margin;
-        let remaining =
-            remaining(books, arm, attribute, AssumedGap { gap: optimistic_gap, variance, need });
-        Self {
-            pass_probability: normal_cdf(gap / sd).max(PASS_PROBABILITY_MIN),
-            remaining,
-            revision: remaining.min(REVISION_FACTOR * knowledge),
-        }
+        let prospect = Prospect::of(books, (arm, attribute), assumptions.optimism);
+        let level = books.level(arm, attribute);
+        let level = if level == f64::INFINITY { assumptions.offered_level } else { level };
+        prospect.outlook(books, (arm, attribute), level + assumptions.margin)
     }
 }
 
-/// What a pair's evidence must reach, or will have to if the arm takes the share that it is offered.
-fn expected_level(books: &Books, arm: ArmId, attribute: AttributeId, offered_level: f64) -> f64 {
-    let level = books.level(arm, attribute);
-    if level == f64::INFINITY { offered_level } else { level }
-}
-
-/// A gap that is assumed, and what follows for the evidence.
-#[derive(Clone, Copy)]
-struct AssumedGap {
+/// What is believed of a pair says about the evidence to come, whatever the level is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prospect {
+    pass_probability: f64,
+    revision_max: f64,
+    /// An optimist's.
     gap: f64,
-    variance: f64,
-    need: f64,
+    /// Evidence for each score, if the gap is that.
+    growth: f64,
+    /// What the evidence so far is worth then: for each success and failure; for the excess and each
+    /// score; or the stake of the gambler to look at, for bounded scores.
+    per_first: f64,
+    per_second: f64,
 }
 
-/// Calls until the evidence reaches what is needed, if the gap is as assumed.
-fn remaining(books: &Books, arm: ArmId, attribute: AttributeId, assumed: AssumedGap) -> f64 {
-    let declared = books.problem().attribute(attribute);
-    let threshold = declared.threshold();
-    let process = books.process(attribute);
-    let evidence = &books.pair(arm, attribute).evidence;
-    let gap = assumed.gap;
-    let (growth, so_far) = match (process, declared.scores()) {
-        (Process::Paper(paper), _) => {
-            let excess = evidence.excess_since(process, threshold);
-            return paper.remaining(evidence.count_since(), excess, gap).max(1.0);
-        }
-        (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
-            let excess = evidence.excess_since(process, threshold);
-            let variance = sigma * sigma;
-            let growth = gap * gap / (2.0 * variance);
-            (growth, gap * excess / variance - growth * real(evidence.count_since()))
-        }
-        (Process::Binary(_), _) => {
-            let successes = evidence.total_since(process, threshold);
-            let failures = real(evidence.count_since()) - successes;
-            let gain = libm::log1p(gap / threshold);
-            let loss = libm::log1p(-gap / (1.0 - threshold));
-            let growth = (threshold + gap) * gain + (1.0 - threshold - gap) * loss;
-            (growth, successes * gain + failures * loss)
-        }
-        (Process::Bounded(bounded), _) => {
-            let stake = bounded.best_stake(gap, assumed.variance);
-            let growth = bounded.growth(stake, gap, assumed.variance);
-            let wealths = books.wealths(arm, attribute).expect("a bounded attribute has gamblers");
-            (growth.max(GROWTH_MIN), bounded.wealth_near(wealths, stake))
-        }
-        _ => return 1.0,
+impl Prospect {
+    /// Of nothing; of an exact pair, but for the probability.
+    pub(crate) const NONE: Self = Self {
+        pass_probability: 0.0,
+        revision_max: 1.0,
+        gap: 0.0,
+        growth: 1.0,
+        per_first: 0.0,
+        per_second: 0.0,
     };
-    ((assumed.need - so_far) / growth).max(1.0)
+
+    pub(crate) fn of(books: &Books, (arm, attribute): (ArmId, AttributeId), optimism: f64) -> Self {
+        let declared = books.problem().attribute(attribute);
+        if declared.is_exact() {
+            return Self { pass_probability: books.prior(attribute).pass_rate, ..Self::NONE };
+        }
+        let Belief { gap, sd, variance, knowledge } = books.belief(arm, attribute);
+        let pass_probability = normal_cdf(gap / sd).max(PASS_PROBABILITY_MIN);
+        let room = declared.room();
+        let gap = (gap + optimism * sd)
+            .min(0.98 * room)
+            .max((OPTIMISTIC_GAP_MIN * declared.width()).min(0.5 * room));
+        let (growth, per_first, per_second) = match (books.process(attribute), declared.scores()) {
+            (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
+                let growth = gap * gap / (2.0 * sigma * sigma);
+                (growth, gap / (sigma * sigma), -growth)
+            }
+            (Process::Binary(_), _) => {
+                let threshold = declared.threshold();
+                let gain = libm::log1p(gap / threshold);
+                let loss = libm::log1p(-gap / (1.0 - threshold));
+                ((threshold + gap) * gain + (1.0 - threshold - gap) * loss, gain, loss)
+            }
+            (Process::Bounded(bounded), _) => {
+                let stake = bounded.best_stake(gap, variance);
+                (bounded.growth(stake, gap, variance).max(GROWTH_MIN), stake, 0.0)
+            }
+            _ => (1.0, 0.0, 0.0),
+        };
+        let revision_max = REVISION_FACTOR * knowledge;
+        Self { pass_probability, revision_max, gap, growth, per_first, per_second }
+    }
+
+    /// The outlook for a pair whose evidence must reach what is needed.
+    pub(crate) fn outlook(&self, books: &Books, pair: (ArmId, AttributeId), need: f64) -> Outlook {
+        let remaining = self.remaining(books, pair, need).max(1.0);
+        let revision = remaining.min(self.revision_max);
+        Outlook { pass_probability: self.pass_probability, remaining, revision }
+    }
+
+    /// Calls until the evidence is that, if the gap is as assumed.
+    fn remaining(&self, books: &Books, (arm, attribute): (ArmId, AttributeId), need: f64) -> f64 {
+        let process = books.process(attribute);
+        let evidence = &books.pair(arm, attribute).evidence;
+        let threshold = books.problem().attribute(attribute).threshold();
+        let count = evidence.count_since();
+        let so_far = match process {
+            Process::Exact => return 1.0,
+            Process::Paper(paper) => {
+                let excess = evidence.excess_since(process, threshold);
+                return paper.remaining(count, excess, self.gap);
+            }
+            _ if count == 0 => 0.0,
+            Process::SubGaussian(_) => {
+                let excess = evidence.excess_since(process, threshold);
+                self.per_first * excess + self.per_second * real(count)
+            }
+            Process::Binary(_) => {
+                let successes = evidence.total_since(process, threshold);
+                self.per_first * successes + self.per_second * (real(count) - successes)
+            }
+            Process::Bounded(bounded) => {
+                let wealths = books.wealths(arm, attribute);
+                bounded
+                    .wealth_near(wealths.expect("a bounded attribute has gamblers"), self.per_first)
+            }
+        };
+        (need - so_far) / self.growth
+    }
 }
 
 /// The least that certifying one more arm would cost, if its means were at the upper end of what is
@@ -173,7 +200,7 @@ fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast 
         if !books.is_open(arm, attribute) && !awaited {
             return ArmForecast { cost: f64::INFINITY, pass_probability: 0.0 };
         }
-        let outlook = Outlook::of(books, arm, attribute, assumptions);
+        let outlook = Outlook::of(books, (arm, attribute), assumptions);
         forecast.cost += outlook.remaining * bills.get(attribute);
         forecast.pass_probability *= outlook.pass_probability;
     }

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use thiserror::Error;
 
+use crate::bills::mean_bill;
 use crate::books::outstanding::Outstanding;
 use crate::books::{Books, Change};
 use crate::cost::Cost;
@@ -262,6 +263,8 @@ impl Books {
         let totals = &mut self.totals[place.attribute.index()];
         totals.billed_count += 1;
         totals.spent = totals.spent.saturating_add(bill);
+        let ceiling = self.problem.attribute(place.attribute).price();
+        self.mean_bills[place.attribute.index()] = mean_bill(ceiling, totals);
         self.bill_squares[place.attribute.index()] += bill.units() * bill.units();
     }
 

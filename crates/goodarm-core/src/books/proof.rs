@@ -13,6 +13,8 @@ impl Books {
             process: &self.processes[attribute.index()],
             weights: &self.weights[attribute.index()],
             threshold: self.problem.attribute(attribute).threshold(),
+            floor: self.certifier.level(arm) - self.floor_below_level,
+            floor_against: self.rejection_level.of(arm),
             keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
         };
         let slot = self.wealth_slots[attribute.index()];
@@ -28,7 +30,7 @@ impl Books {
 
     /// A score of one attribute is in: only if that is enough for some certificate can the arm be.
     pub(super) fn reconsider_after(&mut self, arm: ArmId, attribute: AttributeId) {
-        let margin = self.evidence(arm, attribute) - self.base(attribute);
+        let margin = self.held(arm, attribute) - self.base(attribute);
         let enough = match self.problem.guarantee() {
             Guarantee::Paper => margin >= 0.0,
             // No level is ever below ln(1/δ).
@@ -52,7 +54,7 @@ impl Books {
             let margin = |attribute| evidence(attribute) - self.base(attribute);
             self.problem.attributes().map(margin).fold(f64::INFINITY, f64::min)
         };
-        let mut evidence = smallest(&|attribute| self.evidence(arm, attribute));
+        let mut evidence = smallest(&|attribute| self.held(arm, attribute));
         // Looking closer costs time, and no level is ever below ln(1/δ).
         if self.problem.guarantee() == Guarantee::FalseDiscovery
             && evidence >= self.problem.delta().ln_inverse()
@@ -125,11 +127,13 @@ impl Books {
         evidence.present(rule, wealths.as_ref())
     }
 
-    fn rule(&self, attribute: AttributeId) -> Rule<'_> {
+    pub(super) fn rule(&self, attribute: AttributeId) -> Rule<'_> {
         Rule {
             process: &self.processes[attribute.index()],
             weights: &self.weights[attribute.index()],
             threshold: self.problem.attribute(attribute).threshold(),
+            floor: f64::NEG_INFINITY,
+            floor_against: f64::NEG_INFINITY,
             keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
         }
     }

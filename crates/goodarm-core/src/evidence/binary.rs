@@ -33,6 +33,16 @@ impl Binary {
         self.above.log_e(log_weights, (successes, failures), count, excess)
     }
 
+    pub(crate) fn may_reach(&self, floor: f64, count: u64, successes: f64) -> bool {
+        let failures = real(count) - successes;
+        self.above.may_reach(floor, (successes, failures), count, self.excess(count, successes))
+    }
+
+    pub(crate) fn may_reach_against(&self, floor: f64, count: u64, successes: f64) -> bool {
+        let failures = real(count) - successes;
+        self.below.may_reach(floor, (failures, successes), count, -self.excess(count, successes))
+    }
+
     /// ln of the evidence for a mean below ξ.
     pub(crate) fn log_e_against(&self, count: u64, successes: f64) -> f64 {
         let failures = real(count) - successes;

@@ -114,6 +114,15 @@ impl Bounded {
         pooled(log_weights, &wealths.above)
     }
 
+    /// Whether the evidence can be at least `floor`: no more than the richest gambler has.
+    pub(crate) fn may_reach(floor: f64, wealths: &Wealths) -> bool {
+        richest(&wealths.above) >= floor
+    }
+
+    pub(crate) fn may_reach_against(floor: f64, wealths: &Wealths) -> bool {
+        richest(&wealths.below) >= floor
+    }
+
     /// ln of the evidence for a mean below ξ.
     pub(crate) fn log_e_against(&self, wealths: &Wealths) -> f64 {
         pooled(&super::UNIFORM_AGAINST, &wealths.below)
@@ -167,6 +176,10 @@ fn grown(wealth: i64, step: f64) -> i64 {
 #[expect(clippy::cast_precision_loss, reason = "rounding is allowed for in `pooled`")]
 fn nats(wealth: i64) -> f64 {
     wealth as f64 / QUANTA_PER_NAT
+}
+
+fn richest(wealths: &[i64]) -> f64 {
+    nats(wealths.iter().copied().fold(BANKRUPT, i64::max))
 }
 
 fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[i64; COUNT]) -> f64 {

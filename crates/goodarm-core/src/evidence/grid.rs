@@ -62,6 +62,28 @@ impl<const COUNT: usize> Grid<COUNT> {
         }
     }
 
+    /// Whether [`Grid::log_e`] can be at least `floor`, without a single logarithm: it is no more than
+    /// the best bet of the grid has won, or than the continuous part could.
+    pub(crate) fn may_reach(
+        &self,
+        floor: f64,
+        (first, second): (f64, f64),
+        count: u64,
+        excess: f64,
+    ) -> bool {
+        let mut best = f64::NEG_INFINITY;
+        for bet in 0..COUNT {
+            best = best.max(self.per_first[bet] * first + self.per_second[bet] * second);
+        }
+        let continuous = self.log_continuous_share
+            + match &self.continuous {
+                Continuous::HalfNormal(half_normal) => half_normal.log_e_max(count, excess),
+                Continuous::Rates(rates) => rates.log_e_max(count, excess),
+            };
+        // The sum of two is at most twice the larger.
+        best.max(continuous) + core::f64::consts::LN_2 >= floor
+    }
+
     /// ln of the mixture's wealth after `count` scores with Σ(x - ξ) = `excess`.
     pub(crate) fn log_e(
         &self,

@@ -15,6 +15,12 @@ impl HalfNormal {
         Self { sigma, rho: (sigma / gap_scale) * (sigma / gap_scale) }
     }
 
+    /// A number that [`HalfNormal::log_e`] does not exceed, for the price of a division.
+    pub(crate) fn log_e_max(&self, count: u64, excess: f64) -> f64 {
+        let standardised = excess / self.sigma;
+        core::f64::consts::LN_2 + 0.5 * standardised * standardised / (real(count) + self.rho)
+    }
+
     // [HRMS21 Prop. 5, one-sided]  with z = Σ(x - ξ)/σ
     // ln E = ln 2 + ½ ln(ρ/(n + ρ)) + z²/(2(n + ρ)) + ln Φ(z/√(n + ρ))
     pub(crate) fn log_e(&self, count: u64, excess: f64) -> f64 {

@@ -18,6 +18,12 @@ impl RatesAbove {
         Self { threshold, room, log_room: libm::log(room) }
     }
 
+    // No rate makes more of the scores than their own, and kl(p, ξ) ≤ (p - ξ)²/(ξ(1-ξ)).
+    /// A number that [`RatesAbove::log_e`] does not exceed, for the price of a division.
+    pub(crate) fn log_e_max(&self, count: u64, excess: f64) -> f64 {
+        excess * excess / (real(count) * self.threshold * self.room)
+    }
+
     // E = 1/(1-ξ) ∫_ξ^1 (g/ξ)^s ((1-g)/(1-ξ))^f dg is what the integral over all rates,
     // s! f!/(n+1)! / (ξ^s (1-ξ)^f), leaves when that over the rates below ξ is taken away:
     // ξ(1-ξ)/(s+1) (1 + r_0 + r_0 r_1 + …) with r_k = (n+2+k)ξ/(s+2+k). As r falls, the series is at

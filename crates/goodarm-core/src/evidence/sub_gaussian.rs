@@ -28,6 +28,14 @@ impl SubGaussian {
         self.above.log_e(log_weights, (excess, real(count)), count, excess)
     }
 
+    pub(crate) fn may_reach(&self, floor: f64, count: u64, excess: f64) -> bool {
+        self.above.may_reach(floor, (excess, real(count)), count, excess)
+    }
+
+    pub(crate) fn may_reach_against(&self, floor: f64, count: u64, excess: f64) -> bool {
+        self.below.may_reach(floor, (-excess, real(count)), count, -excess)
+    }
+
     /// ln of the evidence for a mean below ξ.
     pub(crate) fn log_e_against(&self, count: u64, excess: f64) -> f64 {
         self.below.log_e(&super::UNIFORM_AGAINST, (-excess, real(count)), count, -excess)

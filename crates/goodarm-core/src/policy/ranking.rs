@@ -87,6 +87,10 @@ impl<R: Rule> Ranking<R> {
         self.rate_all(books);
     }
 
+    pub(crate) const fn rule(&mut self) -> &mut R {
+        &mut self.rule
+    }
+
     pub(crate) fn best(&mut self, books: &Books) -> Option<(ArmId, AttributeId)> {
         let arm = self.ties.arm_at(self.keys.argmin()?);
         let attribute = self.states[arm.index()].rating.attribute;

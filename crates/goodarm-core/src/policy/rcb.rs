@@ -7,14 +7,17 @@
 //! first attribute. It is a Gittins rate with abandonment between stages; beliefs come from the
 //! attribute's prior, learned over all arms, and from the arm's own scores.
 
+mod memory;
+
 use alloc::vec::Vec;
 
 use crate::bills::ExpectedBills;
-use crate::books::{ArmStatus, Books, Change};
+use crate::books::{ArmStatus, Books, Change, Pair};
 use crate::num::real;
 use crate::offer::{offered_level, offered_share};
 use crate::outlook::{Assumptions, Outlook};
 use crate::policy::ranking::{Ranking, Rating, Rule};
+use crate::policy::rcb::memory::Memory;
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId, Share};
 
@@ -33,73 +36,6 @@ struct RemainingCost {
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
     stages: Vec<Stage>,
     memory: Memory,
-}
-
-/// The outlooks of arms that were rated lately: a score changes one attribute's, and a policy that
-/// goes deep comes back to the same arms.
-#[derive(Clone, Debug, Default)]
-struct Memory {
-    /// Raised when all arms are rated anew: older outlooks are stale.
-    epoch: u32,
-    /// For each place the arm whose outlooks it holds, and the level they are for.
-    owners: Vec<Owner>,
-    /// For each place and attribute.
-    outlooks: Vec<Remembered>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Owner {
-    arm: ArmId,
-    epoch: u32,
-    level: f64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Remembered {
-    /// Scores that were back, and in the evidence.
-    seen: (u64, u64),
-    outlook: Outlook,
-}
-
-impl Memory {
-    fn begin(&mut self, attribute_count: usize) {
-        self.epoch = self.epoch.wrapping_add(1);
-        let nobody = Owner { arm: ArmId(u32::MAX), epoch: 0, level: 0.0 };
-        self.owners.resize(PLACES, nobody);
-        self.outlooks.resize(PLACES * attribute_count, Remembered::NOTHING);
-    }
-
-    /// The arm's outlooks, attribute by attribute; forgotten if they are not what they would be now.
-    fn of(&mut self, books: &Books, arm: ArmId) -> &mut [Remembered] {
-        let attribute_count = books.problem().attribute_count();
-        let place = arm.index() % PLACES;
-        let level = books.level(arm, AttributeId(0));
-        let owner = Owner { arm, epoch: self.epoch, level };
-        let outlooks = &mut self.outlooks[place * attribute_count..][..attribute_count];
-        if self.owners[place] != owner {
-            self.owners[place] = owner;
-            outlooks.fill(Remembered::NOTHING);
-        }
-        outlooks
-    }
-}
-
-impl Remembered {
-    const NOTHING: Self = Self { seen: (u64::MAX, 0), outlook: Outlook::NONE };
-
-    fn outlook(
-        &mut self,
-        books: &Books,
-        (arm, attribute): (ArmId, AttributeId),
-        assumptions: Assumptions,
-    ) -> Outlook {
-        let returned_count = books.tally(arm, attribute).returned_count;
-        let seen = (returned_count, books.evidence_count(arm, attribute));
-        if self.seen != seen {
-            *self = Self { seen, outlook: Outlook::of(books, arm, attribute, assumptions) };
-        }
-        self.outlook
-    }
 }
 
 impl Rcb {
@@ -139,29 +75,30 @@ impl Rule for RemainingCost {
             return None;
         }
         self.stages.clear();
-        let assumptions = Assumptions { offered_level: self.offered_level, ..ASSUMPTIONS };
-        let remembered = self.memory.of(books, arm);
         let bills = ExpectedBills::of(books, arm);
-        for attribute in books.problem().attributes() {
-            if books.is_resolved(arm, attribute) {
+        let share = books.share(arm);
+        for (attribute, pair) in books.problem().attributes().zip(books.pairs_of(arm)) {
+            let level = books.level(arm, attribute);
+            if pair.evidence.held >= level {
                 continue;
             }
             // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
-            if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
+            if !books.is_affordable(attribute) || pair.evidence.closed {
                 return None;
             }
-            let pair = (arm, attribute);
-            let outlook = remembered[attribute.index()].outlook(books, pair, assumptions);
-            let stage = Stage::new(&bills, attribute, outlook);
+            let level = if level == f64::INFINITY { self.offered_level } else { level };
+            let prospect = self.memory.prospect(books, (arm, attribute), ASSUMPTIONS.optimism);
+            let outlook = prospect.outlook(books, (arm, attribute), level + ASSUMPTIONS.margin);
+            let stage = Stage::new(bills.get(attribute), (attribute, pair), outlook);
             let place = self.stages.iter().position(|later| stage.order < later.order);
             self.stages.insert(place.unwrap_or(self.stages.len()), stage);
         }
-        let favour = if books.share(arm).is_some() { FAVOUR_OF_SHARES } else { 1.0 };
+        let favour = if share.is_some() { FAVOUR_OF_SHARES } else { 1.0 };
         rate_stages(&self.stages, favour)
     }
 
     fn begin(&mut self, books: &Books) {
-        self.memory.begin(books.problem().attribute_count());
+        self.memory.begin(books);
         self.offered_level = offered_level(books);
         self.rated_at = books.observation_count();
     }
@@ -176,40 +113,41 @@ impl Rule for RemainingCost {
     }
 }
 
-impl Stage {
-    fn new(bills: &ExpectedBills<'_>, attribute: AttributeId, outlook: Outlook) -> Self {
-        let ExpectedBills { books, arm, .. } = *bills;
-        let cost = bills.get(attribute);
-        let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
-        let order = libm::sqrt(cost * outlook.revision) / failure;
-        let tally = books.tally(arm, attribute);
-        let ahead = tally.dispatched_count - books.evidence_count(arm, attribute);
-        Self { attribute, cost, outlook, order, ahead }
+impl RemainingCost {
+    /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
+    /// a share before the next call, which then counts.
+    fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
+        let need = books.level_of(share) + ASSUMPTIONS.margin;
+        let bills = ExpectedBills::of(books, choice.arm);
+        let (mut price, mut probability) = (0.0, 1.0);
+        let (mut paid, mut next) = (0.0, 0.0);
+        for attribute in books.problem().attributes() {
+            if books.is_resolved(choice.arm, attribute) {
+                continue;
+            }
+            let pair = (choice.arm, attribute);
+            let prospect = self.memory.prospect(books, pair, ASSUMPTIONS.optimism);
+            let outlook = prospect.outlook(books, pair, need);
+            let bill = bills.get(attribute);
+            price += bill * outlook.remaining;
+            probability *= outlook.pass_probability;
+            paid += bill * real(books.tally(choice.arm, attribute).dispatched_count);
+            if attribute == choice.attribute {
+                next = bill;
+            }
+        }
+        let part = (paid + next) / price;
+        part > PAID_MAX || (part > PAID_MIN && probability > TRUSTED)
     }
 }
 
-/// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
-/// a share before the next call, which then counts.
-fn should_borrow(books: &Books, choice: Choice, share: Share) -> bool {
-    let assumptions = Assumptions { offered_level: books.level_of(share), ..ASSUMPTIONS };
-    let bills = ExpectedBills::of(books, choice.arm);
-    let (mut price, mut probability) = (0.0, 1.0);
-    let (mut paid, mut next) = (0.0, 0.0);
-    for attribute in books.problem().attributes() {
-        if books.is_resolved(choice.arm, attribute) {
-            continue;
-        }
-        let outlook = Outlook::of(books, choice.arm, attribute, assumptions);
-        let bill = bills.get(attribute);
-        price += bill * outlook.remaining;
-        probability *= outlook.pass_probability;
-        paid += bill * real(books.tally(choice.arm, attribute).dispatched_count);
-        if attribute == choice.attribute {
-            next = bill;
-        }
+impl Stage {
+    fn new(cost: f64, (attribute, pair): (AttributeId, &Pair), outlook: Outlook) -> Self {
+        let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
+        let order = libm::sqrt(cost * outlook.revision) / failure;
+        let ahead = pair.tally.dispatched_count - pair.evidence.count;
+        Self { attribute, cost, outlook, order, ahead }
     }
-    let part = (paid + next) / price;
-    part > PAID_MAX || (part > PAID_MIN && probability > TRUSTED)
 }
 
 // I = Σ_j c_j (r_j - t_j + t_j/P_j), P_j the probability that attribute j and all after it pass
@@ -250,7 +188,9 @@ impl Policy for Rcb {
 
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
         let share = offered_share(books);
-        (share > Share::NONE && should_borrow(books, choice, share)).then_some(share)
+        let borrows =
+            share > Share::NONE && self.ranking.rule().should_borrow(books, choice, share);
+        borrows.then_some(share)
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {
@@ -269,8 +209,6 @@ const TRUSTED: f64 = 0.9;
 const PAID_MAX: f64 = 0.3;
 /// Smaller changes of the offered level are not worth rating all arms anew.
 const OFFER_CHANGE_MIN: f64 = 0.1;
-/// Arms whose outlooks are remembered.
-const PLACES: usize = 64;
 const FAILURE_MIN: f64 = 1e-5;
 const PROBABILITY_MIN: f64 = 1e-6;
 /// How much a call in flight raises the arm's price, relative to one call in `revision`: `revision`

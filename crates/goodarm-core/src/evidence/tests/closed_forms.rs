@@ -245,3 +245,47 @@ fn evidence_against_is_evidence_for_the_mirror_image() {
         }
     }
 }
+
+/// The quick look never passes over evidence that is there, and often saves a long one.
+#[test]
+fn a_quick_look_misses_nothing() {
+    let mut random = Random::new(3);
+    let (mut looks, mut spared) = (0, 0);
+    for _ in 0..20_000 {
+        let threshold = 0.02 + 0.96 * random.uniform();
+        let count = 1 + random.below(400);
+        let room = 1.0 - threshold;
+        let rate = threshold + room * random.uniform();
+        let successes = (0..count).filter(|_| random.uniform() < rate).count();
+        let successes = real(successes as u64);
+        let binary = Binary::new(threshold);
+        let weights = [-libm::log(12.0); BETS];
+        let sigma = 0.01 + random.uniform();
+        let sub_gaussian = SubGaussian::new(threshold, sigma);
+        let excess = successes - threshold * real(count);
+        let found = [
+            (binary.log_e(&weights, count, successes), binary.may_reach(6.0, count, successes)),
+            (
+                binary.log_e_against(count, successes),
+                binary.may_reach_against(6.0, count, successes),
+            ),
+            (
+                sub_gaussian.log_e(&weights, count, excess),
+                sub_gaussian.may_reach(6.0, count, excess),
+            ),
+            (
+                sub_gaussian.log_e_against(count, excess),
+                sub_gaussian.may_reach_against(6.0, count, excess),
+            ),
+        ];
+        for (log_e, may_reach) in found {
+            assert!(
+                may_reach || log_e < 6.0,
+                "ξ {threshold} σ {sigma} n {count} s {successes}: {log_e}"
+            );
+            looks += 1;
+            spared += u32::from(!may_reach);
+        }
+    }
+    assert!(spared > looks / 4, "{spared} of {looks}");
+}

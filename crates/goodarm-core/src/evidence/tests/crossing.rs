@@ -82,8 +82,15 @@ const SCORES_PER_RUN: u32 = 400;
 /// How many of [`RUNS`] streams ever reach 1/α, for a mean above ξ and for one below.
 fn crossings(process: &Process, draw: impl Fn(&mut Random) -> f64) -> (u32, u32) {
     let weights = Weights::new(process, Prior::START);
-    let rule = Rule { process, weights: &weights, threshold: 0.5, keeps_maximum: true };
     let level = (1.0 / ALPHA).ln();
+    let rule = Rule {
+        process,
+        weights: &weights,
+        threshold: 0.5,
+        keeps_maximum: true,
+        floor: level,
+        floor_against: level,
+    };
     let (mut above, mut below) = (0, 0);
     for run in 0..RUNS {
         let mut random = Random::at(6, &[run]);

@@ -85,6 +85,8 @@ impl Stream {
             process: &self.process,
             weights: &self.weights,
             threshold: self.threshold,
+            floor: f64::NEG_INFINITY,
+            floor_against: f64::NEG_INFINITY,
             keeps_maximum: false,
         };
         self.evidence.absorb(rule, Some(&mut self.wealths), score);
