@@ -85,10 +85,12 @@ pub(crate) struct Pair {
 struct Arm {
     status: ArmStatus,
     left: bool,
+    /// Whether it has ever been asked about: with a million arms, most have not.
+    touched: bool,
 }
 
 impl Arm {
-    const START: Self = Self { status: ArmStatus::Undecided, left: false };
+    const START: Self = Self { status: ArmStatus::Undecided, left: false, touched: false };
 }
 
 /// Calls and money of one attribute over all arms.
@@ -235,7 +237,7 @@ impl Books {
     /// blocked is not: nothing speaks against it.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
         match self.arms[arm.index()] {
-            Arm { status: ArmStatus::Undecided, left: true }
+            Arm { status: ArmStatus::Undecided, left: true, .. }
                 if self.problem.attributes().any(|attribute| self.is_failed(arm, attribute)) =>
             {
                 ArmStatus::Rejected
@@ -252,6 +254,11 @@ impl Books {
     /// Whether the arm still takes pulls; Q_t in the paper.
     pub fn is_active(&self, arm: ArmId) -> bool {
         !self.arms[arm.index()].left
+    }
+
+    /// Whether the arm has ever been asked about.
+    pub(crate) fn is_touched(&self, arm: ArmId) -> bool {
+        self.arms[arm.index()].touched
     }
 
     /// How many arms still take pulls.
@@ -299,11 +306,16 @@ impl Books {
 
     #[inline]
     fn level_of_known(&self, arm: ArmId, attribute: AttributeId) -> f64 {
-        let level = match self.arms[arm.index()].status {
+        self.level_above_base(arm) + self.base(attribute)
+    }
+
+    /// The same for all attributes of the arm, without what their evidence is measured from.
+    #[inline]
+    pub(crate) fn level_above_base(&self, arm: ArmId) -> f64 {
+        match self.arms[arm.index()].status {
             ArmStatus::Certified => self.certified_levels[&arm],
             ArmStatus::Undecided | ArmStatus::Rejected => self.certifier.level(arm),
-        };
-        level + self.base(attribute)
+        }
     }
 
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
@@ -405,11 +417,11 @@ impl Books {
         self.refresh_at = self.observation_count + refresh_interval(self.arms.len()).max(news);
         let stride = self.problem.attribute_count();
         for attribute in self.problem.attributes() {
-            let pairs = self.pairs.iter().skip(attribute.index()).step_by(stride);
-            let sample = pairs.enumerate().map(|(arm, pair)| {
+            let touched = self.arms.iter().enumerate().filter(|(_, arm)| arm.touched);
+            let sample = touched.map(|(arm, _)| {
                 let slot = self.wealth_slots[attribute.index()];
                 let wealths = slot.map(|slot| &self.wealths[arm * self.bounded_count + slot]);
-                (&pair.tally, wealths)
+                (&self.pairs[arm * stride + attribute.index()].tally, wealths)
             });
             let declared = self.problem.attribute(attribute);
             let prior = &mut self.priors[attribute.index()];

@@ -88,6 +88,8 @@ pub(crate) struct Evidence {
     /// ln of the strongest evidence seen against a mean of at least ξ.
     pub(crate) against: f64,
     pub(crate) weights: WeightsId,
+    /// With fewer successes than this, binary evidence cannot be enough.
+    quiet_below: u32,
     /// No more calls: exact and asked, or blocked by a failure that has no safe score.
     pub(crate) closed: bool,
 }
@@ -126,6 +128,7 @@ impl Evidence {
             held,
             against: 0.0,
             weights: WeightsId::UNSET,
+            quiet_below: 0,
             closed: false,
         }
     }
@@ -137,6 +140,7 @@ impl Evidence {
     pub(crate) fn begin_after(&mut self, dispatched_count: u64, wealths: Option<&mut Wealths>) {
         self.begins_at = dispatched_count;
         self.held = 0.0;
+        self.quiet_below = 0;
         self.is_before(wealths);
     }
 
@@ -156,7 +160,8 @@ impl Evidence {
         self.count.saturating_sub(self.begins_at)
     }
 
-    fn sum_since(&self) -> f64 {
+    /// Σx over them, for sub-Gaussian scores Σ(x - ξ).
+    pub(crate) fn sum_since(&self) -> f64 {
         if self.count <= self.begins_at { 0.0 } else { self.sum.since(self.sum_before) }
     }
 
@@ -165,14 +170,6 @@ impl Evidence {
         match process {
             Process::SubGaussian(_) => self.sum_since(),
             _ => self.sum_since() - threshold * real(self.count_since()),
-        }
-    }
-
-    /// Σx over the scores that may prove something.
-    pub(crate) fn total_since(&self, process: &Process, threshold: f64) -> f64 {
-        match process {
-            Process::SubGaussian(_) => self.sum_since() + threshold * real(self.count_since()),
-            _ => self.sum_since(),
         }
     }
 
@@ -196,7 +193,8 @@ impl Evidence {
             Process::SubGaussian(process) => {
                 self.sum.add(score - rule.threshold);
                 let excess = self.sum.get();
-                if excess < 0.0 && process.may_reach_against(rule.floor_against, self.count, excess)
+                if excess < 0.0
+                    && process.log_e_against_max(self.count, excess) >= rule.floor_against
                 {
                     self.against = self.against.max(process.log_e_against(self.count, excess));
                 }
@@ -205,7 +203,7 @@ impl Evidence {
                 self.sum.add(score);
                 let successes = self.sum.get();
                 if successes < rule.threshold * real(self.count)
-                    && process.may_reach_against(rule.floor_against, self.count, successes)
+                    && process.log_e_against_max(self.count, successes) >= rule.floor_against
                 {
                     self.against = self.against.max(process.log_e_against(self.count, successes));
                 }
@@ -226,6 +224,8 @@ impl Evidence {
         }
         if !rule.keeps_maximum {
             self.held = self.present(rule, wealths.as_deref());
+        } else if let Process::Binary(process) = rule.process {
+            self.look_at_binary(process, rule);
         } else if self.excess_since(rule.process, rule.threshold) > 0.0
             && self.may_reach(rule, wealths.as_deref())
         {
@@ -233,13 +233,28 @@ impl Evidence {
         }
     }
 
+    /// Binary evidence is looked at only when there are enough successes for it to be enough.
+    fn look_at_binary(&mut self, process: &Binary, rule: Rule<'_>) {
+        let (count, successes) = (self.count_since(), self.sum_since());
+        if successes < f64::from(self.quiet_below) || successes <= rule.threshold * real(count) {
+            return;
+        }
+        let mut log_e = process.log_e_max(count, successes);
+        if log_e >= rule.floor {
+            log_e = process.log_e(rule.weights.row(self.weights), count, successes);
+            self.held = self.held.max(log_e);
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let quiet_below = (successes + (rule.floor - log_e) / process.gain_max()) as u32;
+        self.quiet_below = quiet_below;
+    }
+
     /// Whether the evidence can be at least the floor: a quick look that errs on the side of yes.
     fn may_reach(&self, rule: Rule<'_>, wealths: Option<&Wealths>) -> bool {
         let (count, sum) = (self.count_since(), self.sum_since());
         match rule.process {
-            Process::Exact | Process::Paper(_) => true,
-            Process::SubGaussian(process) => process.may_reach(rule.floor, count, sum),
-            Process::Binary(process) => process.may_reach(rule.floor, count, sum),
+            Process::Exact | Process::Paper(_) | Process::Binary(_) => true,
+            Process::SubGaussian(process) => process.log_e_max(count, sum) >= rule.floor,
             Process::Bounded(_) => {
                 wealths.is_some_and(|wealths| Bounded::may_reach(rule.floor, wealths))
             }

@@ -118,21 +118,21 @@ impl Prospect {
     fn remaining(&self, books: &Books, (arm, attribute): (ArmId, AttributeId), need: f64) -> f64 {
         let process = books.process(attribute);
         let evidence = &books.pair(arm, attribute).evidence;
-        let threshold = books.problem().attribute(attribute).threshold();
         let count = evidence.count_since();
         let so_far = match process {
             Process::Exact => return 1.0,
             Process::Paper(paper) => {
+                let threshold = books.problem().attribute(attribute).threshold();
                 let excess = evidence.excess_since(process, threshold);
                 return paper.remaining(count, excess, self.gap);
             }
             _ if count == 0 => 0.0,
             Process::SubGaussian(_) => {
-                let excess = evidence.excess_since(process, threshold);
+                let excess = evidence.sum_since();
                 self.per_first * excess + self.per_second * real(count)
             }
             Process::Binary(_) => {
-                let successes = evidence.total_since(process, threshold);
+                let successes = evidence.sum_since();
                 self.per_first * successes + self.per_second * (real(count) - successes)
             }
             Process::Bounded(bounded) => {

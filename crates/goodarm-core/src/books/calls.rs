@@ -124,6 +124,7 @@ impl Books {
         let pair = &mut self.pairs[index];
         let place = Place { arm, attribute, order: pair.tally.dispatched_count };
         pair.tally.dispatched_count += 1;
+        self.arms[arm.index()].touched = true;
         pair.evidence.closed |= self.problem.attribute(attribute).is_exact();
         self.reconsider_affordable();
         let call = self.issue(place, ceiling, 0);

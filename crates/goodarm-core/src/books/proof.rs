@@ -139,7 +139,8 @@ impl Books {
     }
 
     /// What the evidence of an attribute is measured from: ξ where it is the paper's L.
-    pub(super) fn base(&self, attribute: AttributeId) -> f64 {
+    #[inline]
+    pub(crate) fn base(&self, attribute: AttributeId) -> f64 {
         match self.processes[attribute.index()] {
             Process::Paper(_) => self.problem.attribute(attribute).threshold(),
             _ => 0.0,

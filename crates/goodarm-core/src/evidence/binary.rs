@@ -8,6 +8,7 @@ use crate::num::real;
 #[derive(Clone, Debug)]
 pub(crate) struct Binary {
     threshold: f64,
+    gain_max: f64,
     above: Grid<BETS>,
     below: Grid<BETS_AGAINST>,
 }
@@ -17,6 +18,7 @@ impl Binary {
         let room = 1.0 - threshold;
         Self {
             threshold,
+            gain_max: -libm::log(threshold),
             above: Grid::binary(threshold, room),
             below: Grid::binary(room, threshold),
         }
@@ -33,14 +35,21 @@ impl Binary {
         self.above.log_e(log_weights, (successes, failures), count, excess)
     }
 
-    pub(crate) fn may_reach(&self, floor: f64, count: u64, successes: f64) -> bool {
+    /// A number that [`Binary::log_e`] does not exceed, found quickly.
+    pub(crate) fn log_e_max(&self, count: u64, successes: f64) -> f64 {
         let failures = real(count) - successes;
-        self.above.may_reach(floor, (successes, failures), count, self.excess(count, successes))
+        self.above.log_e_max((successes, failures), count, self.excess(count, successes))
     }
 
-    pub(crate) fn may_reach_against(&self, floor: f64, count: u64, successes: f64) -> bool {
+    /// A number that [`Binary::log_e_against`] does not exceed, found quickly.
+    pub(crate) fn log_e_against_max(&self, count: u64, successes: f64) -> f64 {
         let failures = real(count) - successes;
-        self.below.may_reach(floor, (failures, successes), count, -self.excess(count, successes))
+        self.below.log_e_max((failures, successes), count, -self.excess(count, successes))
+    }
+
+    /// No success raises ln E by more: ln(1/ξ).
+    pub(crate) const fn gain_max(&self) -> f64 {
+        self.gain_max
     }
 
     /// ln of the evidence for a mean below ξ.

@@ -62,15 +62,9 @@ impl<const COUNT: usize> Grid<COUNT> {
         }
     }
 
-    /// Whether [`Grid::log_e`] can be at least `floor`, without a single logarithm: it is no more than
-    /// the best bet of the grid has won, or than the continuous part could.
-    pub(crate) fn may_reach(
-        &self,
-        floor: f64,
-        (first, second): (f64, f64),
-        count: u64,
-        excess: f64,
-    ) -> bool {
+    /// A number that [`Grid::log_e`] does not exceed, without a single logarithm: what the best bet of
+    /// the grid has won, or the continuous part could have.
+    pub(crate) fn log_e_max(&self, (first, second): (f64, f64), count: u64, excess: f64) -> f64 {
         let mut best = f64::NEG_INFINITY;
         for bet in 0..COUNT {
             best = best.max(self.per_first[bet] * first + self.per_second[bet] * second);
@@ -81,7 +75,7 @@ impl<const COUNT: usize> Grid<COUNT> {
                 Continuous::Rates(rates) => rates.log_e_max(count, excess),
             };
         // The sum of two is at most twice the larger.
-        best.max(continuous) + core::f64::consts::LN_2 >= floor
+        best.max(continuous) + core::f64::consts::LN_2
     }
 
     /// ln of the mixture's wealth after `count` scores with Σ(x - ξ) = `excess`.

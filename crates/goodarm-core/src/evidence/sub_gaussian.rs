@@ -28,12 +28,14 @@ impl SubGaussian {
         self.above.log_e(log_weights, (excess, real(count)), count, excess)
     }
 
-    pub(crate) fn may_reach(&self, floor: f64, count: u64, excess: f64) -> bool {
-        self.above.may_reach(floor, (excess, real(count)), count, excess)
+    /// A number that [`SubGaussian::log_e`] does not exceed, found quickly.
+    pub(crate) fn log_e_max(&self, count: u64, excess: f64) -> f64 {
+        self.above.log_e_max((excess, real(count)), count, excess)
     }
 
-    pub(crate) fn may_reach_against(&self, floor: f64, count: u64, excess: f64) -> bool {
-        self.below.may_reach(floor, (-excess, real(count)), count, -excess)
+    /// A number that [`SubGaussian::log_e_against`] does not exceed, found quickly.
+    pub(crate) fn log_e_against_max(&self, count: u64, excess: f64) -> f64 {
+        self.below.log_e_max((-excess, real(count)), count, -excess)
     }
 
     /// ln of the evidence for a mean below ξ.

@@ -53,6 +53,9 @@ pub(crate) struct Ranking<R> {
     keys: MinTree<f64>,
     /// By arm.
     states: Vec<State>,
+    /// The arm of the last call, whose key lacks it: most of the time its score is back before the
+    /// next choice.
+    late: Option<ArmId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +76,7 @@ impl<R: Rule> Ranking<R> {
     }
 
     fn with_ties(rule: R, ties: Ties) -> Self {
-        Self { rule, ties, keys: MinTree::new(1, f64::ABSENT), states: Vec::new() }
+        Self { rule, ties, keys: MinTree::new(1, f64::ABSENT), states: Vec::new(), late: None }
     }
 
     pub(crate) fn begin(&mut self, books: &Books) {
@@ -92,6 +95,7 @@ impl<R: Rule> Ranking<R> {
     }
 
     pub(crate) fn best(&mut self, books: &Books) -> Option<(ArmId, AttributeId)> {
+        self.catch_up();
         let arm = self.ties.arm_at(self.keys.argmin()?);
         let attribute = self.states[arm.index()].rating.attribute;
         // A falling level may have resolved the attribute since it was chosen.
@@ -110,9 +114,9 @@ impl<R: Rule> Ranking<R> {
                 state.rating.calls_max = state.rating.calls_max.saturating_sub(1);
                 if state.rating.calls_max == 0 {
                     self.rate(books, arm);
-                } else {
-                    let key = state.key();
-                    self.keys.set(self.ties.place_of(arm), key);
+                } else if self.late != Some(arm) {
+                    self.catch_up();
+                    self.late = Some(arm);
                 }
             }
             Change::Observed(arm, _) => {
@@ -125,6 +129,7 @@ impl<R: Rule> Ranking<R> {
                 self.rate_all_if_stale(books);
             }
             Change::Left(arm) => {
+                self.catch_up();
                 self.keys.set(self.ties.place_of(arm), f64::ABSENT);
                 self.rate_all_if_stale(books);
             }
@@ -132,7 +137,17 @@ impl<R: Rule> Ranking<R> {
         }
     }
 
+    fn catch_up(&mut self) {
+        if let Some(arm) = self.late.take() {
+            let key = self.states[arm.index()].key();
+            self.keys.set(self.ties.place_of(arm), key);
+        }
+    }
+
     fn rate(&mut self, books: &Books, arm: ArmId) {
+        if self.late == Some(arm) {
+            self.late = None;
+        }
         let key = self.key(books, arm);
         self.keys.set(self.ties.place_of(arm), key);
     }
@@ -145,6 +160,7 @@ impl<R: Rule> Ranking<R> {
 
     fn rate_all(&mut self, books: &Books) {
         self.rule.begin(books);
+        self.late = None;
         let mut keys = core::mem::replace(&mut self.keys, MinTree::new(1, f64::ABSENT));
         keys.fill(
             books.problem().arms().map(|arm| (self.ties.place_of(arm), self.key(books, arm))),

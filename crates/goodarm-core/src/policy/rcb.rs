@@ -33,6 +33,8 @@ struct RemainingCost {
     offered_level: f64,
     /// How many scores were back when all arms were last rated.
     rated_at: u64,
+    /// The rating of all arms that were never asked about, since then.
+    untouched: Option<Option<Rating>>,
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
     stages: Vec<Stage>,
     memory: Memory,
@@ -71,36 +73,21 @@ struct Stage {
 
 impl Rule for RemainingCost {
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
-        if books.status(arm) == ArmStatus::Rejected {
-            return None;
+        // Prior weights make arms different from the start.
+        if books.is_touched(arm) || books.problem().prior_weights().is_some() {
+            return self.rate_one(books, arm);
         }
-        self.stages.clear();
-        let bills = ExpectedBills::of(books, arm);
-        let share = books.share(arm);
-        for (attribute, pair) in books.problem().attributes().zip(books.pairs_of(arm)) {
-            let level = books.level(arm, attribute);
-            if pair.evidence.held >= level {
-                continue;
-            }
-            // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
-            if !books.is_affordable(attribute) || pair.evidence.closed {
-                return None;
-            }
-            let level = if level == f64::INFINITY { self.offered_level } else { level };
-            let prospect = self.memory.prospect(books, (arm, attribute), ASSUMPTIONS.optimism);
-            let outlook = prospect.outlook(books, (arm, attribute), level + ASSUMPTIONS.margin);
-            let stage = Stage::new(bills.get(attribute), (attribute, pair), outlook);
-            let place = self.stages.iter().position(|later| stage.order < later.order);
-            self.stages.insert(place.unwrap_or(self.stages.len()), stage);
+        if self.untouched.is_none() {
+            self.untouched = Some(self.rate_one(books, arm));
         }
-        let favour = if share.is_some() { FAVOUR_OF_SHARES } else { 1.0 };
-        rate_stages(&self.stages, favour)
+        self.untouched.flatten()
     }
 
     fn begin(&mut self, books: &Books) {
         self.memory.begin(books);
         self.offered_level = offered_level(books);
         self.rated_at = books.observation_count();
+        self.untouched = None;
     }
 
     /// What is offered changes with every loan, most of the time by little; and to rate all arms anew
@@ -114,6 +101,34 @@ impl Rule for RemainingCost {
 }
 
 impl RemainingCost {
+    fn rate_one(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
+        if books.status(arm) == ArmStatus::Rejected {
+            return None;
+        }
+        self.stages.clear();
+        let bills = ExpectedBills::of(books, arm);
+        let level = books.level_above_base(arm);
+        let offered = level == f64::INFINITY;
+        for (attribute, pair) in books.problem().attributes().zip(books.pairs_of(arm)) {
+            let base = books.base(attribute);
+            if pair.evidence.held >= level + base {
+                continue;
+            }
+            // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
+            if !books.is_affordable(attribute) || pair.evidence.closed {
+                return None;
+            }
+            let need = if offered { self.offered_level } else { level + base } + ASSUMPTIONS.margin;
+            let prospect = self.memory.prospect(books, (arm, attribute), ASSUMPTIONS.optimism);
+            let outlook = prospect.outlook(books, (arm, attribute), need);
+            let stage = Stage::new(bills.get(attribute), (attribute, pair), outlook);
+            let place = self.stages.iter().position(|later| stage.order < later.order);
+            self.stages.insert(place.unwrap_or(self.stages.len()), stage);
+        }
+        let favour = if books.share(arm).is_some() { FAVOUR_OF_SHARES } else { 1.0 };
+        rate_stages(&self.stages, favour)
+    }
+
     /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
     /// a share before the next call, which then counts.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {

@@ -264,28 +264,21 @@ fn a_quick_look_misses_nothing() {
         let sub_gaussian = SubGaussian::new(threshold, sigma);
         let excess = successes - threshold * real(count);
         let found = [
-            (binary.log_e(&weights, count, successes), binary.may_reach(6.0, count, successes)),
-            (
-                binary.log_e_against(count, successes),
-                binary.may_reach_against(6.0, count, successes),
-            ),
-            (
-                sub_gaussian.log_e(&weights, count, excess),
-                sub_gaussian.may_reach(6.0, count, excess),
-            ),
+            (binary.log_e(&weights, count, successes), binary.log_e_max(count, successes)),
+            (binary.log_e_against(count, successes), binary.log_e_against_max(count, successes)),
+            (sub_gaussian.log_e(&weights, count, excess), sub_gaussian.log_e_max(count, excess)),
             (
                 sub_gaussian.log_e_against(count, excess),
-                sub_gaussian.may_reach_against(6.0, count, excess),
+                sub_gaussian.log_e_against_max(count, excess),
             ),
         ];
-        for (log_e, may_reach) in found {
-            assert!(
-                may_reach || log_e < 6.0,
-                "ξ {threshold} σ {sigma} n {count} s {successes}: {log_e}"
-            );
+        for (log_e, log_e_max) in found {
+            assert!(log_e <= log_e_max, "ξ {threshold} σ {sigma} n {count} s {successes}: {log_e}");
             looks += 1;
-            spared += u32::from(!may_reach);
+            spared += u32::from(log_e_max < 6.0);
         }
+        let more = binary.log_e(&weights, count + 1, successes + 1.0) - found[0].0;
+        assert!(more <= binary.gain_max() + 1e-9, "one success brings {more}");
     }
     assert!(spared > looks / 4, "{spared} of {looks}");
 }

@@ -47,16 +47,31 @@ impl Memory {
         books: &Books,
         (arm, attribute): (ArmId, AttributeId),
         optimism: f64,
-    ) -> Prospect {
+    ) -> &Prospect {
         let tally = books.tally(arm, attribute);
         let returned_count = tally.returned_count;
         let place = attribute.index() * PLACES + arm.index() % PLACES;
         let lately = &self.lately[place];
-        if (lately.arm, lately.epoch, lately.returned_count) == (arm, self.epoch, returned_count) {
-            return lately.prospect;
+        let is_known = lately.returned_count == returned_count
+            && lately.arm == arm
+            && lately.epoch == self.epoch;
+        if !is_known {
+            let prospect = self.anew(books, (arm, attribute), optimism);
+            self.lately[place] = Lately { arm, epoch: self.epoch, returned_count, prospect };
         }
+        &self.lately[place].prospect
+    }
+
+    fn anew(
+        &mut self,
+        books: &Books,
+        (arm, attribute): (ArmId, AttributeId),
+        optimism: f64,
+    ) -> Prospect {
+        let tally = books.tally(arm, attribute);
+        let returned_count = tally.returned_count;
         let is_binary = books.problem().attribute(attribute).scores() == ScoreModel::Binary;
-        let prospect = if is_binary && returned_count < COUNTS && !self.alike.is_empty() {
+        if is_binary && returned_count < COUNTS && !self.alike.is_empty() {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
             let (count, successes) = (returned_count as usize, tally.sum as usize);
             let place = attribute.index() * ALIKE + count * (count + 1) / 2 + successes;
@@ -67,9 +82,7 @@ impl Memory {
             self.alike[place].1
         } else {
             Prospect::of(books, (arm, attribute), optimism)
-        };
-        self.lately[place] = Lately { arm, epoch: self.epoch, returned_count, prospect };
-        prospect
+        }
     }
 }
 
