@@ -217,7 +217,7 @@ fn point(x: f64, y: Estimate) -> Point {
 
 /// The same method looks the same in every figure; a longer name begins with a shorter one's.
 fn role(method: &str) -> Role {
-    const LOOKS: [(&str, usize); 25] = [
+    const LOOKS: [(&str, usize); 27] = [
         ("BMA-GAI, 1", 8),
         ("BMA-GAI, 0.2", 9),
         ("CB-GAI, 1", 10),
@@ -227,9 +227,11 @@ fn role(method: &str) -> Role {
         ("Uniform", 2),
         ("equal money", 2),
         ("goodarm, FDR", 4),
-        ("goodarm, lent", 41),
+        ("goodarm, Holm", 41),
+        ("goodarm, raised", 17),
         ("goodarm, no limit", 4),
         ("goodarm", 3),
+        ("oracle, Holm", 18),
         ("oracle", 5),
         ("tight", 6),
         ("rcb", 12),

@@ -116,9 +116,11 @@ fn the_page_has_the_numbers_of_gsm8k() {
     }
     assert_said(&[
         format!(
-            "goodarm {} at 0.2, 0.4, 0.6, 0.8 M (FDR: {})",
+            "goodarm {} at 0.2, 0.4, 0.6, 0.8 M (by Holm: {}; FDR: {}; an oracle: {})",
             good("goodarm"),
-            good("goodarm, FDR")
+            good("goodarm, Holm"),
+            good("goodarm, FDR"),
+            good("oracle")
         ),
         format!(
             "goodarm at 0.8 M: {} easy, {} medium, {} hard (FDR: {}, {}, {})",
@@ -254,20 +256,28 @@ fn the_page_has_the_numbers_beyond_the_paper() {
     assert_said(&[
         format!(
             "as printed {}; its allocation with tight certificates {}; `rcb` with its certificate {}; \
-             both {}; an oracle that is told the means {}",
+             both, by Holm, {}; with lent shares {}; an oracle that is told the means {}, and by Holm {}",
             parts("BMA-GAI as printed"),
             parts("tight certificates alone"),
             parts("rcb alone"),
-            parts("goodarm (both)"),
-            parts("oracle")
+            parts("goodarm, Holm (both)"),
+            parts("goodarm (and lent shares)"),
+            parts("oracle"),
+            parts("oracle, Holm")
         ),
         format!(
-            "as printed {}; goodarm {}; oracle {}",
+            "as printed {}; goodarm {}, by Holm {}; oracle {}",
             median("BMA-GAI as printed"),
             median("goodarm"),
+            median("goodarm, Holm"),
             median("oracle")
         ),
-        format!("any wrong certificate in {} % of the trials", wrong("count-Holm")),
+        format!(
+            "any wrong certificate in {} % of the trials at δ = 2, 5, 10, 20, 40 % by union and \
+             count-Holm, in {} % with lent shares",
+            wrong("count-Holm"),
+            wrong("lent")
+        ),
         format!(
             "{} certified answers one call at a time; {} with up to 256 calls out and the default \
              limit on money in flight, {} without it",
@@ -284,11 +294,25 @@ const DECOYS_COMPLEXITY: f64 = 3663.5;
 #[test]
 fn the_page_has_the_numbers_of_instances() {
     let held_out = Table::of("held-out");
-    let share = |method| {
+    let share_in = |world, method| {
         let points = &[0.5, 1.0, 2.0];
-        let line = Line { table: &held_out, world: "Gaussian", method, axis: "budget", points };
+        let line = Line { table: &held_out, world, method, axis: "budget", points };
         line.mean(3, "certified_share")
     };
+    let share = |method| share_in("Gaussian", method);
+    let early = |world, method| {
+        let points = &[0.25, 0.5, 1.0, 2.0];
+        let line = Line { table: &held_out, world, method, axis: "budget", points };
+        line.mean(3, "certified_share")
+    };
+    let raised = "goodarm, raised from a half";
+    let discovery = Table::of("discovery");
+    let found = |world, method| {
+        let points = &[0.25, 0.5, 1.0, 2.0];
+        let line = Line { table: &discovery, world, method, axis: "budget", points };
+        line.mean(3, "certified_share")
+    };
+    let (thousands, myriad) = ("2,000 arms, 5 % good", "10,000 arms, 3 % good");
     let instances = Table::of("instances");
     let line = |world, method| {
         let points = &[0.5, 1.0, 2.0, 3.0];
@@ -298,23 +322,69 @@ fn the_page_has_the_numbers_of_instances() {
     let many = |world, method| line(world, method).mean(1, "certified_good");
     assert_said(&[
         format!(
-            "goodarm {}; oracle {}; HDoC with tight certificates {}; LUCB-G {}; equal money {}",
+            "goodarm {}, by Holm {}; oracle {}, by Holm {}; HDoC with tight certificates {}; LUCB-G {}; \
+             equal money {}",
             share("goodarm"),
+            share("goodarm, Holm"),
             share("oracle"),
+            share("oracle, Holm"),
             share("HDoC, tight certificates"),
             share("LUCB-G, tight certificates"),
             share("equal money, unresolved only")
         ),
+        format!(
+            "binary scores {}, by Holm {}; Beta scores {}, by Holm {}; 60 arms of which few are good {}, by \
+             Holm {}; two kinds of answers {}, by Holm {}",
+            early("binary", "goodarm"),
+            early("binary", "goodarm, Holm"),
+            early("Beta", "goodarm"),
+            early("Beta", "goodarm, Holm"),
+            early("60 arms, few good, prices to 100", "goodarm"),
+            early("60 arms, few good, prices to 100", "goodarm, Holm"),
+            early("two kinds of answers, binary", "goodarm"),
+            early("two kinds of answers, binary", "goodarm, Holm")
+        ),
+        format!(
+            "bills that differ between answers: {}, by Holm {}; an oracle that knows all means but not the \
+             bills {}, by Holm {}",
+            early("bills that differ between answers", "goodarm"),
+            early("bills that differ between answers", "goodarm, Holm"),
+            early("bills that differ between answers", "oracle"),
+            early("bills that differ between answers", "oracle, Holm")
+        ),
+        format!(
+            "Gaussian {} against {} from the start, binary {} against {}, 60 arms {} against {}",
+            share(raised),
+            share("goodarm"),
+            share_in("binary", raised),
+            share_in("binary", "goodarm"),
+            share_in("60 arms, few good, prices to 100", raised),
+            share_in("60 arms, few good, prices to 100", "goodarm")
+        ),
+        format!(
+            "of 2,000: goodarm {}, by Holm {}, FDR {}, oracle {}; of 10,000: goodarm {}, by Holm {}, FDR {}, \
+             oracle {}",
+            found(thousands, "goodarm"),
+            found(thousands, "goodarm, Holm"),
+            found(thousands, "goodarm, FDR"),
+            found(thousands, "oracle"),
+            found(myriad, "goodarm"),
+            found(myriad, "goodarm, Holm"),
+            found(myriad, "goodarm, FDR"),
+            found(myriad, "oracle")
+        ),
         format!("A2 {}; A1 {}; A2B {} of six", good("A2"), good("A1"), good("A2B")),
         format!(
-            "G (100 answers, 74 good): goodarm {}; FDR {}; oracle {}",
+            "G (100 answers, 74 good): goodarm {}; Holm {}; FDR {}; oracle {}",
             many("G", "goodarm"),
+            many("G", "goodarm, Holm"),
             many("G", "goodarm, FDR"),
             many("G", "oracle")
         ),
         format!(
-            "L (5,000 answers, 491 good): goodarm {}; FDR {}; oracle {}",
+            "L (5,000 answers, 491 good): goodarm {}; Holm {}; FDR {}; oracle {}",
             many("L", "goodarm"),
+            many("L", "goodarm, Holm"),
             many("L", "goodarm, FDR"),
             many("L", "oracle")
         ),
