@@ -107,8 +107,11 @@ impl Books {
             }
             let index = self.problem.pair_index(arm, attribute);
             let belief = self.belief(arm, attribute);
-            let row = self.weights[attribute.index()]
-                .freeze_for(&self.processes[attribute.index()], belief.into());
+            let row = self.weights[attribute.index()].freeze_for(
+                &self.processes[attribute.index()],
+                belief.into(),
+                self.pairs[index].evidence.weights,
+            );
             let slot = self.wealth_slots[attribute.index()];
             let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
             let Pair { tally, evidence } = &mut self.pairs[index];

@@ -48,12 +48,22 @@ impl Weights {
         self.newest()
     }
 
-    /// A row of its own for a pair of which something is known before its evidence begins.
-    pub(crate) fn freeze_for(&mut self, process: &Process, likely: Gaps) -> WeightsId {
-        if let Some(gaps) = process.gaps() {
-            self.rows.push(learned(process, &gaps, likely, DEFAULT_SHARE_OF_OWN));
+    /// A row of its own for a pair of which something is known before its evidence begins: the row
+    /// that it had for evidence that is gone, or a new one.
+    pub(crate) fn freeze_for(
+        &mut self,
+        process: &Process,
+        likely: Gaps,
+        before: WeightsId,
+    ) -> WeightsId {
+        let Some(gaps) = process.gaps() else { return self.newest() };
+        let row = learned(process, &gaps, likely, DEFAULT_SHARE_OF_OWN);
+        if before == WeightsId::UNSET {
+            self.rows.push(row);
+            return self.newest();
         }
-        self.newest()
+        self.rows[before.0 as usize] = row;
+        before
     }
 
     fn newest(&self) -> WeightsId {
