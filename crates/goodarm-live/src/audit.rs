@@ -98,7 +98,7 @@ pub fn audit(path: &Path) -> Report {
 }
 
 fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
-    let mut auditor = Auditor::new(folder, report)?;
+    let mut auditor = Auditor::new(folder)?;
     auditor.go_through(folder, report)?;
     findings::compare(folder, &auditor, report);
     compare_job(folder, &auditor.history.charter, report);
@@ -116,22 +116,23 @@ struct Auditor {
     books: Books,
     account: Account,
     candidates: Candidates,
+    loan_count: u64,
     /// The first call of the journal behind the end of the file of calls, and how many there are.
     missing: Option<(Ticket, u64)>,
 }
 
 impl Auditor {
-    fn new(folder: &Folder, report: &mut Report) -> Result<Self, Problem> {
+    fn new(folder: &Folder) -> Result<Self, Problem> {
         let journal = folder.journal();
         let unreadable = |error: &dyn fmt::Display| {
             problem(Area::Journal, format!("{}: {error}", journal.display()))
         };
         let history = History::open(&journal).map_err(|error| unreadable(&error))?;
-        let problem = history.charter.problem().map_err(|error| unreadable(&error))?;
-        let candidates = findings::candidates(folder, &history, report)?;
+        let problem = history.problem().map_err(|error| unreadable(&error))?;
+        let candidates = findings::candidates(folder, &history)?;
         let books = Books::new(problem);
         let account = Account::new(&books);
-        Ok(Self { history, books, account, candidates, missing: None })
+        Ok(Self { history, books, account, candidates, loan_count: 0, missing: None })
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
@@ -164,6 +165,10 @@ impl Auditor {
             {
                 report.problem(Area::Ledger, format!("the ledger: {error}"));
             }
+            if let Some(fingerprint) = &entry.candidates {
+                findings::check(folder, &self.candidates, self.books.problem(), fingerprint)?;
+            }
+            self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
             self.account.take(&self.books, &entry);
         }
         self.close(&mut calls, before, report)
@@ -188,6 +193,7 @@ impl Auditor {
         if let Some((place, _)) = calls.next_call().map_err(in_calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
+        report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
         let count = self.account.call_count();
         report.checked(before, format!("the journal is whole, and {file} has its {count} calls"));
         let ledger = self.books.ledger();
@@ -200,6 +206,16 @@ impl Auditor {
                 ledger.budget()
             ),
         );
+        if let Some(pool) = self.books.pool() {
+            let (count, left) = (self.loan_count, pool.fraction());
+            report.checked(
+                before,
+                format!(
+                    "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left} of delta left",
+                    self.books.shares_out_count()
+                ),
+            );
+        }
         if ledger.overrun_count() > 0 {
             report.checked.push(format!(
                 "{} bills were above their ceiling, by {} in all (recorded as such)",
