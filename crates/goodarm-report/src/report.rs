@@ -72,8 +72,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads a run's folder; `candidates` is the file of answers, for a run of an earlier version that
-    /// keeps none.
+    /// Reads a run's folder; `candidates` is the file of answers, for a folder that has lost its
+    /// copy.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
         let Gathered { charter, rosters, mut data, reply_lengths } = gather::gather(&folder)?;

@@ -18,10 +18,7 @@ pub(super) fn candidates(folder: &Folder, history: &History) -> Result<Candidate
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
     if !path.exists() {
-        return Err(unreadable(format!(
-            "{} is missing: runs of goodarm 0.1.0 have none; --resume writes it",
-            path.display()
-        )));
+        return Err(unreadable(format!("{} is missing: --resume writes it", path.display())));
     }
     let id_field = history.charter.id_field();
     let candidates =

@@ -43,12 +43,19 @@ fn refused(place: &Place) -> String {
 #[test]
 fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     let (place, all) = six_of_twelve();
+    let job = |budget| {
+        let job = REPLAY_JOB.replace("budget = 4000", &format!("budget = {budget}"));
+        place.write("job.toml", &format!("stop_when_hopeless = false\n{job}"));
+    };
+    job(1000);
     let (_, first) = place.run();
     assert_eq!((first.candidates, first.added), (6, 0));
     have(&place, &all[..9]);
+    job(2000);
     let (_, second) = place.resume().expect("three more");
     assert_eq!((second.candidates, second.added), (9, 3));
     have(&place, &all);
+    job(4000);
     let mut run = Run::resume(place.good_job()).expect("three more");
     assert_eq!(run.added_count(), 3);
     run.drive(&Control::default(), &mut ()).expect("the run goes on");
@@ -235,4 +242,63 @@ fn a_journal_that_added_other_candidates_is_refused() {
         fingerprints.extend(entry.candidates);
     }
     assert_eq!(fingerprints, [candidates]);
+}
+
+#[test]
+fn an_audit_finds_a_share_that_was_not_lent() {
+    let (place, _) = six_of_twelve();
+    place.run();
+    place.assert_clean();
+    for (name, from, to) in [
+        ("certified.jsonl", "\"share\":0.", "\"share\":0.9"),
+        ("certified.jsonl", "\"looks\":1,", "\"looks\":0,"),
+        ("calls.jsonl", "\"lent\":0.", "\"lent\":0.9"),
+        ("summary.json", "\"left\": 0.", "\"left\": 0.9"),
+    ] {
+        let name = format!("run/{name}");
+        let right = place.read(&name);
+        let forged = right.replacen(from, to, 1);
+        assert_ne!(forged, right, "{name} has {from}");
+        place.write(&name, &forged);
+        assert!(!place.audit().is_clean(), "{name}: {to}");
+        place.write(&name, &right);
+    }
+    place.assert_clean();
+}
+
+/// What is said of shares is what the guarantee makes of them.
+#[test]
+fn a_certified_answer_has_the_level_of_its_share_and_other_guarantees_lend_nothing() {
+    let (place, _) = six_of_twelve();
+    let (_, overview) = place.run();
+    let shares = overview.shares.expect("shares are lent");
+    let mut lent = shares.left;
+    let mut out = 0;
+    for file in ["certified", "undecided", "rejected"] {
+        for line in place.read(&format!("run/{file}.jsonl")).lines() {
+            let finding =
+                &serde_json::from_str::<serde_json::Value>(line).expect("JSON")["goodarm"];
+            let judged = &finding["evidence"][1];
+            let counts = [&finding["looks"], &finding["counted"]].map(|count| count.as_u64());
+            let [Some(looks), Some(counted)] = counts else { panic!("{line}") };
+            assert_eq!(Some(looks + counted), judged["calls"].as_u64(), "{line}");
+            let Some(share) = finding["share"].as_f64() else {
+                assert!(judged["needed"].is_null() && counted == 0, "{line}");
+                continue;
+            };
+            let needed = judged["needed"].as_f64().expect("a level");
+            assert!((needed - (1.0 / (0.1 * share)).ln()).abs() < 1e-9, "{line}");
+            if file != "certified" {
+                (lent, out) = (lent + share, out + 1);
+            }
+        }
+    }
+    assert_eq!(out, shares.out);
+    assert!((lent - 1.0).abs() < 1e-9, "nothing was released, so nothing is lost: {lent}");
+    let (place, _) = six_of_twelve();
+    place.write("job.toml", &format!("guarantee = \"holm\"\n{REPLAY_JOB}"));
+    let (_, overview) = place.run();
+    assert_eq!(overview.shares, None);
+    assert!(!place.read("run/certified.jsonl").contains("share"));
+    assert!(!place.read("run/calls.jsonl").contains("lent"));
 }
