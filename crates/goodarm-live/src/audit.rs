@@ -116,6 +116,8 @@ struct Auditor {
     books: Books,
     account: Account,
     candidates: Candidates,
+    /// How many of them the journal knows of by now.
+    candidate_count: usize,
     loan_count: u64,
     /// The first call of the journal behind the end of the file of calls, and how many there are.
     missing: Option<(Ticket, u64)>,
@@ -132,7 +134,16 @@ impl Auditor {
         let candidates = findings::candidates(folder, &history)?;
         let books = Books::new(problem);
         let account = Account::new(&books);
-        Ok(Self { history, books, account, candidates, loan_count: 0, missing: None })
+        let candidate_count = account.began_with;
+        Ok(Self {
+            history,
+            books,
+            account,
+            candidates,
+            candidate_count,
+            loan_count: 0,
+            missing: None,
+        })
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
@@ -160,16 +171,22 @@ impl Auditor {
                 report.problem(Area::Ledger, format!("{}: {text}", calls.place()));
             }
             // Behind the first call that is missing, nothing adds up any more.
-            if let Some(event) = event.filter(|_| self.missing.is_none())
-                && let Err(error) = self.books.apply(event)
-            {
+            let applied = event.filter(|_| self.missing.is_none()).map(|it| self.books.apply(it));
+            if let Some(Err(error)) = &applied {
                 report.problem(Area::Ledger, format!("the ledger: {error}"));
             }
-            if let Some(fingerprint) = &entry.candidates {
-                findings::check(folder, &self.candidates, self.books.problem(), fingerprint)?;
+            if let Event::ArmsAdded { count } = entry.event {
+                self.candidate_count += count as usize;
             }
-            self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
-            self.account.take(&self.books, &entry);
+            if let Some(fingerprint) = &entry.candidates {
+                findings::check(folder, &self.candidates, self.candidate_count, fingerprint)?;
+            }
+            if let Some(Ok(())) = applied {
+                self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
+                self.account.take(&self.books, &entry);
+            } else if let Some(call) = &entry.call {
+                self.account.take_call(&self.books, call);
+            }
         }
         self.close(&mut calls, before, report)
     }

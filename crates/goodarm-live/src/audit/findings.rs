@@ -32,14 +32,14 @@ pub(super) fn candidates(folder: &Folder, history: &History) -> Result<Candidate
     Ok(candidates)
 }
 
-/// Makes sure that the candidates of a problem, to which some were just added, are these.
+/// Makes sure that the run's candidates, of which there are `count` since some were added, are these.
 pub(super) fn check(
     folder: &Folder,
     candidates: &Candidates,
-    problem: &goodarm_core::Problem,
+    count: usize,
     fingerprint: &[u8; 32],
 ) -> Result<(), Problem> {
-    if candidates.begin_with(problem.arm_count(), fingerprint) {
+    if candidates.begin_with(count, fingerprint) {
         return Ok(());
     }
     let path = folder.candidates();

@@ -121,6 +121,23 @@ fn stop_after(run: &mut Run, calls: u32) {
     assert_eq!(run.drive(&control, &mut stopper).expect("the run goes on"), Ending::Interrupted);
 }
 
+/// Behind the first call that is missing the books stand still, and the candidates do not.
+#[test]
+fn an_audit_of_calls_that_end_before_candidates_were_added_says_just_that() {
+    let (place, all) = six_of_twelve();
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    stop_after(&mut run, 15);
+    drop(run);
+    have(&place, &all);
+    place.resume().expect("six more");
+    place.assert_clean();
+    let calls = place.read("run/calls.jsonl");
+    place.write("run/calls.jsonl", &calls.lines().take(5).collect::<Vec<_>>().join("\n"));
+    let report = place.audit();
+    assert_eq!(report.problem_count, 1, "{:?}", report.problems);
+    assert_eq!(report.problems[0].area, Area::Calls);
+}
+
 /// The folder is written first: a crash before the journal's turn leaves more candidates there than
 /// the journal knows of.
 #[test]
