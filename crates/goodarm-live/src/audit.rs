@@ -228,7 +228,7 @@ impl Auditor {
             report.checked(
                 before,
                 format!(
-                    "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left} of delta left",
+                    "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left:.3} of delta left",
                     self.books.shares_out_count()
                 ),
             );

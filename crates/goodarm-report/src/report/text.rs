@@ -201,8 +201,8 @@ fn answers(data: &Data) -> String {
     }
     if let Some(shares) = &overview.shares {
         let loans = || data.answers.iter().filter_map(|answer| answer.loan);
-        let counted: u64 = loans().map(|loan| loan.counted).sum();
-        let looks: u64 = loans().map(|loan| loan.looks).sum();
+        let counted = thousands(&loans().map(|loan| loan.counted).sum::<u64>().to_string());
+        let looks = thousands(&loans().map(|loan| loan.looks).sum::<u64>().to_string());
         let _ = writeln!(
             text,
             "  shares of δ: {} out, {} of δ left to lend; {counted} scores count, {looks} were looks",

@@ -59,7 +59,7 @@ function loanWords(loan) {
   if (!loan) return null;
   const { share, looks, counted } = loan;
   if (share === null) return looks > 0 ? ` It has no share of δ yet: its ${plural(looks, "score")} so far were looks.` : " It has no share of δ yet.";
-  return ` It was lent ${percent(Math.round(1000 * share) / 1000)} of δ: ${plural(counted, "score")} since then count, ${plural(looks, "look")} before do not.`;
+  return ` It was lent ${percent(Math.round(1000 * share) / 1000)} of δ; since then it has ${plural(counted, "score")} that count, and before that ${plural(looks, "look")}.`;
 }
 
 function fieldList(detail, columns, answer, file, overview) {
@@ -92,9 +92,9 @@ function evidenceCard(pair, verifier, overview) {
   const words = evidence !== null && needed !== null ? `evidence ${digits(evidence, 3)} of ${digits(needed, 3)} needed (ln E): ${met ? "enough" : "not enough"}` : needed === null && !met ? "no share yet: calls so far were looks" : met ? "evidence: enough" : "evidence: not enough";
   if (means) trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
     { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${calls} calls` });
-  if (shares) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
+  if (shares && needed !== null) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
   return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${money(spent, unit)}`), meanHolder,
-    h("p", null, words), shares ? shareHolder : null);
+    h("p", null, words), shares && needed !== null ? shareHolder : null);
 }
 
 function callList(calls, overview, total) {
