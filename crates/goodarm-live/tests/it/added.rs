@@ -8,6 +8,7 @@ use goodarm_live::audit::Area;
 use goodarm_live::history::History;
 use goodarm_live::journal::{FileStorage, Journal, Note, Opened, Record, open};
 use goodarm_live::outputs;
+use goodarm_live::outputs::calls::CallLine;
 use goodarm_live::run::{Control, Ending, Run, RunError};
 
 use crate::crash::{REPLAY_JOB, Stopper};
@@ -289,12 +290,15 @@ fn a_certified_answer_has_the_level_of_its_share_and_other_guarantees_lend_nothi
     let (place, _) = six_of_twelve();
     let (_, overview) = place.run();
     let shares = overview.shares.expect("shares are lent");
+    let text = place.read("run/calls.jsonl");
+    let call = |line| serde_json::from_str::<CallLine<'_>>(line).expect("a call");
+    let calls: Vec<CallLine<'_>> = text.lines().map(call).collect();
     let mut lent = shares.left;
     let mut out = 0;
     for file in ["certified", "undecided", "rejected"] {
         for line in place.read(&format!("run/{file}.jsonl")).lines() {
-            let finding =
-                &serde_json::from_str::<serde_json::Value>(line).expect("JSON")["goodarm"];
+            let line = &serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+            let (id, finding) = (&line["id"], &line["goodarm"]);
             let judged = &finding["evidence"][1];
             let counts = [&finding["looks"], &finding["counted"]].map(|count| count.as_u64());
             let [Some(looks), Some(counted)] = counts else { panic!("{line}") };
@@ -303,6 +307,11 @@ fn a_certified_answer_has_the_level_of_its_share_and_other_guarantees_lend_nothi
                 assert!(judged["needed"].is_null() && counted == 0, "{line}");
                 continue;
             };
+            let asked = |line: &&CallLine<'_>| *id == *line.id && line.verifier == "solution";
+            let of_answer: Vec<&CallLine<'_>> = calls.iter().filter(asked).collect();
+            let before = of_answer.iter().position(|call| call.lent == Some(share));
+            assert_eq!(before, usize::try_from(looks).ok(), "{line}");
+            assert_eq!(of_answer.iter().filter(|call| call.lent.is_some()).count(), 1);
             let needed = judged["needed"].as_f64().expect("a level");
             assert!((needed - (1.0 / (0.1 * share)).ln()).abs() < 1e-9, "{line}");
             if file != "certified" {

@@ -269,4 +269,8 @@ fn answers_that_were_added_are_in_the_report() {
     let told = text(&run.report(&["--text"]));
     assert!(told.contains("20 of them were added after the run began"), "{told}");
     assert!(run.page().contains("sum-59"));
+    let changed = run.read("candidates.jsonl").replace("\"sum-59\"", "\"sum-60\"");
+    fs::write(run.path("candidates.jsonl"), changed).unwrap();
+    let notes = json(&run)["notes"].to_string();
+    assert!(notes.contains("does not hold the answers that the run is about"), "{notes}");
 }
