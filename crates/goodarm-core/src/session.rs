@@ -221,7 +221,7 @@ impl Session {
     /// Takes more arms, in a time that grows with the number of all arms; see [`Books::add_arms`].
     pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
         self.books.add_arms(count)?;
-        self.policy.begin(&self.books);
+        self.begin_anew();
         Ok(())
     }
 
@@ -239,13 +239,20 @@ impl Session {
                 let refused = |reason| ReplayError::Refused { event: index, reason };
                 self.books.apply(recorded).map_err(refused)?;
                 if matches!(recorded, Event::ArmsAdded { .. }) {
-                    self.policy.begin(&self.books);
+                    self.begin_anew();
                 } else {
                     self.deliver();
                 }
             }
         }
         Ok(())
+    }
+
+    /// With more arms, nothing that was concluded of those that were there holds.
+    fn begin_anew(&mut self) {
+        self.policy.begin(&self.books);
+        self.chance = Chance::default();
+        self.deliver();
     }
 
     fn choose(&mut self) -> Result<Choice, StopReason> {

@@ -3,7 +3,7 @@
 //! Job, plan, experiment and problem files have keys of their own; what a guarantee, a score model,
 //! a unit or an amount of money is called is the same in all of them, and is decided here:
 //!
-//! - [`GuaranteeName`]: `holm`, `union`, `fdr` or `paper`.
+//! - [`GuaranteeName`]: `lent`, `holm`, `union`, `fdr` or `paper`.
 //! - [`Scores`]: `"binary"`, `"bounded"`, `"exact"`, `{ bounded = { range = [0.3, 1] } }` or
 //!   `{ sub-gaussian = { sigma = 0.5 } }`.
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.

@@ -98,7 +98,7 @@ pub fn audit(path: &Path) -> Report {
 }
 
 fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
-    let mut auditor = Auditor::new(folder, report)?;
+    let mut auditor = Auditor::new(folder)?;
     auditor.go_through(folder, report)?;
     findings::compare(folder, &auditor, report);
     compare_job(folder, &auditor.history.charter, report);
@@ -116,22 +116,34 @@ struct Auditor {
     books: Books,
     account: Account,
     candidates: Candidates,
+    /// How many of them the journal knows of by now.
+    candidate_count: usize,
+    loan_count: u64,
     /// The first call of the journal behind the end of the file of calls, and how many there are.
     missing: Option<(Ticket, u64)>,
 }
 
 impl Auditor {
-    fn new(folder: &Folder, report: &mut Report) -> Result<Self, Problem> {
+    fn new(folder: &Folder) -> Result<Self, Problem> {
         let journal = folder.journal();
         let unreadable = |error: &dyn fmt::Display| {
             problem(Area::Journal, format!("{}: {error}", journal.display()))
         };
         let history = History::open(&journal).map_err(|error| unreadable(&error))?;
-        let problem = history.charter.problem().map_err(|error| unreadable(&error))?;
-        let candidates = findings::candidates(folder, &history, report)?;
+        let problem = history.problem().map_err(|error| unreadable(&error))?;
+        let candidates = findings::candidates(folder, &history)?;
         let books = Books::new(problem);
         let account = Account::new(&books);
-        Ok(Self { history, books, account, candidates, missing: None })
+        let candidate_count = account.began_with;
+        Ok(Self {
+            history,
+            books,
+            account,
+            candidates,
+            candidate_count,
+            loan_count: 0,
+            missing: None,
+        })
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
@@ -159,12 +171,22 @@ impl Auditor {
                 report.problem(Area::Ledger, format!("{}: {text}", calls.place()));
             }
             // Behind the first call that is missing, nothing adds up any more.
-            if let Some(event) = event.filter(|_| self.missing.is_none())
-                && let Err(error) = self.books.apply(event)
-            {
+            let applied = event.filter(|_| self.missing.is_none()).map(|it| self.books.apply(it));
+            if let Some(Err(error)) = &applied {
                 report.problem(Area::Ledger, format!("the ledger: {error}"));
             }
-            self.account.take(&self.books, &entry);
+            if let Event::ArmsAdded { count } = entry.event {
+                self.candidate_count += count as usize;
+            }
+            if let Some(fingerprint) = &entry.candidates {
+                findings::check(folder, &self.candidates, self.candidate_count, fingerprint)?;
+            }
+            if let Some(Ok(())) = applied {
+                self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
+                self.account.take(&self.books, &entry);
+            } else if let Some(call) = &entry.call {
+                self.account.take_call(&self.books, call);
+            }
         }
         self.close(&mut calls, before, report)
     }
@@ -188,6 +210,7 @@ impl Auditor {
         if let Some((place, _)) = calls.next_call().map_err(in_calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
+        report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
         let count = self.account.call_count();
         report.checked(before, format!("the journal is whole, and {file} has its {count} calls"));
         let ledger = self.books.ledger();
@@ -200,6 +223,16 @@ impl Auditor {
                 ledger.budget()
             ),
         );
+        if let Some(pool) = self.books.pool() {
+            let (count, left) = (self.loan_count, pool.fraction());
+            report.checked(
+                before,
+                format!(
+                    "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left:.3} of delta left",
+                    self.books.shares_out_count()
+                ),
+            );
+        }
         if ledger.overrun_count() > 0 {
             report.checked.push(format!(
                 "{} bills were above their ceiling, by {} in all (recorded as such)",

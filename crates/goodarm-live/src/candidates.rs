@@ -154,17 +154,30 @@ impl Candidates {
     /// A hash of all ids and objects in their order; what else is in a file, such as blank
     /// lines, does not matter.
     pub fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint_of(self.len())
+    }
+
+    /// Whether the first `count` of them have this fingerprint.
+    pub fn begin_with(&self, count: usize, fingerprint: &[u8; 32]) -> bool {
+        count <= self.len() && self.fingerprint_of(count) == *fingerprint
+    }
+
+    /// The fingerprint of the first `count` of them.
+    fn fingerprint_of(&self, count: usize) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("goodarm candidates 1");
         // The ends first, so that no byte can move from one text to its neighbour unseen.
-        hasher.update(&(self.len() as u64).to_le_bytes());
-        for ends in [self.ids.ends(), &self.json_ends] {
+        hasher.update(&(count as u64).to_le_bytes());
+        let texts = [(self.ids.ends(), self.ids.text()), (&self.json_ends, self.json.as_str())];
+        for (ends, _) in texts {
+            let ends = &ends[..count];
             for chunk in ends.chunks(1024) {
                 let bytes: Vec<u8> = chunk.iter().flat_map(|end| end.to_le_bytes()).collect();
                 hasher.update(&bytes);
             }
         }
-        hasher.update(self.ids.text().as_bytes());
-        hasher.update(self.json.as_bytes());
+        for (ends, text) in texts {
+            hasher.update(&text.as_bytes()[..ids::end(ends, count)]);
+        }
         *hasher.finalize().as_bytes()
     }
 

@@ -31,7 +31,7 @@ impl Folder {
         self.path.join("job.toml")
     }
 
-    /// The candidates as they were when the run began.
+    /// The candidates as they were when the run began, and those that were added.
     pub fn candidates(&self) -> PathBuf {
         self.path.join("candidates.jsonl")
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use goodarm_core::{ArmId, AttributeId, Cost, Event, Failure, Ticket};
+use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure, Loan, Problem, Ticket};
 
 use crate::charter::{Charter, CharterError};
 use crate::journal::{self, Header, Note, OpenError, Opened, Reader, Record, Tail};
+use crate::run::VERSION;
 
 /// A call that came back.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,10 @@ pub struct Entry<'a> {
     pub call: Option<Call<'a>>,
     /// The index of the entry that asked for that call.
     pub asked: u64,
+    /// What the answer was lent when that call was asked for.
+    pub loan: Option<Loan>,
+    /// Where candidates were added, the fingerprint of all of them.
+    pub candidates: Option<[u8; 32]>,
 }
 
 /// Why a history cannot be told.
@@ -63,6 +68,16 @@ pub enum HistoryError {
     /// The run never began.
     #[error("the journal holds nothing: the run never began")]
     NeverBegun,
+    /// The run was begun by a version that decides differently: its books cannot be made again.
+    #[error(
+        "goodarm {version} began this run and decides by rules {theirs}; this is goodarm {VERSION}, which decides by rules {DECISIONS}: use goodarm {version} for it"
+    )]
+    Decisions {
+        /// The version that began it.
+        version: String,
+        /// The number of its rules.
+        theirs: u32,
+    },
     /// An answer without a question.
     #[error("call {} is answered but was never asked", .0.0)]
     NeverAsked(Ticket),
@@ -84,6 +99,7 @@ struct Asked {
     arm: ArmId,
     attribute: AttributeId,
     index: u64,
+    loan: Option<Loan>,
 }
 
 impl History {
@@ -119,6 +135,17 @@ impl History {
         self.reader.header()
     }
 
+    /// The problem that the run began with, for those who make its books again: under other rules they
+    /// would come out otherwise, and nobody could tell that from damage.
+    pub fn problem(&self) -> Result<Problem, HistoryError> {
+        let Header { version, decisions, .. } = self.header();
+        if *decisions != DECISIONS {
+            let (version, theirs) = (version.clone(), *decisions);
+            return Err(HistoryError::Decisions { version, theirs });
+        }
+        Ok(self.charter.problem()?)
+    }
+
     /// The next entry.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, HistoryError> {
         let Some((position, Record { event, note })) = self.reader.next_record()? else {
@@ -128,21 +155,32 @@ impl History {
         self.index_next += 1;
         self.started_millis.get_or_insert(unix_millis);
         self.ended_millis = unix_millis;
+        let mut entry = Entry {
+            index,
+            unix_millis,
+            event,
+            call: None,
+            asked: index,
+            loan: None,
+            candidates: None,
+        };
         let (ticket, outcome, cost) = match event {
             Event::Told { ticket, score, cost } => (ticket, Ok(score), cost),
             Event::Failed { ticket, failure, cost } => (ticket, Err(failure), cost),
-            Event::Asked { ticket, arm, attribute, .. } => {
-                self.in_flight.insert(ticket, Asked { arm, attribute, index });
-                return Ok(Some(Entry { index, unix_millis, event, call: None, asked: index }));
+            Event::Asked { ticket, arm, attribute, loan } => {
+                self.in_flight.insert(ticket, Asked { arm, attribute, index, loan });
+                return Ok(Some(Entry { loan, ..entry }));
             }
-            Event::BudgetRaised { .. } | Event::Released { .. } | Event::ArmsAdded { .. } => {
-                return Ok(Some(Entry { index, unix_millis, event, call: None, asked: index }));
+            Event::ArmsAdded { .. } => {
+                return Ok(Some(Entry { candidates: Some(note.candidates), ..entry }));
             }
+            Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
         };
         let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
-        let Asked { arm, attribute, index: asked } = asked;
-        let call = Some(Call { ticket, arm, attribute, outcome, cost, note });
-        Ok(Some(Entry { index, unix_millis, event, call, asked }))
+        let Asked { arm, attribute, index, loan } = asked;
+        (entry.asked, entry.loan) = (index, loan);
+        entry.call = Some(Call { ticket, arm, attribute, outcome, cost, note });
+        Ok(Some(entry))
     }
 
     /// Calls that have not come back, by the end of what was read.

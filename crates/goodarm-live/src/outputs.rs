@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, ArmStatus, Books};
 use serde::Serialize;
 
+use crate::account::Account;
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError};
@@ -17,7 +18,7 @@ use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
 use crate::run::Run;
-use crate::view::{Overview, PairView, ranks};
+use crate::view::{LoanView, Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +52,9 @@ pub struct Finding<'a> {
     /// Which certificate it is, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<usize>,
+    /// How it stands with δ, where shares of it are lent.
+    #[serde(flatten)]
+    pub loan: Option<LoanView>,
     /// What each verifier has said.
     pub evidence: Vec<PairFinding<'a>>,
 }
@@ -72,7 +76,7 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let (job, books) = (run.job(), run.session().books());
     let folder = Folder::new(&job.settings.output);
     let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
-    write_findings(&folder, books, &job.candidates)?;
+    write_findings(&folder, books, run.account(), &job.candidates)?;
     let mut overview = Overview::in_full(&job.charter, books, run.account());
     overview.set_span(span_millis);
     overview.ending = Some(ending.to_owned());
@@ -159,13 +163,15 @@ impl<'a> Sink<'a> {
 fn write_findings(
     folder: &Folder,
     books: &Books,
+    account: &Account,
     candidates: &Candidates,
 ) -> Result<(), OutputError> {
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = serde_json::to_string(&finding(books, arm, ranks[arm.index()]))?;
+                let finding = finding(books, account, arm, ranks[arm.index()]);
+                let finding = serde_json::to_string(&finding)?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
             match status {
@@ -183,7 +189,12 @@ fn write_findings(
 }
 
 /// What is known about one candidate.
-pub fn finding(books: &Books, arm: ArmId, rank: Option<usize>) -> Finding<'_> {
+pub fn finding<'a>(
+    books: &'a Books,
+    account: &Account,
+    arm: ArmId,
+    rank: Option<usize>,
+) -> Finding<'a> {
     let problem = books.problem();
     let pair = |attribute| PairFinding {
         verifier: problem.attribute(attribute).name(),
@@ -194,11 +205,12 @@ pub fn finding(books: &Books, arm: ArmId, rank: Option<usize>) -> Finding<'_> {
         status: books.status(arm).name(),
         arm: arm.0,
         rank,
+        loan: LoanView::new(books, account, arm),
         evidence: problem.attributes().map(pair).collect(),
     }
 }
 
-/// Writes the candidates of a run into its folder, as they were when it began.
+/// Writes the candidates of a run into its folder, as they are when it begins or is taken up.
 pub(crate) fn write_candidates(
     folder: &Folder,
     candidates: &Candidates,

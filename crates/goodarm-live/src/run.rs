@@ -50,6 +50,7 @@ pub struct Run {
     /// Bytes that a power cut had left at the journal's end.
     bytes_cut: u64,
     lost_count: u64,
+    added_count: usize,
     _lock: FolderLock,
 }
 
@@ -106,6 +107,7 @@ impl Run {
             runtime: None,
             bytes_cut: 0,
             lost_count: 0,
+            added_count: 0,
             _lock: lock,
         })
     }
@@ -133,6 +135,11 @@ impl Run {
     /// Calls that were in flight when an earlier process died, as this one found out.
     pub const fn lost_count(&self) -> u64 {
         self.lost_count
+    }
+
+    /// Candidates that joined when this process took up the run.
+    pub const fn added_count(&self) -> usize {
+        self.added_count
     }
 
     /// Bytes of an unfinished write that were cut from the journal.
@@ -291,6 +298,8 @@ impl Run {
                 Ask::Done(reason) => return Ok(Next::Done(reason)),
             };
             announcer.asked(&pull);
+            let Pull { arm, attribute, loan, .. } = pull;
+            self.account.take_asked(self.session.books(), arm, attribute, loan);
             let intent = Record::from(Event::from(pull));
             let Some(reply) = self.own_reply(&pull) else {
                 self.disk.append_intent(&intent, pull);

@@ -7,7 +7,7 @@ mod uniform;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure, Share};
 use serde::{Serialize, Serializer};
 
 use crate::account::Account;
@@ -42,6 +42,8 @@ pub struct Overview {
     pub policy: String,
     /// How many candidates there are.
     pub candidates: usize,
+    /// How many of them were added after the run began.
+    pub added: usize,
     /// How many are certified.
     pub certified: usize,
     /// How many the evidence speaks against.
@@ -61,6 +63,8 @@ pub struct Overview {
     pub calls_per_second: Option<f64>,
     /// Where the money is.
     pub money: Money,
+    /// Where δ is; none unless shares of it are lent.
+    pub shares: Option<Shares>,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<Uniform>,
     /// A dear verifier that another one has implied so far; known to reports only.
@@ -106,6 +110,15 @@ pub struct Money {
     /// The budget at the start, and what it was raised to.
     #[serde(serialize_with = "exact_list")]
     pub budgets: Vec<Cost>,
+}
+
+/// Where δ is, while shares of it are lent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    /// Answers that have a share, and are neither certified nor exactly bad.
+    pub out: usize,
+    /// The part of δ that is left to lend.
+    pub left: f64,
 }
 
 /// One certificate: so many answers were certified when so much was spent.
@@ -173,7 +186,7 @@ pub struct PairView {
     pub mean: Option<f64>,
     /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
     pub evidence: Option<f64>,
-    /// What it must reach.
+    /// What it must reach; none for an exact verifier, and while the answer has no share of δ.
     pub needed: Option<f64>,
     /// Whether it has.
     pub met: bool,
@@ -185,9 +198,41 @@ pub struct PairView {
     pub spent: Cost,
 }
 
+/// How an answer stands with δ, where shares of it are lent. Only scores of noisy verifiers are
+/// counted here: what an exact one says always counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoanView {
+    /// The part of δ that it was lent; none as long as it has no share.
+    pub share: Option<f64>,
+    /// Scores of calls from before, which prove nothing.
+    pub looks: u64,
+    /// Scores of calls since, which may.
+    pub counted: u64,
+}
+
+impl LoanView {
+    /// How an answer stands; none where δ is not lent.
+    pub fn new(books: &Books, account: &Account, arm: ArmId) -> Option<Self> {
+        books.pool()?;
+        let problem = books.problem();
+        let share = books.share(arm).map(Share::fraction);
+        let (mut looks, mut counted) = (0, 0);
+        for attribute in problem.attributes().filter(|it| !problem.attribute(*it).is_exact()) {
+            let calls = books.tally(arm, attribute).returned_count;
+            let before = account.before_loan(arm).get(attribute.index());
+            let before =
+                before.filter(|_| share.is_some()).map_or(calls, |&before| before.min(calls));
+            looks += before;
+            counted += calls - before;
+        }
+        Some(Self { share, looks, counted })
+    }
+}
+
 impl Overview {
     /// What is cheap to know while a run goes on.
     pub fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let candidates = books.problem().arm_count();
         let certified = books.certified().len();
         let rejected = books.status_count(ArmStatus::Rejected);
         let verifiers: Vec<VerifierView> = books
@@ -204,16 +249,20 @@ impl Overview {
             delta: charter.delta,
             guarantee: charter.guarantee,
             policy: charter.policy.clone(),
-            candidates: charter.candidate_count,
+            candidates,
+            added: candidates - account.began_with,
             certified,
             rejected,
-            undecided: charter.candidate_count - certified - rejected,
+            undecided: candidates - certified - rejected,
             calls: account.call_count(),
             in_flight: books.in_flight_count(),
             span_millis: [0, 0],
             seconds: 0.0,
             calls_per_second: None,
             money: Money::new(charter, books, account),
+            shares: books
+                .pool()
+                .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
             uniform: None,
             implied: None,
             coverage: None,

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, EventError};
 use goodarm_live::candidates::Candidates;
-use goodarm_live::charter::CharterError;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::{self, OutputError};
@@ -43,14 +42,6 @@ pub enum ReportError {
         path: PathBuf,
         /// What is wrong.
         error: HistoryError,
-    },
-    /// The journal's first record states no problem.
-    #[error("{}: {error}", path.display())]
-    Charter {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        error: CharterError,
     },
     /// The journal tells of something that cannot have happened.
     #[error("{}: {error}; `goodarm audit` says what else is wrong", path.display())]
@@ -81,19 +72,21 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads a run's folder; `candidates` is the file of answers, for a run of an earlier version that
-    /// keeps none.
+    /// Reads a run's folder; `candidates` is the file of answers, for a folder that has lost its
+    /// copy.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
-        let Gathered { charter, fingerprint, mut data, reply_lengths } = gather::gather(&folder)?;
+        let Gathered { charter, rosters, mut data, reply_lengths } = gather::gather(&folder)?;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
+        let fits = |found: &Candidates| {
+            rosters.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
+        };
         let found = match Candidates::read(&path, &id_field) {
-            Ok(found) if found.fingerprint() == fingerprint => Ok(found),
-            Ok(_) => Err(format!(
-                "{} does not hold the answers that the run began with.",
-                path.display()
-            )),
+            Ok(found) if fits(&found) => Ok(found),
+            Ok(_) => {
+                Err(format!("{} does not hold the answers that the run is about.", path.display()))
+            }
             Err(error) => Err(error.to_string()),
         };
         // What someone named must be right; what is merely not there is worth a note.

@@ -15,6 +15,9 @@ pub fn summary_text(summary: &Overview) -> String {
         summary.undecided,
         summary.ending.as_deref().unwrap_or_default(),
     );
+    if summary.added > 0 {
+        text += &format!("{} of them were added after the run began\n", summary.added);
+    }
     text += &format!(
         "spent {} of {} {unit} in {} calls\n",
         amount(summary.money.spent),

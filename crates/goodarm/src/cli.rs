@@ -80,7 +80,7 @@ pub(crate) struct RunArguments {
     /// The job file.
     #[arg(value_name = "JOB.toml")]
     pub(crate) job: PathBuf,
-    /// Continue a run that was stopped or died.
+    /// Continue a run that was stopped or died; candidates that were added to the file join it.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Show what would be asked, what it may cost and what to expect; call nothing.
@@ -247,7 +247,7 @@ pub(crate) struct ReportArguments {
     /// Write the plots as .svg and .png files.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plots: Option<PathBuf>,
-    /// The candidates file, for a run of version 0.1.0, which kept no copy of it.
+    /// The candidates file, for a folder whose copy of it is gone.
     #[arg(long, value_name = "FILE")]
     pub(crate) candidates: Option<PathBuf>,
 }
@@ -352,7 +352,8 @@ Certify answers: make verifier calls until the budget is spent or nothing is lef
 
   goodarm run job.toml --dry-run    what would be asked, and what to expect
   goodarm run job.toml              go
-  goodarm run job.toml --resume     go on after Ctrl-C, a crash or a power cut
+  goodarm run job.toml --resume     go on after Ctrl-C, a crash or a power cut, also with a larger budget
+                                    or with candidates that were added behind the others
   goodarm run job.toml --watch      go, with a live page that can pause it: open the address it says
 
 A job file names the answers and the verifiers:
@@ -461,7 +462,7 @@ the k-th call of a verifier on an answer brings the same score in each. Ctrl-C k
   [[methods]]
   name = \"Uniform\"
   policy = \"uniform\"
-  guarantee = \"paper\"         # or union, holm (the default), fdr
+  guarantee = \"paper\"         # or union, holm, fdr; lent is the default of rcb
 
   [[methods]]
   name = \"goodarm\"
@@ -488,7 +489,8 @@ when they run out. Each pull costs its attribute's price. The first lines are
 
 t counts pulls from 1; arms and attributes count from 0; branch is the rule of the policy that chose
 the pull (bma-gai: explore, fallback, target); spent is the exact sum of the prices so far; certified
-lists the certified arms after this pull, in the order in which they were certified.";
+lists the certified arms after this pull, in the order in which they were certified. Where shares of
+delta are lent, a pull has \"lent\" if its arm was lent a share just before.";
 
 const TRACE_FIELDS: &str = "\
 Fields that must be there:
@@ -501,7 +503,8 @@ Fields that must be there:
 
 Fields that may be there:
   policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
-  guarantee            holm (default), union or fdr: what delta bounds; paper: the paper's certificates
+  guarantee            lent (default with rcb), holm (with the others), union or fdr: what delta bounds;
+                       paper: the paper's certificates
   certificate          of older files: paper, as a guarantee, or tight (default)
   costs                instead of verifiers: the price of a call, for each attribute
   thresholds           the mean score to be reached, for each attribute; between 0 and 1

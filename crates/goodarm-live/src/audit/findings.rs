@@ -3,41 +3,62 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-use goodarm_core::{ArmId, ArmStatus};
+use goodarm_core::{ArmId, ArmStatus, Books};
 use serde::Deserialize;
 
 use super::{Area, Auditor, Problem, Report, problem, shortened};
+use crate::account::Account;
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::History;
 use crate::outputs::{finding, with_finding};
 
-/// The candidates that the run keeps, after making sure that it began with them.
-pub(super) fn candidates(
-    folder: &Folder,
-    history: &History,
-    report: &mut Report,
-) -> Result<Candidates, Problem> {
+/// The candidates that the run keeps, after making sure that it began with the first of them.
+pub(super) fn candidates(folder: &Folder, history: &History) -> Result<Candidates, Problem> {
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
     if !path.exists() {
-        return Err(unreadable(format!(
-            "{} is missing: runs of goodarm 0.1.0 have none; --resume writes it",
-            path.display()
-        )));
+        return Err(unreadable(format!("{} is missing: --resume writes it", path.display())));
     }
     let id_field = history.charter.id_field();
     let candidates =
         Candidates::read(&path, &id_field).map_err(|error| unreadable(error.to_string()))?;
-    let count = history.charter.candidate_count;
-    if candidates.fingerprint() != history.header().candidates || candidates.len() != count {
+    if !candidates.begin_with(history.charter.candidate_count, &history.header().candidates) {
         return Err(unreadable(format!(
             "{}: not the candidates that the run began with",
             path.display()
         )));
     }
-    report.checked.push(format!("the {count} candidates are those that the run began with"));
     Ok(candidates)
+}
+
+/// Makes sure that the run's candidates, of which there are `count` since some were added, are these.
+pub(super) fn check(
+    folder: &Folder,
+    candidates: &Candidates,
+    count: usize,
+    fingerprint: &[u8; 32],
+) -> Result<(), Problem> {
+    if candidates.begin_with(count, fingerprint) {
+        return Ok(());
+    }
+    let path = folder.candidates();
+    let text = format!("{}: not the candidates that were added to the run", path.display());
+    Err(super::problem(Area::Candidates, text))
+}
+
+/// Who the candidates are, once all of them are found to be right.
+pub(super) fn who(candidates: &Candidates, books: &Books, account: &Account) -> String {
+    let (began_with, count) = (account.began_with, books.problem().arm_count());
+    let mut text = format!("the {began_with} candidates are those that the run began with");
+    if count > began_with {
+        text += &format!(", and {} those that were added", count - began_with);
+    }
+    if candidates.len() > count {
+        let more = candidates.len() - count;
+        text += &format!("; candidates.jsonl has {more} more, which --resume takes up");
+    }
+    text
 }
 
 /// One line of a file of findings, as far as it says which candidate it is about.
@@ -54,7 +75,7 @@ struct Number {
 /// Every candidate must be in one of the files, once, unchanged, with what its calls prove.
 pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
     let before = report.problem_count;
-    let mut is_seen = vec![false; auditor.candidates.len()];
+    let mut is_seen = vec![false; auditor.books.problem().arm_count()];
     for (path, status) in folder.findings() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let file = match File::open(&path) {
@@ -101,7 +122,7 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { books, candidates, .. } = auditor;
+        let Auditor { books, account, candidates, .. } = auditor;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
         match is_seen.get_mut(arm.index()) {
@@ -119,7 +140,7 @@ impl Claim<'_> {
         if is_certificate && books.certified().get(self.place - 1) != Some(&arm) {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
-        let finding = finding(books, arm, is_certificate.then_some(self.place));
+        let finding = finding(books, account, arm, is_certificate.then_some(self.place));
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

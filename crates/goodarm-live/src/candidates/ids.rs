@@ -56,10 +56,11 @@ impl Ids {
 
 /// The place of a text among others that stand one behind the other.
 pub(super) fn range(ends: &[u64], index: usize) -> Range<usize> {
-    let start = index.checked_sub(1).map_or(0, |before| ends[before]);
-    in_memory(start)..in_memory(ends[index])
+    end(ends, index)..end(ends, index + 1)
 }
 
-fn in_memory(end: u64) -> usize {
+/// Where the first `count` of these texts end.
+pub(super) fn end(ends: &[u64], count: usize) -> usize {
+    let end = count.checked_sub(1).map_or(0, |last| ends[last]);
     usize::try_from(end).expect("the text is in memory")
 }

@@ -27,6 +27,9 @@ pub struct CallLine<'a> {
     /// Why it failed, in words.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
     pub reason: std::borrow::Cow<'a, str>,
+    /// The share of δ that the candidate was lent with this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lent: Option<f64>,
     /// What it cost: an exact decimal.
     #[serde(with = "goodarm_files::money::exact")]
     pub cost: Cost,
@@ -58,6 +61,7 @@ impl<'a> CallLine<'a> {
             score: call.outcome.ok(),
             failure: call.outcome.err().map(|failure| failure_name(failure).into()),
             reason: call.note.reason.as_ref().into(),
+            lent: entry.loan.map(|loan| loan.share.fraction()),
             cost: call.cost,
             latency: call.note.latency.as_secs_f64(),
             unix_millis: entry.unix_millis,

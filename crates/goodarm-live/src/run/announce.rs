@@ -8,7 +8,7 @@ use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
 use crate::history::Call;
 use crate::run::{Control, Run};
 use crate::throttle::Condition;
-use crate::view::{Overview, PairView};
+use crate::view::{LoanView, Overview, PairView};
 
 /// Takes notice of what happens in a run.
 pub trait Observer: Send {
@@ -50,6 +50,8 @@ pub enum Notice<'a> {
         spent: Cost,
         /// What each verifier has said.
         evidence: &'a [PairView],
+        /// What it was lent of δ, where shares of it are lent.
+        loan: Option<LoanView>,
     },
     /// A verifier backs off, is down, or is back.
     Verifier {
@@ -211,6 +213,7 @@ impl<'a> Announcer<'a> {
                 count: run.announced_count,
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
+                loan: LoanView::new(books, &run.account, arm),
             });
         }
         if self.is_due() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use goodarm_core::{AskError, DECISIONS, StopReason};
+use goodarm_core::{AskError, StopReason};
 
 use crate::charter::CharterError;
 use crate::history::HistoryError;
@@ -68,21 +68,11 @@ pub enum RunError {
     /// The journal's charter.
     #[error(transparent)]
     Charter(#[from] CharterError),
-    /// The run was begun by a version that decides differently.
-    #[error(
-        "the run was begun by goodarm {version}, which decides by rules {theirs}; this one decides by rules {DECISIONS}: finish it with that version"
-    )]
-    Decisions {
-        /// The version that began it.
-        version: String,
-        /// The number of its rules.
-        theirs: u32,
-    },
     /// The candidates cannot be kept in the run's folder.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The job is not what it was.
-    #[error("the job has changed since the run began (only the budget may be raised, and the pace changed: concurrency, rate, patience):\n{}", .0.join("\n"))]
+    #[error("the job has changed since the run began (what may change: the budget, upwards; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
     Changed(Vec<String>),
     /// The record and the session disagree.
     #[error("the journal cannot be replayed: {0}")]

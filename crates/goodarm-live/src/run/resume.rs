@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure, DECISIONS, Event, Failure, Pull, Ticket, VoidFailure,
+    ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Pull, Ticket, VoidFailure,
 };
 
 use crate::account::Account;
@@ -13,7 +13,8 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History, HistoryError};
 use crate::job::Job;
-use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Note, Opened};
+use crate::job_file::GuaranteeName;
+use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Note, Opened, Record};
 use crate::run::announce::Announcer;
 use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session};
 
@@ -36,13 +37,19 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
         Err(HistoryError::Charter(error)) => return Err(error.into()),
         Err(error) => return Err(journal_error(error)),
     };
+    let problem = history.problem().map_err(journal_error)?;
     check_terms(history.header(), &history.charter, &job)?;
-    let mut session = new_session(&job, history.charter.problem()?);
+    let mut session = new_session(&job, problem);
     let mut account = Account::new(session.books());
     while let Some(entry) = history.next_entry().map_err(journal_error)? {
         session
             .replay([entry.event])
             .map_err(|error| RunError::Diverged(format!("entry {}: {error}", entry.index)))?;
+        if let Some(fingerprint) = &entry.candidates
+            && !job.candidates.begin_with(session.books().problem().arm_count(), fingerprint)
+        {
+            return Err(RunError::Changed(vec![other_candidates(&job)]));
+        }
         account.take(session.books(), &entry);
     }
     let lost: Vec<_> = history.in_flight().collect();
@@ -54,6 +61,7 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     run.raise_budget()?;
     keep_inputs(&folder, &run.job)?;
     run.settle_lost(lost);
+    run.add_candidates()?;
     run.disk.commit_first().map_err(RunError::NotDurable)?;
     Ok(run)
 }
@@ -89,6 +97,26 @@ impl Run {
         }
     }
 
+    /// Takes up the candidates that are in the job and not in the journal. The run's folder has them
+    /// already, so that whoever reads of them in the journal finds them.
+    fn add_candidates(&mut self) -> Result<(), RunError> {
+        let candidates = &self.job.candidates;
+        let count = candidates.len() - self.session.books().problem().arm_count();
+        if count == 0 {
+            return Ok(());
+        }
+        let refused =
+            |error| RunError::Changed(vec![format!("  {}: {error}", self.job.candidates_name)]);
+        self.session.add_arms(count).map_err(refused)?;
+        let event = Event::ArmsAdded {
+            count: u32::try_from(count).expect("there are fewer than 2^32 candidates"),
+        };
+        let note = Note { candidates: candidates.fingerprint(), ..Note::default() };
+        self.disk.append(&Record { event, note });
+        self.added_count = count;
+        Ok(())
+    }
+
     fn raise_budget(&mut self) -> Result<(), RunError> {
         let now = self.session.books().ledger().budget();
         let wanted = self.job.settings.budget;
@@ -111,15 +139,26 @@ impl Run {
     }
 }
 
+fn other_candidates(job: &Job) -> String {
+    let name = &job.candidates_name;
+    let rule = match job.charter.guarantee {
+        GuaranteeName::Lent => ": candidates may be added behind the others, and nothing else",
+        _ => "",
+    };
+    format!("  the content of {name}{rule}")
+}
+
 /// Whether the job still keeps to the terms in the journal.
 fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunError> {
-    if header.decisions != DECISIONS {
-        let (version, theirs) = (header.version.clone(), header.decisions);
-        return Err(RunError::Decisions { version, theirs });
-    }
     let mut changes = changes::of_job(&charter.job, &job.text);
-    if header.candidates != job.candidates.fingerprint() {
-        changes.push(format!("  the content of {}", job.candidates_name));
+    let grown_by = job.candidates.len().saturating_sub(charter.candidate_count);
+    if !job.candidates.begin_with(charter.candidate_count, &header.candidates) {
+        changes.push(other_candidates(job));
+    } else if grown_by > 0 && charter.guarantee != GuaranteeName::Lent {
+        changes.push(format!(
+            "  {}: {grown_by} candidates were added, but guarantee {:?} divides delta among those that the run began with: take them out, or begin a new run with guarantee = \"lent\", which takes more at any time",
+            job.candidates_name, charter.guarantee.to_string()
+        ));
     }
     let is_same_job = changes.is_empty();
     for (path, content) in charter.files.iter().flatten() {
@@ -131,11 +170,20 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             ));
         }
     }
+    for (before, now) in charter.verifiers.iter().zip(&job.charter.verifiers) {
+        if changes.is_empty() && grown_by > 0 && now.ceiling > before.ceiling {
+            changes.push(format!(
+                "  {}: with the candidates that were added a call of {} may cost {}, but the run began with {} as the most, and prices are fixed: shorten them, leave them out, or begin a new run",
+                job.candidates_name, now.name, now.ceiling, before.ceiling
+            ));
+        }
+    }
     let comparable = |charter: &Charter| {
         let mut verifiers = charter.verifiers.clone();
         verifiers.iter_mut().for_each(|terms| terms.mean_over = None);
         Charter {
             budget: Cost::ZERO,
+            candidate_count: 0,
             job: String::new(),
             id_field: None,
             files: None,

@@ -4,7 +4,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use goodarm_core::Cost;
+use goodarm_core::{Cost, DECISIONS};
+use goodarm_live::audit::Area;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{History, HistoryError};
 use goodarm_live::journal::{FileStorage, Header, Journal};
@@ -14,7 +15,7 @@ use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 
 use crate::place::Place;
 
-const REPLAY_JOB: &str = r#"
+pub(crate) const REPLAY_JOB: &str = r#"
 candidates = "answers.jsonl"
 budget = 4000
 unit = "tokens"
@@ -179,10 +180,10 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
 }
 
 /// Stops after so many calls; at once means with others out.
-struct Stopper {
-    control: Arc<Control>,
-    calls_left: u32,
-    at_once: bool,
+pub(crate) struct Stopper {
+    pub(crate) control: Arc<Control>,
+    pub(crate) calls_left: u32,
+    pub(crate) at_once: bool,
 }
 
 impl Observer for Stopper {
@@ -459,22 +460,22 @@ fn what_this_process_evaluates_is_not_free_because_it_is_metered() {
     place.assert_clean();
 }
 
-/// A journal that goodarm 0.1.0 wrote, cut off in the middle of a frame; certificates as 0.1.0 gives
-/// them when it resumes that run. The version may change, the decisions may not.
+/// A journal that goodarm 0.1.0 wrote, cut off in the middle of a frame.
 #[test]
-fn a_run_of_version_0_1_0_is_resumed_and_ends_as_it_would_have() {
+fn a_run_of_version_0_1_0_is_refused_with_its_version_and_its_journal_can_be_read() {
     let place = replay_place();
-    let fixture = |name: &str| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/run-0.1.0");
-        fs::read(format!("{folder}/{name}")).expect(name)
-    };
+    let journal = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/run-0.1.0/journal");
     fs::create_dir(place.output().path()).expect("the run's folder");
-    fs::write(place.journal(), fixture("journal")).expect("the journal");
-    let (ending, _) = place.resume().expect("an old run");
-    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    let expected = String::from_utf8(fixture("certified.jsonl")).expect("text");
-    assert_eq!(place.read("run/certified.jsonl"), expected);
-    place.assert_clean();
+    fs::copy(journal, place.journal()).expect("the journal");
+    let mut history = History::open(&place.journal()).expect("it can be read as ever");
+    assert_eq!((&*history.header().version, history.header().decisions), ("0.1.0", 1));
+    assert!(history.next_entry().expect("its only frame of events is torn").is_none());
+    let error = place.resume().expect_err("other decisions").to_string();
+    let refused = format!("rules {DECISIONS}: use goodarm 0.1.0 for it");
+    assert!(error.contains("by rules 1") && error.contains(&refused), "{error}");
+    let report = place.audit();
+    assert_eq!((report.problem_count, report.problems[0].area), (1, Area::Journal));
+    assert!(report.problems[0].text.contains(&refused), "{:?}", report.problems);
 }
 
 #[test]
@@ -489,7 +490,10 @@ fn a_run_that_other_rules_decided_is_refused_with_their_number() {
     let header = Header { decisions: header.decisions + 1, ..header };
     drop(Journal::create(storage, &header).expect("a journal"));
     let error = place.resume().expect_err("other decisions");
-    assert!(matches!(error, RunError::Decisions { theirs, .. } if theirs == header.decisions));
+    let RunError::Journal { error: HistoryError::Decisions { theirs, .. }, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(theirs, header.decisions);
 }
 
 /// Readers use the numbers of arms and attributes as indices.

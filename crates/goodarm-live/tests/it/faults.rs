@@ -84,7 +84,7 @@ fn verifiers_together_never_get_more_calls_than_the_job_allows() {
     let runtime = runtime();
     let slowly = |seen: &Seen| Act::Later(Duration::from_millis(1), Box::new(answer(seen)));
     let server = runtime.block_on(Server::with(slowly));
-    let place = Place::new(60);
+    let place = Place::new(90);
     let verifier = |name: &str| {
         format!(
             "[[verifiers]]\nname = \"{name}\"\nkind = \"http\"\nurl = \"{}\"\nthreshold = 0.5\n",

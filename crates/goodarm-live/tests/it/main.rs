@@ -1,5 +1,6 @@
 //! Runs, from the job file to the audit, with verifiers that behave and verifiers that do not.
 
+mod added;
 mod crash;
 mod edges;
 mod faults;

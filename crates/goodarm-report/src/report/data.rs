@@ -1,7 +1,7 @@
 //! A run in numbers: what the text, the JSON and the page say.
 
 use goodarm_core::{ArmStatus, Cost};
-use goodarm_live::view::{Overview, PairView};
+use goodarm_live::view::{LoanView, Overview, PairView};
 use serde::{Serialize, Serializer};
 
 use super::trail::Trail;
@@ -27,6 +27,9 @@ pub(crate) struct Answer {
     pub(crate) calls: u64,
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub(crate) spent: Cost,
+    /// How it stands with δ, where shares of it are lent.
+    #[serde(flatten)]
+    pub(crate) loan: Option<LoanView>,
     /// What each verifier has said.
     pub(crate) evidence: Vec<Pair>,
 }

@@ -79,6 +79,7 @@ impl<'a> Details<'a> {
             f: fields,
             n: field_count,
             p: answer.evidence.iter().map(pair_line).collect(),
+            s: answer.loan,
         };
         serde_json::to_string(&detail).expect("plain data with text keys")
     }

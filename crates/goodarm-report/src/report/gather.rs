@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use goodarm_core::{ArmId, Books, Cost};
+use goodarm_core::{ArmId, Books, Cost, Event};
 use goodarm_live::account::Account;
 use goodarm_live::charter::Charter;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{Call, Entry, History};
 use goodarm_live::view::noise::{Scores, noise};
-use goodarm_live::view::{ImpliedView, Overview, PairView, Step, ranks};
+use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
 use super::ReportError;
@@ -20,8 +20,8 @@ use super::trail::Trail;
 /// What the journal says.
 pub(super) struct Gathered {
     pub(super) charter: Charter,
-    /// Of the candidates that the run began with.
-    pub(super) fingerprint: [u8; 32],
+    /// How many candidates there were at first and after each addition, with their fingerprints.
+    pub(super) rosters: Vec<(usize, [u8; 32])>,
     /// Ids are still to be filled in.
     pub(super) data: Data,
     /// Of all replies.
@@ -33,20 +33,20 @@ pub(super) fn gather(folder: &Folder) -> Result<Gathered, ReportError> {
     let path = folder.journal();
     let told = |error| ReportError::History { path: path.clone(), error };
     let mut history = History::open(&path).map_err(told)?;
-    let problem = history
-        .charter
-        .problem()
-        .map_err(|error| ReportError::Charter { path: path.clone(), error })?;
+    let problem = history.problem().map_err(told)?;
+    let mut rosters = vec![(problem.arm_count(), history.header().candidates)];
     let mut gatherer = Gatherer::new(Books::new(problem));
     while let Some(entry) = history.next_entry().map_err(told)? {
         gatherer
             .take(&entry)
             .map_err(|error| ReportError::Mismatch { path: path.clone(), error })?;
+        if let Some(fingerprint) = entry.candidates {
+            rosters.push((gatherer.books.problem().arm_count(), fingerprint));
+        }
     }
     let reply_lengths = std::mem::replace(&mut gatherer.reply_lengths, Lengths::new(0));
     let data = gatherer.data(&history, folder);
-    let fingerprint = history.header().candidates;
-    Ok(Gathered { charter: history.charter, fingerprint, data, reply_lengths })
+    Ok(Gathered { charter: history.charter, rosters, data, reply_lengths })
 }
 
 /// The books, and what is counted beside them.
@@ -81,6 +81,12 @@ impl Gatherer {
             entry.call.as_ref().map_or(0, |call| returned_count(&self.books, call));
         self.books.apply(entry.event)?;
         self.account.take(&self.books, entry);
+        if matches!(entry.event, Event::ArmsAdded { .. }) {
+            let problem = self.books.problem();
+            self.scores.resize(problem.pair_count(), Scores::default());
+            self.trails.resize(problem.pair_count(), Trail::default());
+            self.call_counts.resize(problem.arm_count(), 0);
+        }
         let Some(call) = &entry.call else { return Ok(()) };
         self.call_counts[call.arm.index()] += 1;
         self.reply_lengths.take(call.note.reply.len());
@@ -135,6 +141,7 @@ impl Gatherer {
                 rank: ranks[arm.index()],
                 calls: u64::from(self.call_counts[arm.index()]),
                 spent: spent.fold(Cost::ZERO, Cost::saturating_add),
+                loan: LoanView::new(books, &self.account, arm),
                 evidence,
             }
         };

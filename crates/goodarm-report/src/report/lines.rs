@@ -5,6 +5,7 @@ use std::fmt;
 use goodarm_live::history::Entry;
 use goodarm_live::journal::Note;
 use goodarm_live::outputs::calls::failure_name;
+use goodarm_live::view::LoanView;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -78,6 +79,9 @@ pub(crate) struct Detail {
     pub(crate) n: usize,
     /// Pairs, one for each verifier.
     pub(crate) p: Vec<PairLine>,
+    /// How it stands with δ, where shares of it are lent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) s: Option<LoanView>,
 }
 
 /// Name, text, and the length of the whole text if it was cut.

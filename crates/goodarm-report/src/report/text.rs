@@ -192,10 +192,25 @@ fn money(overview: &Overview) -> String {
 
 fn answers(data: &Data) -> String {
     let overview = &data.overview;
-    format!(
+    let mut text = format!(
         "\nAnswers\n  {} certified, {} undecided, {} rejected\n",
         overview.certified, overview.undecided, overview.rejected
-    )
+    );
+    if overview.added > 0 {
+        let _ = writeln!(text, "  {} of them were added after the run began", overview.added);
+    }
+    if let Some(shares) = &overview.shares {
+        let loans = || data.answers.iter().filter_map(|answer| answer.loan);
+        let counted = thousands(&loans().map(|loan| loan.counted).sum::<u64>().to_string());
+        let looks = thousands(&loans().map(|loan| loan.looks).sum::<u64>().to_string());
+        let _ = writeln!(
+            text,
+            "  shares of δ: {} out, {} of δ left to lend; {counted} scores count, {looks} were looks",
+            shares.out,
+            percent(shares.left)
+        );
+    }
+    text
 }
 
 /// Columns as wide as they need to be: the first aligned left, the others right.

@@ -34,6 +34,7 @@ pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> Stri
             f: fields,
             n: field_count,
             p: pairs.iter().map(|pair| pair_line(pair).without_shares()).collect(),
+            s: certificate.loan,
         },
         calls: calls.lines,
         call_count: calls.count,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use goodarm_core::ArmId;
 use goodarm_live::run::{Notice, Progress, Run};
-use goodarm_live::view::{PairView, Step};
+use goodarm_live::view::{LoanView, PairView, Step};
 
 use super::state::{Certificate, Phase, Snapshot};
 use crate::report::Trail;
@@ -39,7 +39,8 @@ impl SnapshotBuilder {
             if rank + CERTIFICATES_MAX > books.certified().len() {
                 let attributes = books.problem().attributes();
                 let evidence = attributes.map(|attribute| PairView::new(books, arm, attribute));
-                builder.certified(arm, rank, spent.units(), evidence);
+                let loan = LoanView::new(books, run.account(), arm);
+                builder.certified(arm, rank, spent.units(), (evidence, loan));
             }
         }
         builder
@@ -48,9 +49,9 @@ impl SnapshotBuilder {
     /// Takes notice; true if it is time to hand over a snapshot.
     pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
-            Notice::Certified { arm, count, spent, evidence, .. } => {
+            Notice::Certified { arm, count, spent, evidence, loan, .. } => {
                 self.steps.push(Step { spent: spent.units(), certified: count });
-                self.certified(arm, count, spent.units(), evidence.iter().cloned());
+                self.certified(arm, count, spent.units(), (evidence.iter().cloned(), loan));
             }
             Notice::Warning(text) => push(&mut self.warnings, text.into(), WARNINGS_MAX),
             Notice::Progress(progress) => {
@@ -79,10 +80,10 @@ impl SnapshotBuilder {
         arm: ArmId,
         rank: usize,
         spent_by_then: f64,
-        evidence: impl Iterator<Item = PairView>,
+        (evidence, loan): (impl Iterator<Item = PairView>, Option<LoanView>),
     ) {
         let pairs = evidence.map(|view| Pair { view, trail: Trail::default() }).collect();
-        let certificate = Certificate { arm, rank, spent_by_then, pairs };
+        let certificate = Certificate { arm, rank, spent_by_then, pairs, loan };
         push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
     }
 }

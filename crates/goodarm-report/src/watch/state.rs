@@ -8,7 +8,7 @@ use goodarm_core::ArmId;
 use goodarm_live::job::Job;
 use goodarm_live::run::{Control, Progress};
 use goodarm_live::throttle::Condition;
-use goodarm_live::view::{Overview, Step};
+use goodarm_live::view::{LoanView, Overview, Step};
 use serde::Serialize;
 
 use crate::report::beginning;
@@ -144,7 +144,12 @@ impl Shared {
             by_then: certificate.spent_by_then,
             calls: pairs.iter().map(|pair| pair.view.calls).sum(),
             spent: pairs.iter().map(|pair| pair.view.spent.units()).sum(),
-            detail: Detail { f: fields, n: field_count, p: pairs.iter().map(pair_line).collect() },
+            detail: Detail {
+                f: fields,
+                n: field_count,
+                p: pairs.iter().map(pair_line).collect(),
+                s: certificate.loan,
+            },
         }
     }
 
@@ -186,6 +191,7 @@ pub(super) struct Certificate {
     pub(super) rank: usize,
     pub(super) spent_by_then: f64,
     pub(super) pairs: Vec<Pair>,
+    pub(super) loan: Option<LoanView>,
 }
 
 /// What the page is told.

@@ -11,7 +11,7 @@ function showAnswer(table, place) {
   const body = h("div", { class: "dbody", tabindex: "0" });
   replace(dialog, answerHead(table, place, status), body);
   replace(body, ...fieldList(detail, columns, answer, `${status}.jsonl`, overview),
-    h("h3", null, "Evidence"), h("p", { class: "why" }, verdict(status, columns.rank[answer])),
+    h("h3", null, "Evidence"), h("p", { class: "why" }, verdict(status, columns.rank[answer]), loanWords(detail.s)),
     h("div", { class: "cards" }, detail.p.map((pair, index) => evidenceCard(pair, overview.verifiers[index], overview))),
     h("h3", null, "Calls"), ...callList(table.calls(answer), overview, columns.calls[answer]));
   if (!dialog.open) dialog.showModal();
@@ -54,6 +54,14 @@ function verdict(status, rank) {
   return "Not enough evidence for a certificate, and not enough against the answer.";
 }
 
+/// How the answer stands with δ, where shares of it are lent.
+function loanWords(loan) {
+  if (!loan) return null;
+  const { share, looks, counted } = loan;
+  if (share === null) return looks > 0 ? ` It has no share of δ yet: its ${plural(looks, "score")} so far were looks.` : " It has no share of δ yet.";
+  return ` It was lent ${percent(Math.round(1000 * share) / 1000)} of δ; since then it has ${plural(counted, "score")} that count, and before that ${plural(looks, "look")}.`;
+}
+
 function fieldList(detail, columns, answer, file, overview) {
   const [question, said] = asked(detail.f);
   const first = (field) => (field[1] === question ? 0 : field[1] === said ? 1 : 2);
@@ -81,12 +89,12 @@ function evidenceCard(pair, verifier, overview) {
   if (verifier.exact) return h("div", { class: "card" }, head, h("p", null, `exact: one call tells all · ${money(spent, unit)}`), outcome(met));
   const meanHolder = h("div", { class: "trail" });
   const shareHolder = h("div", { class: "trail" });
-  const words = evidence !== null && needed !== null ? `evidence ${digits(evidence, 3)} of ${digits(needed, 3)} needed (ln E): ${met ? "enough" : "not enough"}` : met ? "evidence: enough" : "evidence: not enough";
+  const words = evidence !== null && needed !== null ? `evidence ${digits(evidence, 3)} of ${digits(needed, 3)} needed (ln E): ${met ? "enough" : "not enough"}` : needed === null && !met ? "no share yet: calls so far were looks" : met ? "evidence: enough" : "evidence: not enough";
   if (means) trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
     { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${calls} calls` });
-  if (shares) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
+  if (shares && needed !== null) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
   return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${money(spent, unit)}`), meanHolder,
-    h("p", null, words), shares ? shareHolder : null);
+    h("p", null, words), shares && needed !== null ? shareHolder : null);
 }
 
 function callList(calls, overview, total) {

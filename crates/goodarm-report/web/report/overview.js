@@ -50,12 +50,19 @@ function tile(title, big, small, text, meter) {
     h("p", null, text), meter ? h("div", { class: "meter" }, meter) : null);
 }
 
+/// What became of the answers that are not certified, how many came late, and where δ is.
+function standings({ undecided, rejected, added, shares }) {
+  const late = added > 0 ? `; ${count(added)} of all were added later` : "";
+  const lent = shares ? `; ${plural(shares.out, "share")} of δ out, ${percent(Math.round(1000 * shares.left) / 1000)} of it left to lend` : "";
+  return `${count(undecided)} undecided, ${count(rejected)} rejected${late}${lent}`;
+}
+
 function tiles(overview) {
   const { unit } = overview.money;
   const [spent, budget, reserved] = ["spent", "budget", "reserved"].map((name) => Number(overview.money[name]));
   const { certified, undecided, rejected } = overview;
   const answers = tile("Answers", count(certified), `certified at ${confidence(overview.delta)}`,
-    `${count(undecided)} undecided, ${count(rejected)} rejected`,
+    standings(overview),
     stackedBar([["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], overview.candidates,
       `${certified} certified, ${undecided} undecided, ${rejected} rejected`));
   const unitWords = unit === "dollars" ? "" : ` ${unit}`;
@@ -170,6 +177,7 @@ function promise(overview) {
     h("p", null, overview.promise),
     h("ul", null,
       item("What δ covers.", `δ = ${digits(overview.delta, 3)} bounds ${isAverage(overview) ? "the expected share of wrong certificates" : "the chance that any certificate at all is wrong"}. A certificate is wrong if the answer's mean score, over ${overview.mean_over}, is below some verifier's threshold. Truth is another matter.`),
+      overview.shares ? item("Shares of δ.", "An answer is lent a share of δ and needs evidence of 1/share, from calls made since; calls before that are looks. Certified, it returns its share. The bound is about all answers together, those that were added later among them.") : null,
       item("Fresh calls.", "Each call is a new run of its verifier. A cache, a fixed seed or duplicates raced against each other would break this, and δ with it."),
       item("Looking is free.", "The evidence may be looked at after every call, and the run stopped or resumed at any time: δ still holds. That is why no error bars stand beside the means here: intervals for a fixed number of calls would not."),
       item("Failures count against an answer.", "A call that timed out, broke off or could not be read counts as the lowest score. Only calls that never reached the verifier are made again. A score below the lowest that a verifier declares ends what that verifier can say about the answer."),

@@ -60,7 +60,7 @@ function liveTiles(state) {
   const isOver = state.phase === "ended" || state.phase === "writing";
   const { certified, undecided, rejected } = state;
   const words = isOver ? `certified at ${confidence(state.delta)}` : `certified, about ${count(Math.max(certified, Math.round(state.forecast)))} in the end`;
-  const answers = tile("Answers", count(certified), words, `${count(undecided)} undecided, ${count(rejected)} rejected`,
+  const answers = tile("Answers", count(certified), words, standings(state),
     stackedBar([["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], state.candidates,
       `${certified} certified, ${undecided} undecided, ${rejected} rejected`));
   const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`, `${money(reserved, unit)} reserved, ${money(state.money.left, unit)} left`,

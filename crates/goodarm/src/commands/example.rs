@@ -54,9 +54,8 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
     };
     row("goodarm", ours);
     for (name, policy, guarantee) in OTHERS {
-        let source = JOB
-            .replace("policy = \"rcb\"", &format!("policy = \"{policy}\""))
-            .replace("guarantee = \"holm\"", &format!("guarantee = \"{guarantee}\""));
+        let keys = format!("policy = \"{policy}\"\nguarantee = \"{guarantee}\"");
+        let source = JOB.replace("policy = \"rcb\"", &keys);
         let output = format!("compare/{policy}-{guarantee}");
         let (summary, _) = certify(job, &source, &output)?;
         row(name, &summary);
@@ -86,8 +85,8 @@ const FILES: [(&str, &[u8]); 3] = [
     ("recording.jsonl", include_bytes!("../../../../examples/capitals/recording.jsonl")),
 ];
 const OTHERS: [(&str, &str, &str); 4] = [
-    ("uniform, the same certificates", "uniform", "holm"),
-    ("round-robin, the same certificates", "round-robin", "holm"),
+    ("uniform, the same promise", "uniform", "holm"),
+    ("round-robin, the same promise", "round-robin", "holm"),
     ("uniform, the paper's certificates", "uniform", "paper"),
     ("BMA-GAI as printed", "bma-gai", "paper"),
 ];

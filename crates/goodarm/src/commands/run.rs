@@ -188,6 +188,10 @@ fn tell_of_the_past(run: &Run, display: &Display<'_>) {
         display
             .say(&format!("cut {} bytes of an unfinished write from the journal", run.bytes_cut()));
     }
+    if run.added_count() > 0 {
+        let candidates = if run.added_count() == 1 { "candidate was" } else { "candidates were" };
+        display.say(&format!("{} {candidates} added", run.added_count()));
+    }
     if run.lost_count() > 0 {
         display.say(&format!(
             "{} calls were in flight when the last process died: they count as spent and as the lowest score",

@@ -86,11 +86,13 @@ fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
         session.tell(pull.ticket, score, pull.ceiling).map_err(TraceError::Tell)?;
         certified.extend(session.certified());
         let spent = Money(session.books().ledger().settled());
-        let Pull { branch, arm, attribute, .. } = pull;
+        let Pull { branch, arm, attribute, loan, .. } = pull;
+        let lent = loan.map(|loan| format!("\"lent\":{:?},", loan.share.fraction()));
+        let lent = lent.unwrap_or_default();
         // {:?} writes the shortest number that reads back the same, in a form that is JSON.
         writeln!(
             out,
-            "{{\"t\":{time},\"branch\":\"{branch}\",\"arm\":{arm},\"attribute\":{attribute},\
+            "{{\"t\":{time},\"branch\":\"{branch}\",\"arm\":{arm},\"attribute\":{attribute},{lent}\
              \"score\":{score:?},\"spent\":{spent},\"certified\":[{}]}}",
             certified.text
         )

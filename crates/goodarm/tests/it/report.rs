@@ -9,7 +9,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::tool::{goodarm, message, text};
+use crate::tool::{goodarm, message, root, text};
 use run::Run;
 
 fn json(run: &Run) -> Value {
@@ -223,4 +223,54 @@ fn a_damaged_journal_is_refused_with_its_place() {
     let output = run.report(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(message(&output).contains("damaged at byte"), "{}", message(&output));
+}
+
+/// A run of other rules: its journal can be read, but not what came of it.
+#[test]
+fn a_run_of_other_rules_is_refused_by_report_and_audit_alike() {
+    let fixture = root().join("crates/goodarm-live/tests/fixtures/run-0.1.0");
+    let folder = fixture.to_str().expect("UTF-8");
+    for (arguments, exit) in [
+        (["report", folder, "--text"], 2),
+        (["report", folder, "--json"], 2),
+        (["audit", folder, "--json"], 4),
+    ] {
+        let output = goodarm(&arguments);
+        assert_eq!(output.status.code(), Some(exit), "{}", message(&output));
+        let told = text(&output) + &message(&output);
+        assert!(told.contains("rules 1") && told.contains("use goodarm 0.1.0 for it"), "{told}");
+    }
+}
+
+#[test]
+fn answers_that_were_added_are_in_the_report() {
+    let run = Run::ordinary("added");
+    let answers = run.root().join("answers.jsonl");
+    let all = fs::read_to_string(&answers).unwrap();
+    let job = run.root().join("job.toml");
+    let begin: Vec<&str> = all.lines().take(40).collect();
+    fs::write(&answers, begin.join("\n")).unwrap();
+    fs::remove_dir_all(run.root().join("run")).unwrap();
+    let go = |more: &[&str]| {
+        let output = goodarm(&[&["run", job.to_str().unwrap()], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+        message(&output)
+    };
+    go(&["--budget", "10000"]);
+    fs::write(&answers, &all).unwrap();
+    let told = go(&["--resume", "--budget", "42000"]);
+    assert!(told.contains("20 candidates were added"), "{told}");
+    let report = json(&run);
+    assert_eq!((&report["candidates"], &report["added"]), (&60.into(), &20.into()));
+    let answers = report["answers"].as_array().unwrap();
+    assert_eq!(answers[59]["id"], "sum-59");
+    assert!(answers[40..].iter().any(|answer| answer["status"] == "certified"), "{report}");
+    assert!(answers.iter().all(|answer| answer["looks"].is_u64()));
+    let told = text(&run.report(&["--text"]));
+    assert!(told.contains("20 of them were added after the run began"), "{told}");
+    assert!(run.page().contains("sum-59"));
+    let changed = run.read("candidates.jsonl").replace("\"sum-59\"", "\"sum-60\"");
+    fs::write(run.path("candidates.jsonl"), changed).unwrap();
+    let notes = json(&run)["notes"].to_string();
+    assert!(notes.contains("does not hold the answers that the run is about"), "{notes}");
 }

@@ -144,16 +144,23 @@ fn every_policy_certificate_and_guarantee_can_be_traced() {
 }
 
 #[test]
-fn the_defaults_are_rcb_with_tight_certificates_after_holm() {
+fn the_defaults_are_rcb_with_tight_certificates_and_lent_shares() {
     let mut plain = four_answers();
     plain.as_object_mut().unwrap().retain(|key, _| key != "policy" && key != "certificate");
     let mut spelled = with(plain.clone(), "policy", "rcb");
     spelled["certificate"] = "tight".into();
-    spelled["guarantee"] = "holm".into();
+    spelled["guarantee"] = "lent".into();
     spelled["scores"] = json!(["sub-gaussian", {"sub-gaussian": {"sigma": 1.0}}]);
     spelled["unresolved_only"] = false.into();
     assert_eq!(trace(&plain), trace(&spelled));
-    assert_ne!(trace(&plain), trace(&with(spelled, "guarantee", "fdr")));
+    for guarantee in ["fdr", "holm"] {
+        let other = trace(&with(spelled.clone(), "guarantee", guarantee));
+        assert_ne!(trace(&plain), other);
+        assert!(other.iter().all(|line| line.get("lent").is_none()), "{guarantee} lends nothing");
+    }
+    let lent = trace(&plain);
+    let shares: Vec<f64> = lent.iter().filter_map(|line| line["lent"].as_f64()).collect();
+    assert!(!shares.is_empty() && shares.iter().all(|share| *share > 0.0 && *share <= 1.0));
 }
 
 #[test]

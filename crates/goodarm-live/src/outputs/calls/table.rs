@@ -32,6 +32,7 @@ struct Columns {
     score: Vec<Option<f64>>,
     failure: Vec<Option<ByteArray>>,
     reason: Vec<ByteArray>,
+    lent: Vec<Option<f64>>,
     cost: Vec<ByteArray>,
     latency: Vec<f64>,
     unix_millis: Vec<i64>,
@@ -81,6 +82,7 @@ impl<W: Write + Send> TableWriter<W> {
             optional::<DoubleType, _>(&mut group, &rows.score)?;
             optional::<ByteArrayType, _>(&mut group, &rows.failure)?;
             column::<ByteArrayType, _>(&mut group, &rows.reason, None)?;
+            optional::<DoubleType, _>(&mut group, &rows.lent)?;
             column::<ByteArrayType, _>(&mut group, &rows.cost, None)?;
             column::<DoubleType, _>(&mut group, &rows.latency, None)?;
             column::<Int64Type, _>(&mut group, &rows.unix_millis, None)?;
@@ -102,6 +104,7 @@ impl Columns {
         self.score.push(line.score);
         self.failure.push(line.failure.as_deref().map(text));
         self.reason.push(text(&line.reason));
+        self.lent.push(line.lent);
         self.cost.push(text(&line.cost.to_string()));
         self.latency.push(line.latency);
         self.unix_millis.push(signed(line.unix_millis));
@@ -175,6 +178,7 @@ fn line_of(row: &Row) -> Result<CallLine<'static>, String> {
         score: is_there("score").then(|| real("score")).transpose()?,
         failure: is_there("failure").then(|| text("failure")).transpose()?.map(Into::into),
         reason: text("reason")?.into(),
+        lent: is_there("lent").then(|| real("lent")).transpose()?,
         cost: text("cost")?.parse().map_err(|error| format!("cost: {error}"))?,
         latency: real("latency")?,
         unix_millis: whole("unix_millis")?,
@@ -209,6 +213,7 @@ const SCHEMA: &str = "message calls {
     optional double score;
     optional binary failure (UTF8);
     required binary reason (UTF8);
+    optional double lent;
     required binary cost (UTF8);
     required double latency;
     required int64 unix_millis;
