@@ -44,19 +44,12 @@ fn refused(place: &Place) -> String {
 #[test]
 fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     let (place, all) = six_of_twelve();
-    let job = |budget| {
-        let job = REPLAY_JOB.replace("budget = 4000", &format!("budget = {budget}"));
-        place.write("job.toml", &format!("stop_when_hopeless = false\n{job}"));
-    };
-    job(1000);
     let (_, first) = place.run();
     assert_eq!((first.candidates, first.added), (6, 0));
     have(&place, &all[..9]);
-    job(2000);
     let (_, second) = place.resume().expect("three more");
     assert_eq!((second.candidates, second.added), (9, 3));
     have(&place, &all);
-    job(4000);
     let mut run = Run::resume(place.good_job()).expect("three more");
     assert_eq!(run.added_count(), 3);
     run.drive(&Control::default(), &mut ()).expect("the run goes on");
