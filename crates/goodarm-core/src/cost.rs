@@ -52,6 +52,12 @@ impl Cost {
         Self(units as u128 * SCALE)
     }
 
+    /// The same, if it is no more than can be written.
+    pub(crate) fn checked(self) -> Result<Self, CostError> {
+        let units = self.units();
+        if units > Self::UNITS_MAX { Err(CostError::TooLarge(units)) } else { Ok(self) }
+    }
+
     /// An amount counted in 10⁻¹² units.
     pub const fn from_picos(picos: u128) -> Self {
         Self(picos)
@@ -123,9 +129,7 @@ impl FromStr for Cost {
     type Err = CostError;
 
     fn from_str(text: &str) -> Result<Self, CostError> {
-        let cost = parse_decimal(text, Excess::Up)?;
-        let units = cost.units();
-        if units > Self::UNITS_MAX { Err(CostError::TooLarge(units)) } else { Ok(cost) }
+        parse_decimal(text, Excess::Up)?.checked()
     }
 }
 

@@ -136,12 +136,20 @@ impl Evidence {
     /// Of a pair whose arm has no share of δ: no score proves anything.
     pub(crate) const NEVER: u64 = u64::MAX;
 
-    /// Nothing that has been dispatched so far proves anything; `dispatched_count` calls have been.
-    pub(crate) fn begin_after(&mut self, dispatched_count: u64, wealths: Option<&mut Wealths>) {
-        self.begins_at = dispatched_count;
+    /// Nothing that has been dispatched so far proves anything; the stream has `stream_len` calls.
+    pub(crate) fn begin_after(&mut self, stream_len: u64, wealths: Option<&mut Wealths>) {
+        self.begins_at = stream_len;
         self.held = 0.0;
         self.quiet_below = 0;
         self.is_before(wealths);
+    }
+
+    /// The call at this place in the stream, which is not in the evidence, is taken out of it.
+    pub(crate) fn forget(&mut self, order: u64, wealths: Option<&mut Wealths>) {
+        if order < self.begins_at && self.begins_at != Self::NEVER {
+            self.begins_at -= 1;
+            self.is_before(wealths);
+        }
     }
 
     /// Whether the scores that went in prove nothing yet; the next one may.

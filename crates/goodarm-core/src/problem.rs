@@ -70,11 +70,11 @@ impl Amount for f64 {
 
 impl Amount for Cost {
     fn to_price(&self) -> Result<Cost, CostError> {
-        Ok(*self)
+        self.checked()
     }
 
     fn to_budget(&self) -> Result<Cost, CostError> {
-        Ok(*self)
+        self.checked()
     }
 }
 

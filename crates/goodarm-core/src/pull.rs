@@ -19,7 +19,7 @@ pub struct Pull {
     pub attribute: AttributeId,
     /// What has been reserved for it: it may cost no more.
     pub ceiling: Cost,
-    /// 0 for a first try; k if k tries at this place in the order were void.
+    /// 0 for a first try; k if k tries of this call were void.
     pub attempt: u32,
     /// What the arm was lent just before, where shares of δ are lent.
     pub loan: Option<Loan>,
@@ -31,7 +31,7 @@ pub struct Pull {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
     /// The verifier never began to work, so the failure cannot depend on the answer. The call must
-    /// be tried again, and the retry takes this call's place in the order.
+    /// be tried again; it leaves no trace in its stream, of which the retry is the last call.
     Void(VoidFailure),
     /// No number can stand for the call, so nothing after it in its pair's stream can count. What
     /// the pair has proved before stands; nothing is held against the arm.

@@ -94,10 +94,11 @@ pub(super) struct Place {
     pub(super) order: u64,
 }
 
-/// A retry that must be made before anything later in its stream can count.
+/// A void call that must be made again.
 #[derive(Clone, Copy, Debug)]
 struct Owed {
-    place: Place,
+    arm: ArmId,
+    attribute: AttributeId,
     ceiling: Cost,
     attempt: u32,
 }
@@ -121,8 +122,8 @@ impl Books {
         if begins && self.pairs[index].evidence.weights == WeightsId::UNSET {
             self.pairs[index].evidence.weights = self.freeze_weights(attribute);
         }
+        let place = Place { arm, attribute, order: self.stream_len(arm, attribute) };
         let pair = &mut self.pairs[index];
-        let place = Place { arm, attribute, order: pair.tally.dispatched_count };
         pair.tally.dispatched_count += 1;
         self.arms[arm.index()].touched = true;
         pair.evidence.closed |= self.problem.attribute(attribute).is_exact();
@@ -159,15 +160,22 @@ impl Books {
         }
     }
 
-    /// Dispatches the oldest retry that is owed, in the place of the void call, if there is one.
+    /// Dispatches the oldest retry that is owed, if there is one.
     pub fn dispatch_owed(&mut self) -> Option<Pull> {
-        let owed = self.calls.owed.pop_front()?;
-        Some(self.issue(owed.place, owed.ceiling, owed.attempt))
+        let &Owed { arm, attribute, ceiling, attempt } = self.calls.owed.front()?;
+        let order = self.stream_len(arm, attribute);
+        self.calls.owed.pop_front();
+        let pull = self.issue(Place { arm, attribute, order }, ceiling, attempt);
+        if self.problem.guarantee() == Guarantee::FalseDiscovery {
+            self.changes.clear();
+            self.reconsider(arm);
+        }
+        Some(pull)
     }
 
     /// The pair of the oldest retry that is owed.
     pub(crate) fn owed(&self) -> Option<(ArmId, AttributeId)> {
-        self.calls.owed.front().map(|owed| (owed.place.arm, owed.place.attribute))
+        self.calls.owed.front().map(|owed| (owed.arm, owed.attribute))
     }
 
     /// The number of the next call.
@@ -205,7 +213,9 @@ impl Books {
         };
         // Nothing later in the stream of an arm that has left will ever be needed.
         let dropped = void && !self.is_active(call.place.arm);
-        if !(dropped || void && self.owe(call)) {
+        if void && !dropped && self.owe(call) {
+            self.forget(call.place);
+        } else if !dropped {
             match counts_as {
                 Some(lowest) => self.observe(call.place, lowest, Told::Failure),
                 None => self.block(call.place),
@@ -234,22 +244,55 @@ impl Books {
         Pull { ticket, arm, attribute, ceiling, attempt, loan: None, branch: "" }
     }
 
-    /// Keeps the place and the money for a retry; false if the money is no longer there.
+    /// A call that never began leaves no trace in its stream: those after it move up, and its retry
+    /// will be the last. In its place the retry's score, which is drawn later, would count before
+    /// scores that it may depend on.
+    fn forget(&mut self, place: Place) {
+        let Place { arm, attribute, order } = place;
+        let index = self.problem.pair_index(arm, attribute);
+        let slot = self.wealth_slots[attribute.index()];
+        let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
+        let evidence = &mut self.pairs[index].evidence;
+        evidence.forget(order, wealths.map(|at| &mut self.wealths[at]));
+        let is_later =
+            |other: &Place| (other.arm, other.attribute) == (arm, attribute) && other.order > order;
+        for call in self.calls.out.calls_mut().filter(|call| is_later(&call.place)) {
+            call.place.order -= 1;
+        }
+        let mut later = self.calls.early.split_off(&place);
+        while let Some(entry) = later.first_entry().filter(|entry| is_later(entry.key())) {
+            let (moved, score) = entry.remove_entry();
+            self.calls.early.insert(Place { order: moved.order - 1, ..moved }, score);
+        }
+        self.calls.early.append(&mut later);
+        self.absorb_early(arm, attribute);
+        self.reconsider_after(arm, attribute);
+    }
+
+    /// Keeps the money for a retry; false if it is no longer there.
     fn owe(&mut self, call: Call) -> bool {
         if !self.ledger.fits(call.ceiling) {
             return false;
         }
         self.ledger.reserve(call.ceiling);
-        let attempt = call.attempt.saturating_add(1);
-        self.calls.owed.push_back(Owed { place: call.place, ceiling: call.ceiling, attempt });
+        let Call { place: Place { arm, attribute, .. }, ceiling, attempt } = call;
+        let attempt = attempt.saturating_add(1);
+        self.calls.owed.push_back(Owed { arm, attribute, ceiling, attempt });
         true
+    }
+
+    /// How many calls a pair's stream has: those dispatched, without void ones that are to be made again.
+    pub(super) fn stream_len(&self, arm: ArmId, attribute: AttributeId) -> u64 {
+        let is_of_pair = |owed: &&Owed| (owed.arm, owed.attribute) == (arm, attribute);
+        let owed = self.calls.owed.iter().filter(is_of_pair).count() as u64;
+        self.pair(arm, attribute).tally.dispatched_count - owed
     }
 
     /// Gives back what was kept for the retries of an arm that has left.
     pub(super) fn drop_owed(&mut self, arm: ArmId) {
         let ledger = &mut self.ledger;
         self.calls.owed.retain(|owed| {
-            let kept = owed.place.arm != arm;
+            let kept = owed.arm != arm;
             if !kept {
                 ledger.release(owed.ceiling);
             }
@@ -293,11 +336,7 @@ impl Books {
         }
         if order == self.pairs[index].evidence.count {
             self.absorb(arm, attribute, score);
-            while !self.calls.early.is_empty() {
-                let next = Place { order: self.pairs[index].evidence.count, ..place };
-                let Some(score) = self.calls.early.remove(&next) else { break };
-                self.absorb(arm, attribute, score);
-            }
+            self.absorb_early(arm, attribute);
         } else {
             self.calls.early.insert(place, score);
         }
@@ -310,6 +349,16 @@ impl Books {
         }
     }
 
+    /// Scores that waited for an earlier call of their stream.
+    fn absorb_early(&mut self, arm: ArmId, attribute: AttributeId) {
+        let index = self.problem.pair_index(arm, attribute);
+        while !self.calls.early.is_empty() {
+            let next = Place { arm, attribute, order: self.pairs[index].evidence.count };
+            let Some(score) = self.calls.early.remove(&next) else { break };
+            self.absorb(arm, attribute, score);
+        }
+    }
+
     /// Nothing after this place can ever count, since no number can stand for it.
     fn block(&mut self, place: Place) {
         let index = self.problem.pair_index(place.arm, place.attribute);
@@ -318,6 +367,7 @@ impl Books {
         // A running maximum may be enough when the level falls; a present value that lacks a score
         // never is.
         if self.problem.guarantee() == Guarantee::FalseDiscovery && self.is_active(place.arm) {
+            self.certifier.update(place.arm, f64::NEG_INFINITY);
             self.leave(place.arm);
         }
     }

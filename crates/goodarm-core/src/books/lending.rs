@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::books::{Arm, Books, Change, Pair, push_pairs};
+use crate::books::{Arm, Books, Change, push_pairs};
 use crate::evidence::Evidence;
 use crate::evidence::bounded::Wealths;
 use crate::guarantee::lent::Lent;
@@ -114,9 +114,10 @@ impl Books {
             );
             let slot = self.wealth_slots[attribute.index()];
             let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
-            let Pair { tally, evidence } = &mut self.pairs[index];
+            let stream_len = self.stream_len(arm, attribute);
+            let evidence = &mut self.pairs[index].evidence;
             evidence.weights = row;
-            evidence.begin_after(tally.dispatched_count, wealths.map(|at| &mut self.wealths[at]));
+            evidence.begin_after(stream_len, wealths.map(|at| &mut self.wealths[at]));
             for weight in self.weights[attribute.index()].row(row) {
                 weights = (weights ^ weight.to_bits()).wrapping_mul(FINGERPRINT_FACTOR);
             }

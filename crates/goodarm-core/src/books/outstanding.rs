@@ -52,6 +52,10 @@ impl<T> Outstanding<T> {
         self.queue.iter().filter_map(|(_, call)| call.as_ref())
     }
 
+    pub(super) fn calls_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.queue.iter_mut().filter_map(|(_, call)| call.as_mut())
+    }
+
     pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.queue.iter().filter(|(_, call)| call.is_some()).map(|(ticket, _)| *ticket)
     }

@@ -107,11 +107,15 @@ impl Books {
     /// an excuse.
     pub(super) fn imputed(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         let pair = self.pair(arm, attribute);
-        let drained = pair.tally.dispatched_count == pair.evidence.count;
+        let stream_len = self.stream_len(arm, attribute);
+        let drained = stream_len == pair.evidence.count;
+        let blocked = pair.evidence.closed && !self.problem.attribute(attribute).is_exact();
         if drained && self.problem.guarantee() == Guarantee::FalseDiscovery {
             return pair.evidence.held;
         }
         let lowest = match self.problem.attribute(attribute).lowest_score() {
+            // A score that no number can stand for is among those that are missing.
+            _ if blocked && !drained => return f64::NEG_INFINITY,
             Some(lowest) => lowest,
             None if drained => 0.0,
             None => return f64::NEG_INFINITY,
@@ -119,7 +123,7 @@ impl Books {
         let rule = Rule { keeps_maximum: false, ..self.rule(attribute) };
         let mut evidence = pair.evidence;
         let mut wealths = self.wealths(arm, attribute).copied();
-        for order in evidence.count..pair.tally.dispatched_count {
+        for order in evidence.count..stream_len {
             let place = Place { arm, attribute, order };
             let score = self.calls.early.get(&place).copied().unwrap_or(lowest);
             evidence.absorb(rule, wealths.as_mut(), score);

@@ -3,7 +3,7 @@
 
 use core::f64::consts::TAU;
 
-use crate::num::{real, stirling_rest};
+use crate::num::{EPSILON, real, stirling_rest};
 
 /// A uniform prior on the rates from ξ to 1.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,9 @@ impl RatesAbove {
             + 0.5 * libm::log(spread / ((count + 1.0) * (count + 1.0)));
         let below = self.threshold * self.room * (successes + 2.0)
             / ((successes + 1.0) * (excess + 2.0 * self.room));
-        let share_above = 1.0 - below * libm::exp(-log_all);
+        // The two may nearly cancel, and what is lost to rounding must not be claimed.
+        let rounding = 16.0 * EPSILON * (1.0 + libm::fabs(log_all));
+        let share_above = 1.0 - below * libm::exp(-log_all) - rounding;
         if share_above > 0.0 {
             log_all + libm::log(share_above) - self.log_room
         } else {

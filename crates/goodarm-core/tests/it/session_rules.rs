@@ -12,7 +12,7 @@
 //! 7. Averaged closed testing is not offered.
 //! 8. Closed e-BH takes present e-values, with calls in flight at their lowest score, and freezes arms.
 //! 9. Scores enter a stream in dispatch order; every call is fresh.
-//! 10. A void call is made again in its place; giving up counts.
+//! 10. A void call leaves no trace and is made again; giving up counts.
 //! 11. Calls lost in a crash count.
 //! 12. Failures count as the lowest score there can be, or block the stream.
 //! 13. Scores outside their range are refused, and only those above it clipped.

@@ -158,24 +158,26 @@ fn what_cannot_be_lent_is_refused() {
     }
 }
 
-/// A retry of a void call keeps its place before the loan.
+/// A void call leaves no trace, whether it was a look or counted; its retry is a call like any other.
 #[test]
-fn a_retry_of_a_look_is_a_look() {
-    let mut books = books(2, Guarantee::Lent, BINARY);
-    let look = send(&mut books, 0, FIRST);
-    books
-        .fail(look.ticket, Failure::Void(VoidFailure::RateLimited), goodarm_core::Cost::ZERO)
-        .unwrap();
-    books.lend(ARM, half()).unwrap();
-    let counts = send(&mut books, 0, FIRST);
-    answer(&mut books, &counts, 1.0);
-    let retry = books.dispatch_owed().unwrap();
-    answer(&mut books, &retry, 0.0);
-    let mut fresh = super::books(2, Guarantee::Lent, BINARY);
-    fresh.lend(ARM, half()).unwrap();
-    feed(&mut fresh, 0, FIRST, &[1.0]);
-    let bits = |books: &Books| books.evidence(ARM, FIRST).to_bits();
-    assert_eq!(bits(&books), bits(&fresh));
+fn a_void_look_leaves_no_trace() {
+    for model in [ScoreModel::Binary, ScoreModel::UNIT] {
+        let mut books = books(2, Guarantee::Lent, &[model]);
+        feed(&mut books, 0, FIRST, &[1.0, 0.0]);
+        let look = send(&mut books, 0, FIRST);
+        books.lend(ARM, half()).unwrap();
+        let counts = send(&mut books, 0, FIRST);
+        answer(&mut books, &counts, 1.0);
+        assert!(has_none(&books), "a look before it is out");
+        let void = Failure::Void(VoidFailure::RateLimited);
+        books.fail(look.ticket, void, goodarm_core::Cost::ZERO).unwrap();
+        let first = books.evidence(ARM, FIRST);
+        assert!(first > 0.0, "{model:?}: the call counts");
+        let retry = books.dispatch_owed().unwrap();
+        answer(&mut books, &retry, 1.0);
+        assert!(books.evidence(ARM, FIRST) > first, "{model:?}: the retry counts after it");
+        assert_eq!(books.tally(ARM, FIRST).returned_count, 4);
+    }
 }
 
 #[test]

@@ -181,15 +181,16 @@ fn evidence_from_before_the_block_still_certifies() {
     pass(&mut books, 0, SECOND);
 }
 
-/// Condition 10: the retry is mandatory, and in place.
+/// Condition 10: the retry is mandatory, and comes last. In the void call's place it would count before
+/// scores that were known when it was made.
 #[test]
-fn a_void_call_is_made_again_in_its_place() {
+fn a_void_call_leaves_no_trace_and_is_made_again() {
     let mut books = books(2, Guarantee::Holm, &[ScoreModel::Binary]);
     let [mut call, later] = [0, 1].map(|_| send(&mut books, 0, FIRST));
     answer(&mut books, &later, 1.0);
     for attempt in 1..=3 {
         fail(&mut books, &call, VOID, Cost::ZERO);
-        assert_eq!(books.evidence_count(ARM, FIRST), 0, "nothing passes the gap");
+        assert_eq!(books.evidence_count(ARM, FIRST), 1, "nothing waits for it");
         call = books.dispatch_owed().unwrap();
         assert_eq!((call.arm, call.attribute, call.attempt), (ARM, FIRST, attempt));
         assert!(call.ticket > later.ticket, "tickets are never used again");
@@ -198,7 +199,7 @@ fn a_void_call_is_made_again_in_its_place() {
         assert_eq!(
             (tally.dispatched_count, tally.returned_count),
             (2, 1),
-            "a retry takes no new place"
+            "a retry is not counted twice"
         );
     }
     answer(&mut books, &call, 0.0);
