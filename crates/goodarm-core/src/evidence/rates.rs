@@ -44,8 +44,9 @@ impl RatesAbove {
         let below = self.threshold * self.room * (successes + 2.0)
             / ((successes + 1.0) * (excess + 2.0 * self.room));
         // The two may nearly cancel, and what is lost to rounding must not be claimed.
-        let rounding = 16.0 * EPSILON * (1.0 + libm::fabs(log_all));
-        let share_above = 1.0 - below * libm::exp(-log_all) - rounding;
+        let share_below = below * libm::exp(-log_all);
+        let rounding = 16.0 * EPSILON * (1.0 + libm::fabs(log_all)) * share_below;
+        let share_above = 1.0 - share_below - rounding - EPSILON;
         if share_above > 0.0 {
             log_all + libm::log(share_above) - self.log_room
         } else {
