@@ -5,7 +5,9 @@ use core::fmt;
 
 use thiserror::Error;
 
-use crate::books::{AddArmsError, Books, Change, DispatchError, LendError, Loan, TellError};
+use crate::books::{
+    AddArmsError, ArmStatus, Books, Change, DispatchError, LendError, Loan, TellError,
+};
 use crate::cost::Cost;
 use crate::event::{Event, EventError};
 use crate::outlook::certification_cost_min;
@@ -258,8 +260,15 @@ impl Session {
     fn choose(&mut self) -> Result<Choice, StopReason> {
         let problem = self.books.problem();
         if self.books.active_count() == 0 {
-            let all = self.books.certified().len() == problem.arm_count();
-            return Err(if all { StopReason::AllCertified } else { StopReason::AllDecided });
+            let undecided = |arm| self.books.status(arm) == ArmStatus::Undecided;
+            return Err(if self.books.certified().len() == problem.arm_count() {
+                StopReason::AllCertified
+            } else if problem.arms().any(undecided) {
+                // Their streams are blocked.
+                StopReason::NothingWorthwhile
+            } else {
+                StopReason::AllDecided
+            });
         }
         if !problem.attributes().any(|attribute| self.books.is_affordable(attribute)) {
             return Err(StopReason::BudgetSpent);

@@ -345,3 +345,20 @@ fn a_range_is_only_a_scale() {
     let books = Books::new(problem(spec));
     assert!(!books.is_resolved(ArmId(0), FIRST), "nothing is certified before a score");
 }
+
+/// An arm whose stream is blocked leaves, and strong evidence that waited for company leaves with it.
+#[test]
+fn for_false_discovery_a_blocked_arm_is_not_certified_later() {
+    let mut books = books(200, Guarantee::FalseDiscovery, &[ScoreModel::Binary]);
+    feed(&mut books, 0, FIRST, &[1.0; 12]);
+    let pull = send(&mut books, 0, FIRST);
+    let exhausted = Failure::Blocking(goodarm_core::BlockingFailure::Exhausted);
+    books.fail(pull.ticket, exhausted, Cost::ZERO).expect("the call is in flight");
+    for arm in 1..30 {
+        while books.is_active(ArmId(arm)) {
+            feed(&mut books, arm, FIRST, &[1.0]);
+        }
+    }
+    assert_eq!(books.status(ArmId(0)), ArmStatus::Undecided);
+    assert_eq!(books.certified().len(), 29);
+}
