@@ -291,28 +291,77 @@ fn the_page_has_the_numbers_beyond_the_paper() {
 /// T* of the expensive decoys.
 const DECOYS_COMPLEXITY: f64 = 3663.5;
 
+/// Means of a quantity along budgets, for any world and method.
+fn shares<'a>(table: &'a Table, points: &'a [f64]) -> impl Fn(&str, &str) -> String + 'a {
+    move |world, method| {
+        Line { table, world, method, axis: "budget", points }.mean(3, "certified_share")
+    }
+}
+
+#[test]
+fn the_page_has_the_numbers_of_held_out_worlds() {
+    let held_out = Table::of("held-out");
+    let share = shares(&held_out, &[0.5, 1.0, 2.0]);
+    let early = shares(&held_out, &[0.25, 0.5, 1.0, 2.0]);
+    let gaussian = |method| share("Gaussian", method);
+    let (few, two) = ("60 arms, few good, prices to 100", "two kinds of answers, binary");
+    let both =
+        |world| format!("{}, by Holm {}", early(world, "goodarm"), early(world, "goodarm, Holm"));
+    let raised = |world| {
+        format!(
+            "{} against {}",
+            share(world, "goodarm, raised from a half"),
+            share(world, "goodarm")
+        )
+    };
+    let bills = "bills that differ between answers";
+    assert_said(&[
+        format!(
+            "goodarm {}, by Holm {}; oracle {}, by Holm {}; HDoC with tight certificates {}; LUCB-G {}; \
+             equal money {}",
+            gaussian("goodarm"),
+            gaussian("goodarm, Holm"),
+            gaussian("oracle"),
+            gaussian("oracle, Holm"),
+            gaussian("HDoC, tight certificates"),
+            gaussian("LUCB-G, tight certificates"),
+            gaussian("equal money, unresolved only")
+        ),
+        format!(
+            "binary scores {}; Beta scores {}; 60 arms of which few are good {}; two kinds of answers {}",
+            both("binary"),
+            both("Beta"),
+            both(few),
+            both(two)
+        ),
+        format!(
+            "{bills}: {}; an oracle that knows all means but not the bills {}, by Holm {}",
+            both(bills),
+            early(bills, "oracle"),
+            early(bills, "oracle, Holm")
+        ),
+        format!(
+            "Gaussian {} from the start, binary {}, 60 arms {}",
+            raised("Gaussian"),
+            raised("binary"),
+            raised(few)
+        ),
+    ]);
+}
+
 #[test]
 fn the_page_has_the_numbers_of_instances() {
-    let held_out = Table::of("held-out");
-    let share_in = |world, method| {
-        let points = &[0.5, 1.0, 2.0];
-        let line = Line { table: &held_out, world, method, axis: "budget", points };
-        line.mean(3, "certified_share")
-    };
-    let share = |method| share_in("Gaussian", method);
-    let early = |world, method| {
-        let points = &[0.25, 0.5, 1.0, 2.0];
-        let line = Line { table: &held_out, world, method, axis: "budget", points };
-        line.mean(3, "certified_share")
-    };
-    let raised = "goodarm, raised from a half";
     let discovery = Table::of("discovery");
-    let found = |world, method| {
-        let points = &[0.25, 0.5, 1.0, 2.0];
-        let line = Line { table: &discovery, world, method, axis: "budget", points };
-        line.mean(3, "certified_share")
+    let found = shares(&discovery, &[0.25, 0.5, 1.0, 2.0]);
+    let of = |world| {
+        format!(
+            "goodarm {}, by Holm {}, FDR {}, oracle {}",
+            found(world, "goodarm"),
+            found(world, "goodarm, Holm"),
+            found(world, "goodarm, FDR"),
+            found(world, "oracle")
+        )
     };
-    let (thousands, myriad) = ("2,000 arms, 5 % good", "10,000 arms, 3 % good");
     let instances = Table::of("instances");
     let line = |world, method| {
         let points = &[0.5, 1.0, 2.0, 3.0];
@@ -320,73 +369,23 @@ fn the_page_has_the_numbers_of_instances() {
     };
     let good = |world| line(world, "goodarm").mean(2, "certified_good");
     let many = |world, method| line(world, method).mean(1, "certified_good");
+    let all = |world| {
+        format!(
+            "goodarm {}; Holm {}; FDR {}; oracle {}",
+            many(world, "goodarm"),
+            many(world, "goodarm, Holm"),
+            many(world, "goodarm, FDR"),
+            many(world, "oracle")
+        )
+    };
     assert_said(&[
         format!(
-            "goodarm {}, by Holm {}; oracle {}, by Holm {}; HDoC with tight certificates {}; LUCB-G {}; \
-             equal money {}",
-            share("goodarm"),
-            share("goodarm, Holm"),
-            share("oracle"),
-            share("oracle, Holm"),
-            share("HDoC, tight certificates"),
-            share("LUCB-G, tight certificates"),
-            share("equal money, unresolved only")
-        ),
-        format!(
-            "binary scores {}, by Holm {}; Beta scores {}, by Holm {}; 60 arms of which few are good {}, by \
-             Holm {}; two kinds of answers {}, by Holm {}",
-            early("binary", "goodarm"),
-            early("binary", "goodarm, Holm"),
-            early("Beta", "goodarm"),
-            early("Beta", "goodarm, Holm"),
-            early("60 arms, few good, prices to 100", "goodarm"),
-            early("60 arms, few good, prices to 100", "goodarm, Holm"),
-            early("two kinds of answers, binary", "goodarm"),
-            early("two kinds of answers, binary", "goodarm, Holm")
-        ),
-        format!(
-            "bills that differ between answers: {}, by Holm {}; an oracle that knows all means but not the \
-             bills {}, by Holm {}",
-            early("bills that differ between answers", "goodarm"),
-            early("bills that differ between answers", "goodarm, Holm"),
-            early("bills that differ between answers", "oracle"),
-            early("bills that differ between answers", "oracle, Holm")
-        ),
-        format!(
-            "Gaussian {} against {} from the start, binary {} against {}, 60 arms {} against {}",
-            share(raised),
-            share("goodarm"),
-            share_in("binary", raised),
-            share_in("binary", "goodarm"),
-            share_in("60 arms, few good, prices to 100", raised),
-            share_in("60 arms, few good, prices to 100", "goodarm")
-        ),
-        format!(
-            "of 2,000: goodarm {}, by Holm {}, FDR {}, oracle {}; of 10,000: goodarm {}, by Holm {}, FDR {}, \
-             oracle {}",
-            found(thousands, "goodarm"),
-            found(thousands, "goodarm, Holm"),
-            found(thousands, "goodarm, FDR"),
-            found(thousands, "oracle"),
-            found(myriad, "goodarm"),
-            found(myriad, "goodarm, Holm"),
-            found(myriad, "goodarm, FDR"),
-            found(myriad, "oracle")
+            "of 2,000: {}; of 10,000: {}",
+            of("2,000 arms, 5 % good"),
+            of("10,000 arms, 3 % good")
         ),
         format!("A2 {}; A1 {}; A2B {} of six", good("A2"), good("A1"), good("A2B")),
-        format!(
-            "G (100 answers, 74 good): goodarm {}; Holm {}; FDR {}; oracle {}",
-            many("G", "goodarm"),
-            many("G", "goodarm, Holm"),
-            many("G", "goodarm, FDR"),
-            many("G", "oracle")
-        ),
-        format!(
-            "L (5,000 answers, 491 good): goodarm {}; Holm {}; FDR {}; oracle {}",
-            many("L", "goodarm"),
-            many("L", "goodarm, Holm"),
-            many("L", "goodarm, FDR"),
-            many("L", "oracle")
-        ),
+        format!("G (100 answers, 74 good): {}", all("G")),
+        format!("L (5,000 answers, 491 good): {}", all("L")),
     ]);
 }
