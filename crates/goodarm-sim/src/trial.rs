@@ -271,10 +271,10 @@ mod tests {
 
     #[test]
     fn a_session_with_a_raised_budget_goes_on_from_where_it_ended() {
-        let (half, raised) = (trial(1000.0, None), trial(2000.0, Some(0.5)));
+        let (half, raised) = (trial(2000.0, None), trial(4000.0, Some(0.5)));
         assert!(!half.certified.is_empty());
         assert_eq!(raised.certified[..half.certified.len()], half.certified);
         assert!(raised.certified.len() > half.certified.len());
-        assert!(half.spent <= 1000.0 && raised.spent > 1500.0 && raised.spent <= 2000.0);
+        assert!(half.spent <= 2000.0 && raised.spent > 3000.0 && raised.spent <= 4000.0);
     }
 }
