@@ -27,26 +27,11 @@ pub(crate) struct Outlook {
 
 /// How much evidence to ask for, and how optimistic the guess is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Assumptions {
-    /// The level of an arm that has been lent nothing.
-    pub(crate) offered_level: f64,
+struct Assumptions {
     /// How much evidence beyond the level, for the random walk that has to cross it.
-    pub(crate) margin: f64,
+    margin: f64,
     /// How many standard deviations above the believed gap to assume.
-    pub(crate) optimism: f64,
-}
-
-impl Outlook {
-    pub(crate) fn of(
-        books: &Books,
-        (arm, attribute): (ArmId, AttributeId),
-        assumptions: Assumptions,
-    ) -> Self {
-        let prospect = Prospect::of(books, (arm, attribute), assumptions.optimism);
-        let level = books.level(arm, attribute);
-        let level = if level == f64::INFINITY { assumptions.offered_level } else { level };
-        prospect.outlook(books, (arm, attribute), level + assumptions.margin)
-    }
+    optimism: f64,
 }
 
 /// What is believed of a pair says about the evidence to come, whatever the level is.
@@ -148,17 +133,17 @@ impl Prospect {
 /// The least that certifying one more arm would cost, if its means were at the upper end of what is
 /// believable; infinite if no arm can be certified at all.
 pub(crate) fn certification_cost_min(books: &Books) -> f64 {
-    let assumptions = Assumptions { offered_level: offered_level(books), ..BEST_CASE };
+    let offered_level = offered_level(books);
     certifiable_arms(books)
-        .map(|arm| forecast(books, arm, assumptions).cost)
+        .map(|arm| forecast(books, arm, offered_level, BEST_CASE).cost)
         .fold(f64::INFINITY, f64::min)
 }
 
 /// How many arms will have been certified when the money is gone, if every arm goes as believed.
 pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
-    let assumptions = Assumptions { offered_level: offered_level(books), ..EXPECTED_CASE };
+    let offered_level = offered_level(books);
     let mut forecasts: Vec<ArmForecast> = certifiable_arms(books)
-        .map(|arm| forecast(books, arm, assumptions))
+        .map(|arm| forecast(books, arm, offered_level, EXPECTED_CASE))
         .filter(|forecast| forecast.cost.is_finite())
         .collect();
     let price = |forecast: &ArmForecast| forecast.cost / forecast.pass_probability;
@@ -189,7 +174,12 @@ fn certifiable_arms(books: &Books) -> impl Iterator<Item = ArmId> + '_ {
     books.problem().arms().filter(is_certifiable)
 }
 
-fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast {
+fn forecast(
+    books: &Books,
+    arm: ArmId,
+    offered_level: f64,
+    assumptions: Assumptions,
+) -> ArmForecast {
     let problem = books.problem();
     let bills = ExpectedBills::of(books, arm);
     let mut forecast = ArmForecast { cost: 0.0, pass_probability: 1.0 };
@@ -200,7 +190,11 @@ fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast 
         if !books.is_open(arm, attribute) && !awaited {
             return ArmForecast { cost: f64::INFINITY, pass_probability: 0.0 };
         }
-        let outlook = Outlook::of(books, (arm, attribute), assumptions);
+        let level = books.level(arm, attribute);
+        let level = if level == f64::INFINITY { offered_level } else { level };
+        let pair = (arm, attribute);
+        let prospect = Prospect::of(books, pair, assumptions.optimism);
+        let outlook = prospect.outlook(books, pair, level + assumptions.margin);
         forecast.cost += outlook.remaining * bills.get(attribute);
         forecast.pass_probability *= outlook.pass_probability;
     }
@@ -208,11 +202,9 @@ fn forecast(books: &Books, arm: ArmId, assumptions: Assumptions) -> ArmForecast 
 }
 
 /// Three standard deviations of luck.
-const BEST_CASE: Assumptions =
-    Assumptions { offered_level: f64::INFINITY, margin: 0.0, optimism: 3.0 };
+const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
 /// No luck, and one unit of evidence for the random walk that has to cross its level.
-const EXPECTED_CASE: Assumptions =
-    Assumptions { offered_level: f64::INFINITY, margin: 1.0, optimism: 0.0 };
+const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
 const OPTIMISTIC_GAP_MIN: f64 = 0.02;
 const PASS_PROBABILITY_MIN: f64 = 1e-6;

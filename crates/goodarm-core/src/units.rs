@@ -75,6 +75,11 @@ impl ErrorRate {
         self.value
     }
 
+    /// ln(1/(δ share)): what evidence must reach with this share of δ.
+    pub fn level_of(self, share: Share) -> f64 {
+        self.ln_inverse + share.ln_inverse()
+    }
+
     /// ln(1/δ), finite even for the smallest positive δ.
     pub const fn ln_inverse(self) -> f64 {
         self.ln_inverse

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, BlockingFailure, Books, Cost, Event, Failure, Loan};
+use goodarm_core::{ArmId, BlockingFailure, Books, Cost, Event, Failure};
 
 use crate::history::{Call, Entry};
 use crate::outputs::calls::failure_name;
@@ -20,8 +20,6 @@ pub struct Account {
     pub spent_at: Vec<Cost>,
     /// How many answers the run began with.
     pub began_with: usize,
-    /// Of each answer that was lent a share of δ: how many calls of each verifier came before.
-    before_loans: BTreeMap<ArmId, Vec<u64>>,
 }
 
 /// One verifier's calls.
@@ -51,7 +49,6 @@ impl Account {
             budgets: vec![books.problem().budget()],
             spent_at: Vec::new(),
             began_with: books.problem().arm_count(),
-            before_loans: BTreeMap::new(),
         }
     }
 
@@ -60,38 +57,9 @@ impl Account {
         if let Some(call) = &entry.call {
             self.take_call(books, call);
         }
-        match entry.event {
-            Event::Asked { arm, attribute, loan, .. } => {
-                self.take_asked(books, arm, attribute, loan);
-            }
-            Event::BudgetRaised { budget } => self.budgets.push(budget),
-            Event::Told { .. }
-            | Event::Failed { .. }
-            | Event::Released { .. }
-            | Event::ArmsAdded { .. } => {}
+        if let Event::BudgetRaised { budget } = entry.event {
+            self.budgets.push(budget);
         }
-    }
-
-    /// One more call that was asked for, which the books know of already.
-    pub fn take_asked(
-        &mut self,
-        books: &Books,
-        arm: ArmId,
-        attribute: AttributeId,
-        loan: Option<Loan>,
-    ) {
-        if loan.is_some() {
-            let before = |other: AttributeId| {
-                books.tally(arm, other).dispatched_count - u64::from(other == attribute)
-            };
-            let before = books.problem().attributes().map(before).collect();
-            self.before_loans.insert(arm, before);
-        }
-    }
-
-    /// How many calls of each verifier about an answer came before it was lent a share of δ.
-    pub fn before_loan(&self, arm: ArmId) -> &[u64] {
-        self.before_loans.get(&arm).map_or(&[], Vec::as_slice)
     }
 
     /// One more call, which the books know of already.

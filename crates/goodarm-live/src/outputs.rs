@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, ArmStatus, Books};
 use serde::Serialize;
 
-use crate::account::Account;
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError};
@@ -76,7 +75,7 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let (job, books) = (run.job(), run.session().books());
     let folder = Folder::new(&job.settings.output);
     let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
-    write_findings(&folder, books, run.account(), &job.candidates)?;
+    write_findings(&folder, books, &job.candidates)?;
     let mut overview = Overview::in_full(&job.charter, books, run.account());
     overview.set_span(span_millis);
     overview.ending = Some(ending.to_owned());
@@ -163,14 +162,13 @@ impl<'a> Sink<'a> {
 fn write_findings(
     folder: &Folder,
     books: &Books,
-    account: &Account,
     candidates: &Candidates,
 ) -> Result<(), OutputError> {
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = finding(books, account, arm, ranks[arm.index()]);
+                let finding = finding(books, arm, ranks[arm.index()]);
                 let finding = serde_json::to_string(&finding)?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
@@ -189,12 +187,7 @@ fn write_findings(
 }
 
 /// What is known about one candidate.
-pub fn finding<'a>(
-    books: &'a Books,
-    account: &Account,
-    arm: ArmId,
-    rank: Option<usize>,
-) -> Finding<'a> {
+pub fn finding(books: &Books, arm: ArmId, rank: Option<usize>) -> Finding<'_> {
     let problem = books.problem();
     let pair = |attribute| PairFinding {
         verifier: problem.attribute(attribute).name(),
@@ -205,7 +198,7 @@ pub fn finding<'a>(
         status: books.status(arm).name(),
         arm: arm.0,
         rank,
-        loan: LoanView::new(books, account, arm),
+        loan: LoanView::new(books, arm),
         evidence: problem.attributes().map(pair).collect(),
     }
 }

@@ -298,8 +298,6 @@ impl Run {
                 Ask::Done(reason) => return Ok(Next::Done(reason)),
             };
             announcer.asked(&pull);
-            let Pull { arm, attribute, loan, .. } = pull;
-            self.account.take_asked(self.session.books(), arm, attribute, loan);
             let intent = Record::from(Event::from(pull));
             let Some(reply) = self.own_reply(&pull) else {
                 self.disk.append_intent(&intent, pull);

@@ -212,18 +212,15 @@ pub struct LoanView {
 
 impl LoanView {
     /// How an answer stands; none where δ is not lent.
-    pub fn new(books: &Books, account: &Account, arm: ArmId) -> Option<Self> {
+    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
         books.pool()?;
         let problem = books.problem();
         let share = books.share(arm).map(Share::fraction);
         let (mut looks, mut counted) = (0, 0);
         for attribute in problem.attributes().filter(|it| !problem.attribute(*it).is_exact()) {
-            let calls = books.tally(arm, attribute).returned_count;
-            let before = account.before_loan(arm).get(attribute.index());
-            let before =
-                before.filter(|_| share.is_some()).map_or(calls, |&before| before.min(calls));
+            let before = books.look_count(arm, attribute);
             looks += before;
-            counted += calls - before;
+            counted += books.tally(arm, attribute).returned_count - before;
         }
         Some(Self { share, looks, counted })
     }

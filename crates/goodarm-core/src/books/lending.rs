@@ -8,7 +8,7 @@ use crate::evidence::Evidence;
 use crate::evidence::bounded::Wealths;
 use crate::guarantee::lent::Lent;
 use crate::problem::ARMS_MAX;
-use crate::units::{ArmId, Share};
+use crate::units::{ArmId, AttributeId, Share};
 
 /// What an arm was lent before a call, with what its evidence will be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,12 @@ impl Books {
         self.certifier.lent().map_or(0, Lent::out_count)
     }
 
+    /// How many of a pair's scores prove nothing, because their calls came before the arm's loan.
+    pub fn look_count(&self, arm: ArmId, attribute: AttributeId) -> u64 {
+        let pair = self.pair(arm, attribute);
+        pair.evidence.begins_at.min(pair.tally.returned_count)
+    }
+
     /// An equal part of the pool for every arm that takes pulls and has no share; nothing where δ
     /// is not lent.
     pub fn equal_share(&self) -> Share {
@@ -85,7 +91,7 @@ impl Books {
 
     /// ln(1/(δ share)): what an arm with this share needs of every attribute.
     pub fn level_of(&self, share: Share) -> f64 {
-        self.problem.delta().ln_inverse() + share.ln_inverse()
+        self.problem.delta().level_of(share)
     }
 
     /// Lends an arm a share of δ. Its evidence begins here: only calls dispatched from now on count,

@@ -109,13 +109,12 @@ impl Books {
         let pair = self.pair(arm, attribute);
         let stream_len = self.stream_len(arm, attribute);
         let drained = stream_len == pair.evidence.count;
-        let blocked = pair.evidence.closed && !self.problem.attribute(attribute).is_exact();
         if drained && self.problem.guarantee() == Guarantee::FalseDiscovery {
             return pair.evidence.held;
         }
         let lowest = match self.problem.attribute(attribute).lowest_score() {
             // A score that no number can stand for is among those that are missing.
-            _ if blocked && !drained => return f64::NEG_INFINITY,
+            _ if !drained && self.is_blocked(arm, attribute) => return f64::NEG_INFINITY,
             Some(lowest) => lowest,
             None if drained => 0.0,
             None => return f64::NEG_INFINITY,

@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 
 use crate::guarantee::Certificate;
 use crate::problem::Problem;
-use crate::units::{ArmId, Share};
+use crate::units::{ArmId, ErrorRate, Share};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Lent {
-    log_inverse_delta: f64,
+    delta: ErrorRate,
     pool: Share,
     loans: Vec<Loan>,
     /// Shares that are lent, to arms that are neither certified nor exactly bad.
@@ -40,7 +40,7 @@ impl Loan {
 impl Lent {
     pub(crate) fn new(problem: &Problem) -> Self {
         Self {
-            log_inverse_delta: problem.delta().ln_inverse(),
+            delta: problem.delta(),
             pool: Share::WHOLE,
             loans: vec![Loan::IDLE; problem.arm_count()],
             out_count: 0,
@@ -65,10 +65,6 @@ impl Lent {
         (share > Share::NONE).then_some(share)
     }
 
-    pub(crate) fn level_of(&self, share: Share) -> f64 {
-        self.log_inverse_delta + share.ln_inverse()
-    }
-
     /// Infinite for an arm that has been lent nothing: its evidence is none.
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         self.loans[arm.index()].level
@@ -77,7 +73,7 @@ impl Lent {
     /// The arm is idle, and the share is in the pool.
     pub(crate) fn lend(&mut self, arm: ArmId, share: Share) {
         self.pool = self.pool.minus(share);
-        self.loans[arm.index()] = Loan { share, level: self.level_of(share) };
+        self.loans[arm.index()] = Loan { share, level: self.delta.level_of(share) };
         self.out_count += 1;
         self.idle_count -= 1;
     }

@@ -15,7 +15,7 @@ use crate::bills::ExpectedBills;
 use crate::books::{ArmStatus, Books, Change, Pair};
 use crate::num::real;
 use crate::offer::{offered_level, offered_share};
-use crate::outlook::{Assumptions, Outlook};
+use crate::outlook::Outlook;
 use crate::policy::ranking::{Ranking, Rating, Rule};
 use crate::policy::rcb::memory::Memory;
 use crate::policy::{Choice, Policy};
@@ -118,8 +118,8 @@ impl RemainingCost {
             if !books.is_affordable(attribute) || pair.evidence.closed {
                 return None;
             }
-            let need = if offered { self.offered_level } else { level + base } + ASSUMPTIONS.margin;
-            let prospect = self.memory.prospect(books, (arm, attribute), ASSUMPTIONS.optimism);
+            let need = if offered { self.offered_level } else { level + base } + MARGIN;
+            let prospect = self.memory.prospect(books, (arm, attribute), OPTIMISM);
             let outlook = prospect.outlook(books, (arm, attribute), need);
             let stage = Stage::new(bills.get(attribute), (attribute, pair), outlook);
             let place = self.stages.iter().position(|later| stage.order < later.order);
@@ -132,7 +132,7 @@ impl RemainingCost {
     /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
     /// a share before the next call, which then counts.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
-        let need = books.level_of(share) + ASSUMPTIONS.margin;
+        let need = books.level_of(share) + MARGIN;
         let bills = ExpectedBills::of(books, choice.arm);
         let (mut price, mut probability) = (0.0, 1.0);
         let (mut paid, mut next) = (0.0, 0.0);
@@ -141,7 +141,7 @@ impl RemainingCost {
                 continue;
             }
             let pair = (choice.arm, attribute);
-            let prospect = self.memory.prospect(books, pair, ASSUMPTIONS.optimism);
+            let prospect = self.memory.prospect(books, pair, OPTIMISM);
             let outlook = prospect.outlook(books, pair, need);
             let bill = bills.get(attribute);
             price += bill * outlook.remaining;
@@ -213,8 +213,10 @@ impl Policy for Rcb {
     }
 }
 
-const ASSUMPTIONS: Assumptions =
-    Assumptions { offered_level: f64::INFINITY, margin: 1.3, optimism: 2.0 };
+/// Evidence beyond the level, for the random walk that has to cross it.
+const MARGIN: f64 = 1.3;
+/// How many standard deviations above the believed gap to hope for.
+const OPTIMISM: f64 = 2.0;
 /// Arms that have a share are to be finished: it is lost otherwise.
 const FAVOUR_OF_SHARES: f64 = 0.6;
 /// An arm that will surely pass borrows when it has cost this part of what it will cost.

@@ -56,7 +56,13 @@ pub(crate) fn random_scenario(seed: u64) -> Scenario {
     let made: Vec<_> = (0..attribute_count).map(|index| attribute(&mut random, index)).collect();
     let guarantee = pick(
         &mut random,
-        &[Guarantee::Paper, Guarantee::Union, Guarantee::Holm, Guarantee::FalseDiscovery],
+        &[
+            Guarantee::Paper,
+            Guarantee::Union,
+            Guarantee::Holm,
+            Guarantee::Lent,
+            Guarantee::FalseDiscovery,
+        ],
     );
     let weighted = matches!(guarantee, Guarantee::Union | Guarantee::Holm) && random.below(3) == 0;
     let prior_weights = weighted.then(|| (0..arms).map(|_| 0.1 + random.uniform()).collect());

@@ -213,7 +213,7 @@ impl<'a> Announcer<'a> {
                 count: run.announced_count,
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
-                loan: LoanView::new(books, &run.account, arm),
+                loan: LoanView::new(books, arm),
             });
         }
         if self.is_due() {

@@ -141,7 +141,7 @@ impl Gatherer {
                 rank: ranks[arm.index()],
                 calls: u64::from(self.call_counts[arm.index()]),
                 spent: spent.fold(Cost::ZERO, Cost::saturating_add),
-                loan: LoanView::new(books, &self.account, arm),
+                loan: LoanView::new(books, arm),
                 evidence,
             }
         };

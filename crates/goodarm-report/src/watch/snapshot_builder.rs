@@ -39,7 +39,7 @@ impl SnapshotBuilder {
             if rank + CERTIFICATES_MAX > books.certified().len() {
                 let attributes = books.problem().attributes();
                 let evidence = attributes.map(|attribute| PairView::new(books, arm, attribute));
-                let loan = LoanView::new(books, run.account(), arm);
+                let loan = LoanView::new(books, arm);
                 builder.certified(arm, rank, spent.units(), (evidence, loan));
             }
         }

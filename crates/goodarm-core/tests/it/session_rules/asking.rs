@@ -1,11 +1,12 @@
 //! What `ask` says, and when.
 
 use goodarm_core::books::DispatchError;
+use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::policy::round_robin::RoundRobin;
 use goodarm_core::session::Refusal;
 use goodarm_core::{
-    ArmId, Ask, AskError, AttributeId, Choice, Cost, Failure, Guarantee, ProblemSpec, ScoreModel,
-    Session, StopReason, VoidFailure,
+    ArmId, Ask, AskError, AttributeId, BlockingFailure, Choice, Cost, Failure, Guarantee,
+    ProblemSpec, ScoreModel, Session, StopReason, VoidFailure,
 };
 
 use super::{FIRST, SECOND, Scripted, UNIT, picture, problem, pulled, spec};
@@ -143,4 +144,61 @@ fn no_policy_gets_a_call_past_a_certificate() {
     }
     check_refused(&scripted, &mut session, (0, FIRST), DispatchError::ArmLeft(ArmId(0)));
     assert_eq!(session.certified(), [ArmId(0)]);
+}
+
+/// Where all that is left cannot be asked about any more, nothing has been decided.
+#[test]
+fn blocked_streams_are_no_decision() {
+    let exhausted = Failure::Blocking(BlockingFailure::Exhausted);
+    for guarantee in [Guarantee::FalseDiscovery, Guarantee::Lent] {
+        let mut session =
+            Session::new(problem(spec(2, guarantee, &[ScoreModel::Binary])), Rcb::new());
+        for _ in 0..2 {
+            let pull = pulled(session.ask().unwrap());
+            session.fail(pull.ticket, exhausted, Cost::ZERO).unwrap();
+        }
+        let ended = session.ask();
+        assert_eq!(ended, Ok(Ask::Done(StopReason::NothingWorthwhile)), "{guarantee:?}");
+    }
+}
+
+/// Arms that look alike come in an order of the seed's, which is not that of their numbers.
+#[test]
+fn the_first_looks_follow_the_seed() {
+    let first_arms = |seed| -> Vec<u32> {
+        let problem = problem(spec(40, Guarantee::Lent, &[ScoreModel::Binary]));
+        let mut session = Session::new(problem, Rcb::seeded(seed));
+        (0..10)
+            .map(|_| {
+                let pull = pulled(session.ask().unwrap());
+                session.tell(pull.ticket, 0.0, UNIT).unwrap();
+                pull.arm.0
+            })
+            .collect()
+    };
+    assert_eq!(first_arms(1), first_arms(1));
+    assert_ne!(first_arms(1), first_arms(2));
+    assert_ne!(first_arms(1), (0..10).collect::<Vec<_>>());
+}
+
+/// Calls on some answers cost ten times as much. Once a few bills are in, the cheap answers are
+/// certified first, also by a verifier that has not been billed for them.
+#[test]
+fn answers_whose_calls_are_cheap_are_certified_first() {
+    let mut spec = spec(24, Guarantee::Lent, &[ScoreModel::Binary, ScoreModel::Binary]);
+    for attribute in &mut spec.attributes {
+        attribute.price = 20.0;
+    }
+    spec.budget = 3000.0;
+    let mut session = Session::new(problem(spec), Rcb::new());
+    let is_cheap = |arm: ArmId| arm.0.is_multiple_of(2);
+    while let Ask::Pull(pull) = session.ask().unwrap() {
+        // Bills of an answer differ by a tenth.
+        let tenth = u64::from(pull.ticket.0.is_multiple_of(2));
+        let bill = Cost::from_units(if is_cheap(pull.arm) { 1 } else { 10 + tenth });
+        session.tell(pull.ticket, 1.0, bill).unwrap();
+    }
+    let certified = session.certified();
+    let cheap = certified.iter().take(12).filter(|arm| is_cheap(**arm)).count();
+    assert!(certified.len() >= 12 && cheap >= 10, "{cheap} of the first twelve: {certified:?}");
 }

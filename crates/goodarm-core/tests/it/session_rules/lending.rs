@@ -4,8 +4,8 @@ use goodarm_core::books::{AddArmsError, LendError};
 use goodarm_core::event::EventError;
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
-    ArmId, ArmStatus, Ask, Books, Event, Failure, Guarantee, Loan, ProblemSpec, ScoreModel,
-    Session, Share, VoidFailure,
+    ArmId, ArmStatus, Ask, Books, Event, Failure, Guarantee, Loan, Options, ProblemSpec,
+    ScoreModel, Session, Share, StopReason, VoidFailure,
 };
 
 use super::{FIRST, SECOND, SUB_GAUSSIAN, UNIT, answer, books, feed, pass, problem, send, spec};
@@ -205,6 +205,25 @@ fn arms_join_while_the_session_goes_on() {
     let mut again = Session::new(problem(spec), Rcb::seeded(5));
     again.replay(events).unwrap();
     assert_eq!(format!("{:?}", again.books()), format!("{:?}", session.books()));
+}
+
+/// What was hopeless may not be so with more arms.
+#[test]
+fn arms_that_join_are_worth_a_call() {
+    let spec = ProblemSpec { budget: 200.0, ..spec(2, Guarantee::Lent, BINARY) };
+    let options = Options { stop_when_hopeless: true, ..Options::default() };
+    let mut session = Session::with_options(problem(spec), Rcb::new(), options).unwrap();
+    let reason = loop {
+        match session.ask().unwrap() {
+            Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).unwrap(),
+            Ask::Wait => unreachable!("no call is in flight"),
+            Ask::Done(reason) => break reason,
+        }
+    };
+    assert_eq!(reason, StopReason::Hopeless);
+    session.add_arms(5).unwrap();
+    let asked = session.ask().unwrap();
+    assert!(matches!(asked, Ask::Pull(pull) if pull.arm.0 >= 2), "{asked:?}");
 }
 
 /// The record of a loan is checked against the books: no policy is asked.

@@ -349,16 +349,18 @@ fn a_range_is_only_a_scale() {
 /// An arm whose stream is blocked leaves, and strong evidence that waited for company leaves with it.
 #[test]
 fn for_false_discovery_a_blocked_arm_is_not_certified_later() {
-    let mut books = books(200, Guarantee::FalseDiscovery, &[ScoreModel::Binary]);
+    let spec =
+        ProblemSpec { delta: 0.1, ..spec(200, Guarantee::FalseDiscovery, &[ScoreModel::Binary]) };
+    let mut books = Books::new(problem(spec));
     feed(&mut books, 0, FIRST, &[1.0; 12]);
     let pull = send(&mut books, 0, FIRST);
     let exhausted = Failure::Blocking(goodarm_core::BlockingFailure::Exhausted);
     books.fail(pull.ticket, exhausted, Cost::ZERO).expect("the call is in flight");
-    for arm in 1..30 {
+    for arm in 1..100 {
         while books.is_active(ArmId(arm)) {
             feed(&mut books, arm, FIRST, &[1.0]);
         }
     }
     assert_eq!(books.status(ArmId(0)), ArmStatus::Undecided);
-    assert_eq!(books.certified().len(), 29);
+    assert_eq!(books.certified().len(), 99);
 }
