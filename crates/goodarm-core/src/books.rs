@@ -232,18 +232,11 @@ impl Books {
         &self.certified
     }
 
-    /// What is known about an arm. One that can never be certified, because an exact verifier failed
-    /// it, is rejected, whatever its other evidence says. One that left because a stream of it is
-    /// blocked is not: nothing speaks against it.
+    /// What is known about an arm. One that an exact verifier has scored below its threshold is
+    /// rejected, whatever its other evidence says. One that left because a stream of it is blocked, or
+    /// because an exact verifier failed to score it, is not: nothing speaks against it.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
-        match self.arms[arm.index()] {
-            Arm { status: ArmStatus::Undecided, left: true, .. }
-                if self.problem.attributes().any(|attribute| self.is_failed(arm, attribute)) =>
-            {
-                ArmStatus::Rejected
-            }
-            Arm { status, .. } => status,
-        }
+        self.arms[arm.index()].status
     }
 
     /// How many arms have a status; looks at every arm.

@@ -75,7 +75,9 @@ pub use crate::books::{ArmStatus, Books, Change, Loan, TellError};
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::policy::{Choice, Policy};
-pub use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError};
+pub use crate::problem::{
+    Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
+};
 pub use crate::pull::{BlockingFailure, CountedFailure, Failure, Pull, Ticket, VoidFailure};
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
 pub use crate::units::{ArmId, AttributeId, Share};

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, BlockingFailure, Books, Cost, Event, Failure};
+use goodarm_core::{ArmId, BlockingFailure, Books, Cost, Event, Failure, VoidFailure};
 
 use crate::history::{Call, Entry};
 use crate::outputs::calls::failure_name;
+use crate::verifier::Remark;
 
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +26,10 @@ pub struct Account {
 /// One verifier's calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifierTotals {
-    /// Calls that came back.
+    /// Calls that were made and came back.
     pub call_count: u64,
+    /// Calls that were asked for and not made, because the run stopped or the verifier was not there.
+    pub unmade_count: u64,
     /// Paid.
     pub spent: Cost,
     /// Paid for calls that brought no score.
@@ -35,6 +38,12 @@ pub struct VerifierTotals {
     pub failures_at_ceiling: Cost,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
+    /// Failures that count as the lowest score.
+    pub counted_failure_count: u64,
+    /// Calls with a score that were paid at the ceiling.
+    pub scored_at_ceiling_count: u64,
+    /// What was remarked about it, each once.
+    pub remarks: Vec<Remark>,
     /// Answers that take no more of its calls, and why.
     pub blocked: BTreeMap<ArmId, BlockingFailure>,
     latency_sum: f64,
@@ -72,9 +81,14 @@ impl Account {
         }
     }
 
-    /// Calls that came back.
+    /// Calls that were made and came back.
     pub fn call_count(&self) -> u64 {
         self.verifiers.iter().map(|totals| totals.call_count).sum()
+    }
+
+    /// Those, and the ones that were asked for and not made.
+    pub fn asked_count(&self) -> u64 {
+        self.call_count() + self.verifiers.iter().map(|totals| totals.unmade_count).sum::<u64>()
     }
 
     /// Of these, without a score.
@@ -90,10 +104,23 @@ impl Account {
 
 impl VerifierTotals {
     fn take(&mut self, call: &Call<'_>, ceiling: Cost) {
+        if let Err(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
+            call.outcome
+        {
+            self.unmade_count += 1;
+            return;
+        }
         self.call_count += 1;
         self.spent = self.spent.saturating_add(call.cost);
         self.latency_sum += call.note.latency.as_secs_f64();
+        if let Some(remark) = &call.note.remark
+            && !self.remarks.contains(remark)
+        {
+            self.remarks.push(remark.clone());
+        }
+        self.scored_at_ceiling_count += u64::from(call.outcome.is_ok() && call.cost == ceiling);
         if let Err(failure) = call.outcome {
+            self.counted_failure_count += u64::from(matches!(failure, Failure::Counted(_)));
             *self.failures.entry(failure_name(failure)).or_default() += 1;
             self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
             if call.cost == ceiling {
@@ -103,12 +130,13 @@ impl VerifierTotals {
                 self.blocked.entry(call.arm).or_insert(failure);
             }
         }
-        // A call that never reached the verifier says nothing about its time or its price.
-        let is_unmade = matches!(
+        // A call that never reached the verifier says nothing about its time or its price, and of one
+        // that was lost nothing is known.
+        let is_unknown = matches!(
             call.outcome,
             Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
         );
-        if !is_unmade {
+        if !is_unknown {
             self.latencies.take(call.note.latency);
         }
     }
@@ -116,6 +144,11 @@ impl VerifierTotals {
     /// Calls without a score.
     pub fn failure_count(&self) -> u64 {
         self.failures.values().sum()
+    }
+
+    /// Calls with one.
+    pub fn score_count(&self) -> u64 {
+        self.call_count - self.failure_count()
     }
 
     /// What a call that reached the verifier cost on average.

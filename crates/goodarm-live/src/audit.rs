@@ -211,7 +211,7 @@ impl Auditor {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
         report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
-        let count = self.account.call_count();
+        let count = self.account.asked_count();
         report.checked(before, format!("the journal is whole, and {file} has its {count} calls"));
         let ledger = self.books.ledger();
         report.checked(

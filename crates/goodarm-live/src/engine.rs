@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use crate::control::Control;
-use crate::throttle::{Condition, Limits, Throttle};
+use crate::throttle::{Condition, Throttle};
 
 /// Makes calls. `T` says which call it is, `R` is what comes back.
 pub(crate) struct Engine<T, R> {
@@ -41,16 +41,27 @@ pub(crate) enum Finish {
     Stopped,
     /// Someone asked to leave at once; calls in flight are dropped.
     Left,
-    /// A verifier, by its number, was down for longer than its patience.
-    Down { verifier: usize, reason: String },
+    /// A verifier was given up.
+    GivenUp(GivenUp),
+}
+
+/// A verifier that no more calls are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    /// Its number.
+    pub(crate) verifier: usize,
+    /// It was not down for longer than its patience: it works, but has never given a score.
+    pub(crate) never_scored: bool,
+    /// What went wrong last.
+    pub(crate) reason: String,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
-    /// An engine for verifiers with these limits, and so many calls in flight at once over all.
-    pub(crate) fn new(limits: impl Iterator<Item = Limits>, concurrency: usize) -> Self {
+    /// An engine for verifiers with these throttles, and so many calls in flight at once over all.
+    pub(crate) fn new(throttles: impl Iterator<Item = Throttle>, concurrency: usize) -> Self {
         let (sender, receiver) = unbounded_channel();
         let tasks = JoinSet::new();
-        let throttles = limits.map(|limits| Arc::new(Throttle::new(limits))).collect();
+        let throttles = throttles.map(Arc::new).collect();
         Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency, tasks }
     }
 
@@ -103,12 +114,22 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         self.throttles.iter().map(|throttle| throttle.condition())
     }
 
-    /// A verifier that was down for longer than its patience, and what went wrong last.
-    pub(crate) fn given_up(&self) -> Option<(usize, String)> {
-        self.conditions().enumerate().find_map(|(index, condition)| match condition {
-            Condition::GivenUp { reason } => Some((index, reason)),
+    /// A verifier that was given up, if there is one.
+    pub(crate) fn given_up(&self) -> Option<GivenUp> {
+        self.conditions().enumerate().find_map(|(verifier, condition)| match condition {
+            Condition::GivenUp { reason } => {
+                Some(GivenUp { verifier, never_scored: false, reason })
+            }
+            Condition::NeverScored { reason } => {
+                Some(GivenUp { verifier, never_scored: true, reason })
+            }
             _ => None,
         })
+    }
+
+    /// The throttle of a verifier.
+    pub(crate) fn throttle(&self, verifier: usize) -> &Throttle {
+        &self.throttles[verifier]
     }
 
     /// Requests that had to be sent again.
@@ -137,8 +158,8 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
             if finish == Finish::Done {
                 if control.is_stopping() {
                     finish = Finish::Stopped;
-                } else if let Some((verifier, reason)) = self.given_up() {
-                    finish = Finish::Down { verifier, reason };
+                } else if let Some(given_up) = self.given_up() {
+                    finish = Finish::GivenUp(given_up);
                 }
             }
             if finish != Finish::Done {

@@ -1,5 +1,6 @@
 //! The files of a run's folder.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use goodarm_core::ArmStatus;
@@ -19,6 +20,21 @@ impl Folder {
     /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Gives the folder another name, the next one that is free, so that a new run can begin here.
+    pub(crate) fn set_aside(&self) -> io::Result<PathBuf> {
+        let name = self.path.file_name().ok_or_else(|| {
+            io::Error::other("the folder has no name that could be changed: choose another output")
+        })?;
+        let aside = (1_u32..).map(|number| {
+            let mut name = name.to_owned();
+            name.push(format!(".{number}"));
+            self.path.with_file_name(name)
+        });
+        let aside = aside.into_iter().find(|path| !path.exists()).expect("there is a free number");
+        std::fs::rename(&self.path, &aside)?;
+        Ok(aside)
     }
 
     /// What happened, durable: everything else can be made from it.

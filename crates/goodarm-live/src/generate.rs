@@ -12,7 +12,7 @@ use goodarm_core::ArmId;
 use crate::candidates::{Candidates, CandidatesError};
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
-use crate::throttle::Limits;
+use crate::throttle::{Limits, Throttle};
 use crate::verifier::llm::{LlmKeys, Model};
 use crate::verifier::problem::Problem;
 use crate::verifier::{Reply, Verdict};
@@ -95,7 +95,7 @@ pub fn generate(
     let limits =
         Limits { concurrency: request.concurrency, rate: None, retries: None, patience: PATIENCE };
     let mut engine: Engine<ArmId, Result<String, String>> =
-        Engine::new([limits].into_iter(), request.concurrency);
+        Engine::new([Throttle::new(limits).on_trial()].into_iter(), request.concurrency);
     let model = Arc::new(model);
     let work = engine.make_all(
         wanted,
@@ -103,10 +103,20 @@ pub fn generate(
         |engine, arm| {
             let (model, question) = (Arc::clone(&model), questions.get(arm));
             engine.start(arm, 0, async move |throttle| {
+                throttle.begin().await;
                 match model.ask(&question, &throttle).await {
-                    Ok(reply) => Ok(reply.text),
-                    Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => Err(reason),
-                    Err(_) => Err("stopped".into()),
+                    Ok(reply) => {
+                        throttle.scored();
+                        Ok(reply.text)
+                    }
+                    Err(Reply { verdict: Verdict::Failed(_, reason), .. }) => {
+                        throttle.unscored(&reason);
+                        Err(reason)
+                    }
+                    Err(_) => {
+                        throttle.unmade();
+                        Err("stopped".into())
+                    }
                 }
             });
         },
@@ -127,7 +137,7 @@ pub fn generate(
         },
     );
     match engine::block_on(runtime, work).map_err(file_error)? {
-        Finish::Down { reason, .. } => Err(GenerateError::Down(reason)),
+        Finish::GivenUp(given_up) => Err(GenerateError::Down(given_up.reason)),
         Finish::Done | Finish::Stopped | Finish::Left => Ok(generated),
     }
 }

@@ -23,5 +23,7 @@ pub mod recording;
 pub mod run;
 pub mod template;
 pub mod throttle;
+pub mod transcript;
+pub mod trial;
 pub mod verifier;
 pub mod view;

@@ -1,7 +1,7 @@
 //! Calling each verifier of a job several times on each candidate, for a recording: the price of one
 //! recording buys any number of comparisons of policies on real data.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, Cost};
 
 use crate::control::Control;
-use crate::engine::{self, Engine, Finish, Returned};
+use crate::engine::{self, Engine, Finish, GivenUp, Returned};
 use crate::job::Job;
 use crate::job_file::Scores;
 use crate::recording::{self, Outcomes};
@@ -57,13 +57,23 @@ pub enum RecordError {
         /// What went wrong last.
         reason: String,
     },
+    /// A verifier has never given a score: nothing of it is in the recording.
+    #[error(
+        "{verifier} has never given a score ({reason}), and nothing of it was recorded: mend the job, see with `goodarm try` what it says, and give the same command"
+    )]
+    NeverScored {
+        /// Which.
+        verifier: String,
+        /// What went wrong first.
+        reason: String,
+    },
     /// Only replay verifiers, which are recorded already.
     #[error("the job has no verifier to record: replay verifiers are recorded already")]
     NothingToRecord,
 }
 
 /// How far a recording is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Pairs of candidate and verifier that are complete.
     pub pair_count: usize,
@@ -73,6 +83,8 @@ pub struct Recorded {
     pub call_count: u64,
     /// Paid now.
     pub spent: Cost,
+    /// How often each verifier failed now, and why it did so first.
+    pub failures: BTreeMap<String, (u64, String)>,
 }
 
 /// One pair to record.
@@ -84,9 +96,19 @@ struct Pair {
 
 /// What came back of a pair, all of it or, when stopped, some.
 struct Batch {
+    attribute: usize,
     outcomes: Outcomes,
     is_whole: bool,
     spent: Cost,
+    /// Why the first failed call did.
+    reason: Option<String>,
+}
+
+/// Rows on their way into the file. Those of a verifier that has yet to give a score wait: if it never
+/// does, they say nothing about answers and would stand in the way of a mended job.
+struct Rows {
+    file: File,
+    waiting: Vec<Option<Vec<Outcomes>>>,
 }
 
 /// What to record.
@@ -106,23 +128,22 @@ pub struct Request<'a> {
 pub fn record(
     request: &Request<'_>,
     control: &Control,
-    mut progress: impl FnMut(Recorded),
+    mut progress: impl FnMut(&Recorded),
 ) -> Result<Recorded, RecordError> {
-    let Request { job, times, path, note } = *request;
+    let Request { job, times, path, .. } = *request;
     let file_error = |error| RecordError::File { path: path.to_owned(), error };
     let done = begun(path)?;
-    let pairs = pairs(job, times, &done)?;
+    let pairs = pairs(job, times, &done.counts)?;
     let mut recorded = Recorded { pair_total: pairs.total, ..Recorded::default() };
     recorded.pair_count = pairs.total - pairs.list.len();
-    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(file_error)?;
-    if file.metadata().map_err(file_error)?.len() == 0 {
-        let heading = recording::heading(job.unit().name(), note).map_err(file_error)?;
-        writeln!(file, "{heading}").map_err(file_error)?;
-    }
-    progress(recorded);
+    let mut rows = Rows::open(request, &done)?;
+    progress(&recorded);
     let runtime = engine::runtime().map_err(file_error)?;
-    let limits = job.verifiers.iter().map(|verifier| verifier.limits);
-    let mut engine: Engine<(), Batch> = Engine::new(limits, job.settings.concurrency);
+    let throttles = job.verifiers.iter().zip(&rows.waiting).map(|(verifier, waiting)| {
+        let throttle = Throttle::new(verifier.limits);
+        if waiting.is_some() { throttle.on_trial() } else { throttle }
+    });
+    let mut engine: Engine<(), Batch> = Engine::new(throttles, job.settings.concurrency);
     let work = engine.make_all(
         pairs.list,
         control,
@@ -135,30 +156,97 @@ pub fn record(
         |Returned { reply, .. }| {
             // A task that died is a bug of ours: its pair is made again the next time.
             let Some(batch) = reply else { return Ok(()) };
-            let text = serde_json::to_string(&batch.outcomes)?;
-            writeln!(file, "{text}")?;
-            recorded.pair_count += usize::from(batch.is_whole);
-            recorded.call_count += batch.outcomes.scores.len() as u64;
-            recorded.spent = recorded.spent.saturating_add(batch.spent);
-            progress(recorded);
+            recorded.take(&batch);
+            rows.take(batch)?;
+            progress(&recorded);
             Ok(())
         },
     );
     let finish = engine::block_on(runtime, work).map_err(file_error)?;
-    file.sync_data().map_err(file_error)?;
-    match finish {
-        Finish::Down { verifier, reason } => {
+    rows.file.sync_data().map_err(file_error)?;
+    if let Finish::GivenUp(GivenUp { verifier, never_scored: false, reason }) = finish {
+        let verifier = job.verifiers[verifier].name.clone();
+        return Err(RecordError::Down { verifier, reason });
+    }
+    match rows.never_scored() {
+        Some(verifier) if !matches!(finish, Finish::Stopped | Finish::Left) => {
             let verifier = job.verifiers[verifier].name.clone();
-            Err(RecordError::Down { verifier, reason })
+            let reason = recorded.failures.remove(&verifier).map(|(_, reason)| reason);
+            Err(RecordError::NeverScored { verifier, reason: reason.unwrap_or_default() })
         }
-        Finish::Done | Finish::Stopped | Finish::Left => Ok(recorded),
+        _ => Ok(recorded),
     }
 }
 
-/// How many outcomes a file has of each pair already.
-fn begun(path: &Path) -> Result<BTreeMap<(String, String), usize>, RecordError> {
-    let mut counts = BTreeMap::new();
-    let Ok(file) = File::open(path) else { return Ok(counts) };
+impl Recorded {
+    fn take(&mut self, batch: &Batch) {
+        let Outcomes { scores, verifier, .. } = &batch.outcomes;
+        self.pair_count += usize::from(batch.is_whole);
+        self.call_count += scores.len() as u64;
+        self.spent = self.spent.saturating_add(batch.spent);
+        if let Some(reason) = &batch.reason {
+            let first = || (0, reason.clone());
+            let failure_count = scores.iter().filter(|score| score.is_none()).count() as u64;
+            self.failures.entry(verifier.clone()).or_insert_with(first).0 += failure_count;
+        }
+    }
+}
+
+impl Rows {
+    fn open(request: &Request<'_>, begun: &Begun) -> Result<Self, RecordError> {
+        let Request { job, path, note, .. } = *request;
+        let file_error = |error| RecordError::File { path: path.to_owned(), error };
+        let mut file =
+            OpenOptions::new().create(true).append(true).open(path).map_err(file_error)?;
+        if file.metadata().map_err(file_error)?.len() == 0 {
+            let heading = recording::heading(job.unit().name(), note).map_err(file_error)?;
+            writeln!(file, "{heading}").map_err(file_error)?;
+        }
+        let waiting = job.verifiers.iter().map(|verifier| {
+            let has_scored = begun.scored.contains(&verifier.name);
+            (!has_scored).then(Vec::new)
+        });
+        Ok(Self { file, waiting: waiting.collect() })
+    }
+
+    fn take(&mut self, Batch { attribute, outcomes, .. }: Batch) -> io::Result<()> {
+        if outcomes.scores.is_empty() {
+            return Ok(());
+        }
+        match &mut self.waiting[attribute] {
+            Some(waiting) if outcomes.scores.iter().all(Option::is_none) => {
+                waiting.push(outcomes);
+                Ok(())
+            }
+            waiting => {
+                let mut rows = waiting.take().unwrap_or_default();
+                rows.push(outcomes);
+                rows.iter().try_for_each(|row| {
+                    let text = serde_json::to_string(row)?;
+                    writeln!(self.file, "{text}")
+                })
+            }
+        }
+    }
+
+    /// A verifier that was called and gave no score.
+    fn never_scored(&self) -> Option<usize> {
+        self.waiting.iter().position(|rows| rows.as_ref().is_some_and(|rows| !rows.is_empty()))
+    }
+}
+
+/// What a file has already.
+#[derive(Default)]
+struct Begun {
+    /// How many outcomes of each pair.
+    counts: BTreeMap<(String, String), usize>,
+    /// Verifiers that have given a score.
+    scored: BTreeSet<String>,
+}
+
+fn begun(path: &Path) -> Result<Begun, RecordError> {
+    let mut begun = Begun::default();
+    let Ok(file) = File::open(path) else { return Ok(begun) };
     for (index, line) in BufReader::new(file).lines().enumerate().skip(1) {
         let wrong =
             |reason: String| RecordError::Begun { path: path.to_owned(), line: index + 1, reason };
@@ -168,9 +256,12 @@ fn begun(path: &Path) -> Result<BTreeMap<(String, String), usize>, RecordError> 
         }
         let outcomes: Outcomes =
             serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
-        *counts.entry((outcomes.id, outcomes.verifier)).or_insert(0) += outcomes.scores.len();
+        if outcomes.scores.iter().any(Option::is_some) {
+            begun.scored.insert(outcomes.verifier.clone());
+        }
+        *begun.counts.entry((outcomes.id, outcomes.verifier)).or_insert(0) += outcomes.scores.len();
     }
-    Ok(counts)
+    Ok(begun)
 }
 
 struct Pairs {
@@ -227,17 +318,31 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
             costs: Vec::with_capacity(pair.missing),
             answers: Vec::new(),
         },
+        attribute: pair.attribute,
         is_whole: true,
         spent: Cost::ZERO,
+        reason: None,
     };
     for _ in 0..pair.missing {
+        throttle.begin().await;
         let reply = verifier.verifier.call(&candidate, throttle).await;
         let score = match reply.verdict {
-            Verdict::Score(score) => Some(score),
-            Verdict::Failed(..) => None,
-            Verdict::Exhausted(_) => break,
+            Verdict::Score(score) => {
+                throttle.scored();
+                Some(score)
+            }
+            Verdict::Failed(_, reason) => {
+                throttle.unscored(&reason);
+                batch.reason.get_or_insert(reason);
+                None
+            }
+            Verdict::Exhausted(_) => {
+                throttle.unmade();
+                break;
+            }
             // The recording is stopping.
             Verdict::Void(_) => {
+                throttle.unmade();
                 batch.is_whole = false;
                 break;
             }

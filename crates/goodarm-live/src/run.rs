@@ -8,21 +8,23 @@
 mod announce;
 mod disk;
 mod ending;
+mod outcome;
 mod resume;
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{
-    Ask, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Options,
-    Problem, Pull, ScoreModel, Session, StopReason, VoidFailure, policy,
+    Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure,
+    Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
 };
 use tokio::runtime::Runtime;
 
 use crate::account::Account;
 pub use crate::control::Control;
-use crate::engine::{self, Engine, Returned};
+use crate::engine::{self, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::Call;
 use crate::job::Job;
@@ -31,8 +33,10 @@ use crate::outputs;
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::Disk;
-pub use crate::run::ending::{Ending, RunError};
-use crate::verifier::{Place, Reply, Verdict, shorten};
+pub use crate::run::ending::{Ending, NeverScored, RunError};
+pub(crate) use crate::run::outcome::outcome;
+use crate::throttle::Throttle;
+use crate::verifier::{Place, Remark, Reply, Verdict, shorten};
 
 /// A run that can be driven.
 pub struct Run {
@@ -45,6 +49,8 @@ pub struct Run {
     untold: Vec<Call<'static>>,
     /// How many certificates were told.
     announced_count: usize,
+    /// Of each verifier that has yet to give a score: the first call that brought none.
+    unscored: Vec<Option<Call<'static>>>,
     /// For hosts without one of their own; taken out while it is used.
     runtime: Option<Runtime>,
     /// Bytes that a power cut had left at the journal's end.
@@ -64,6 +70,20 @@ impl Run {
             return Err(RunError::AlreadyBegun(folder.path().to_owned()));
         }
         Self::begin_in(&folder, job, lock)
+    }
+
+    /// Begins a new run in the job's output folder; one that is there already is moved aside, and where
+    /// it is now comes back, too. Its calls count for nothing here, so both keep their promise.
+    pub fn begin_again(job: Arc<Job>) -> Result<(Self, Option<PathBuf>), RunError> {
+        let folder = Folder::new(&job.settings.output);
+        let mut aside = None;
+        if folder.journal().exists() {
+            // Not under the hands of a process that is at it.
+            let lock = FolderLock::take(folder.path())?;
+            aside = Some(folder.set_aside().map_err(|error| RunError::file(folder.path(), error))?);
+            drop(lock);
+        }
+        Ok((Self::begin(job)?, aside))
     }
 
     /// Begins in a folder whose journal is not there, or has no beginning.
@@ -92,13 +112,17 @@ impl Run {
         account: Account,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
-        let limits = job.verifiers.iter().map(|verifier| verifier.limits);
-        let engine = Engine::new(limits, job.settings.concurrency);
+        let throttles = job.verifiers.iter().zip(&account.verifiers).map(|(verifier, totals)| {
+            let throttle = Throttle::new(verifier.limits);
+            if totals.score_count() > 0 { throttle } else { throttle.on_trial() }
+        });
+        let engine = Engine::new(throttles, job.settings.concurrency);
         let disk =
             Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
             untold: Vec::new(),
             announced_count: session.certified().len(),
+            unscored: vec![None; job.verifiers.len()],
             job,
             session,
             disk,
@@ -246,13 +270,49 @@ impl Run {
             Phase::Draining(ending) => Phase::Draining(ending),
             _ if control.is_stopping() => Phase::Draining(Ending::Interrupted),
             _ => match self.engine.given_up() {
-                Some((index, reason)) => {
-                    let verifier = self.job.verifiers[index].name.clone();
-                    Phase::Draining(Ending::VerifierDown { verifier, reason })
-                }
+                Some(given_up) => Phase::Draining(self.given_up(given_up)),
                 None if control.is_paused() => Phase::Paused,
                 None => Phase::Working,
             },
+        }
+    }
+
+    fn given_up(&self, GivenUp { verifier: index, never_scored, reason }: GivenUp) -> Ending {
+        let verifier = &self.job.verifiers[index];
+        let name = verifier.name.clone();
+        match &self.unscored[index] {
+            Some(call) if never_scored => {
+                let candidate = self.job.candidates.get(call.arm);
+                Ending::NeverScored(Box::new(NeverScored {
+                    verifier: name,
+                    request: verifier.verifier.preview(&candidate),
+                    id: candidate.id,
+                    reason: call.note.reason.to_string(),
+                    reply: call.note.reply.to_string(),
+                }))
+            }
+            _ => Ending::VerifierDown { verifier: name, reason },
+        }
+    }
+
+    /// Whether the verifier works: whoever never gave a score is not asked for long.
+    fn note_whether_scored(&mut self, call: &Call<'_>) {
+        let index = call.attribute.index();
+        let throttle = self.engine.throttle(index);
+        match call.outcome {
+            Ok(_) => {
+                throttle.scored();
+                self.unscored[index] = None;
+            }
+            Err(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
+                if throttle.unscored(&call.note.reason) && self.unscored[index].is_none() {
+                    let note = call.note.clone().into_owned();
+                    self.unscored[index] = Some(Call { note, ..*call });
+                }
+            }
+            Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
+                throttle.unmade();
+            }
         }
     }
 
@@ -265,6 +325,7 @@ impl Run {
             let job = Arc::clone(&self.job);
             let verifier = pull.attribute.index();
             self.engine.start(pull, verifier, async move |throttle| {
+                throttle.begin().await;
                 let candidate = job.candidates.get(pull.arm);
                 job.verifiers[verifier].verifier.call(&candidate, &throttle).await
             });
@@ -346,13 +407,15 @@ impl Run {
         let outcome = Err(Failure::Counted(CountedFailure::Crashed));
         let call = Call { ticket, arm, attribute, outcome, cost: ceiling, note };
         self.book(&call, Origin::Others);
+        self.note_whether_scored(&call);
         self.untold.extend(announcer.settled(call));
     }
 
     /// Books what came back.
     fn settle(&mut self, pull: &Pull, reply: Reply, origin: Origin, announcer: &mut Announcer<'_>) {
         let charged = self.job.verifiers[pull.attribute.index()].charge(&reply.usage);
-        let (outcome, reason) = match self.outcome(pull.attribute, reply.verdict) {
+        let remark = self.remark(pull.attribute, &reply);
+        let (outcome, reason) = match outcome(self.declared(pull.attribute), reply.verdict) {
             // Its verifier does not wait for its throttle between attempts, or it would not come here.
             (Err(Failure::Void(_)), _) if pull.attempt >= VOID_ATTEMPTS_MAX => {
                 let reason = format!("given up after {} void attempts", pull.attempt);
@@ -371,11 +434,37 @@ impl Run {
                 latency: reply.usage.worked,
                 reply: shorten(reply.text).into(),
                 reason: reason.into(),
+                remark,
                 ..Note::default()
             },
         };
         self.book(&call, origin);
+        self.note_whether_scored(&call);
         self.untold.extend(announcer.settled(call));
+    }
+
+    fn declared(&self, attribute: AttributeId) -> &Attribute {
+        self.session.books().problem().attribute(attribute)
+    }
+
+    /// What is to be known about a verifier since this reply, and is not in the journal yet.
+    fn remark(&self, attribute: AttributeId, reply: &Reply) -> Option<Remark> {
+        let known = &self.account.verifiers[attribute.index()].remarks;
+        if known.len() >= REMARKS_MAX {
+            return None;
+        }
+        let range = match reply.verdict {
+            Verdict::Score(score) => outcome::off_scale(self.declared(attribute), score),
+            _ => None,
+        };
+        let off_scale = range.map(|[lowest, highest]| Remark {
+            is_doubt: false,
+            text: format!(
+                "it scores on another scale than it declares, {lowest} to {highest}: such calls count as failed"
+            ),
+        });
+        let of_verifier = || self.job.verifiers[attribute.index()].verifier.remark();
+        off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
     }
 
     /// Writes a call down, tells the session, and counts it.
@@ -391,48 +480,6 @@ impl Run {
         };
         told.expect("the ticket is in flight, and the score checked");
         self.account.take_call(self.session.books(), call);
-    }
-
-    /// What a verdict counts as, and why if it is not a score.
-    fn outcome(&self, attribute: AttributeId, verdict: Verdict) -> (Result<f64, Failure>, String) {
-        match verdict {
-            Verdict::Score(score) => {
-                let attribute = self.session.books().problem().attribute(attribute);
-                // To count it as the lowest score would clip it up.
-                if let Some(lowest) = attribute.lowest_score()
-                    && attribute.is_below_lowest(score)
-                {
-                    let failure = Failure::Blocking(BlockingFailure::BelowLowest);
-                    return (
-                        Err(failure),
-                        format!("score {score} is below {lowest}, the lowest there can be"),
-                    );
-                }
-                let problem = match (attribute.checked_score(score), attribute.scores()) {
-                    // A scale of its own, such as 1 to 10, would pass every threshold.
-                    (Ok(_), ScoreModel::Bounded { lowest, highest })
-                        if score - highest > SCORE_SLACK * (highest - lowest) =>
-                    {
-                        format!("scores are from {lowest} to {highest}")
-                    }
-                    (Ok(_), _) => return (Ok(score), String::new()),
-                    (Err(error), _) => error.to_string(),
-                };
-                let failure = Failure::Counted(CountedFailure::Unreadable);
-                (Err(failure), format!("score {score}: {problem}"))
-            }
-            // Only from an exact verifier can it be made again.
-            Verdict::Void(VoidFailure::LostRepeatable)
-                if !self.session.books().problem().attribute(attribute).is_exact() =>
-            {
-                (Err(Failure::Counted(CountedFailure::Lost)), "lost on its way back".to_owned())
-            }
-            Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
-            Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
-            Verdict::Exhausted(reason) => {
-                (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason)
-            }
-        }
     }
 }
 
@@ -518,9 +565,8 @@ fn header(job: &Job) -> Header {
 
 /// A call comes back void when a run stops; one that does so this often is given up.
 const VOID_ATTEMPTS_MAX: u32 = 100;
-
-/// What an average of scores may exceed the highest by, in units of the range.
-const SCORE_SLACK: f64 = 1e-9;
+/// More about one verifier is not kept.
+const REMARKS_MAX: usize = 8;
 
 /// The version of this package, for people: whether a run can be resumed depends on [`DECISIONS`].
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

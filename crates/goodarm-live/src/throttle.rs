@@ -1,5 +1,6 @@
 //! When the next request to a verifier may be sent: a throttle keeps to the rate and to the number
-//! of requests in flight, backs off when told to, and closes while the verifier is down.
+//! of requests in flight, backs off when told to, and closes while the verifier is down. A verifier
+//! that has yet to give its first score is on trial: it gets few requests, and few failures end it.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,6 +9,8 @@ use std::time::Duration;
 use goodarm_core::VoidFailure;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use crate::transcript::Transcript;
 
 /// What the job says about how often a verifier may be called.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +46,13 @@ pub enum Condition {
         /// What went wrong last.
         reason: String,
     },
-    /// Down for longer than the job's patience.
+    /// It was down for longer than the job's patience, or will never be up.
     GivenUp {
+        /// What went wrong last.
+        reason: String,
+    },
+    /// It has never given a score, and has failed often enough.
+    NeverScored {
         /// What went wrong last.
         reason: String,
     },
@@ -54,6 +62,7 @@ pub enum Condition {
 #[derive(Debug)]
 pub struct Throttle {
     limits: Limits,
+    transcript: Transcript,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -69,16 +78,34 @@ struct State {
     closed_until: Option<Instant>,
     backoff: Duration,
     breaks_in_a_row: u32,
+    is_on_trial: bool,
+    /// Calls that have begun and not ended; one call may send several requests.
+    calls_out: u32,
+    unscored_in_a_row: u32,
     trouble: Option<Trouble>,
     retry_count: u64,
 }
 
-/// Nothing has been answered since.
+/// Nothing has been answered since, or nothing has been scored.
 #[derive(Clone, Debug)]
 struct Trouble {
     since: Instant,
-    is_down: bool,
+    kind: TroubleKind,
     reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TroubleKind {
+    /// Until an answer comes.
+    Busy,
+    /// Until an answer comes.
+    Down,
+    /// Until a score comes: answers do come.
+    Unscored,
+    /// For good: it cannot be started.
+    Hopeless,
+    /// For good: it never gave a score.
+    NeverScored,
 }
 
 /// The right to send one request; give back what became of it.
@@ -89,7 +116,7 @@ pub struct Turn<'a> {
 
 impl Throttle {
     /// An open throttle.
-    pub const fn new(limits: Limits) -> Self {
+    pub fn new(limits: Limits) -> Self {
         let state = State {
             stopping: false,
             out: 0,
@@ -99,10 +126,88 @@ impl Throttle {
             closed_until: None,
             backoff: BACKOFF_MIN,
             breaks_in_a_row: 0,
+            is_on_trial: false,
+            calls_out: 0,
+            unscored_in_a_row: 0,
             trouble: None,
             retry_count: 0,
         };
-        Self { limits, state: Mutex::new(state), changed: Notify::const_new() }
+        let transcript = Transcript::default();
+        Self { limits, transcript, state: Mutex::new(state), changed: Notify::const_new() }
+    }
+
+    /// The throttle of a verifier that has never given a score.
+    #[must_use]
+    pub fn on_trial(self) -> Self {
+        self.state().is_on_trial = true;
+        self
+    }
+
+    /// The throttle of calls that are taken down word for word.
+    #[must_use]
+    pub fn overheard(self, transcript: Transcript) -> Self {
+        Self { transcript, ..self }
+    }
+
+    /// Where requests and replies are taken down.
+    pub const fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Waits until a call may begin: those of a verifier on trial may be wasted, so there are few. Every
+    /// call ends in one of the three ways below.
+    pub async fn begin(&self) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            {
+                let mut state = self.state();
+                let begun = state.calls_out + state.unscored_in_a_row;
+                let is_held = state.is_on_trial && begun >= UNSCORED_ON_TRIAL_MAX;
+                if !is_held || state.stopping {
+                    state.calls_out += 1;
+                    return;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// A call brought a score: the verifier works.
+    pub fn scored(&self) {
+        let mut state = self.state();
+        state.calls_out = state.calls_out.saturating_sub(1);
+        state.unscored_in_a_row = 0;
+        let was_on_trial = std::mem::replace(&mut state.is_on_trial, false);
+        let had_trouble = state.trouble.take_if(|it| it.kind == TroubleKind::Unscored).is_some();
+        if had_trouble {
+            (state.closed_until, state.backoff) = (None, BACKOFF_MIN);
+        }
+        if was_on_trial || had_trouble {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// A call that was made brought no score, in whatever way; says whether the verifier is on trial.
+    pub fn unscored(&self, reason: &str) -> bool {
+        let mut state = self.state();
+        state.calls_out = state.calls_out.saturating_sub(1);
+        state.unscored_in_a_row += 1;
+        if state.is_on_trial && state.unscored_in_a_row >= UNSCORED_ON_TRIAL_MAX {
+            state.close(None, TroubleKind::NeverScored, reason.to_owned());
+        } else if state.unscored_in_a_row >= UNSCORED_MAX {
+            state.close(None, TroubleKind::Unscored, reason.to_owned());
+        }
+        state.is_on_trial
+    }
+
+    /// A call was not made.
+    pub fn unmade(&self) {
+        let mut state = self.state();
+        state.calls_out = state.calls_out.saturating_sub(1);
+        if state.is_on_trial {
+            self.changed.notify_waiters();
+        }
     }
 
     /// Whether so many void attempts are enough to give a call up.
@@ -155,6 +260,7 @@ impl Throttle {
         let mut state = self.state();
         if std::mem::replace(&mut state.stopping, false) {
             (state.trouble, state.closed_until, state.backoff) = (None, None, BACKOFF_MIN);
+            state.unscored_in_a_row = 0;
         }
     }
 
@@ -163,15 +269,18 @@ impl Throttle {
         let state = self.state();
         let Some(trouble) = &state.trouble else { return Condition::Open };
         let now = Instant::now();
-        if now.duration_since(trouble.since) > self.limits.patience {
-            return Condition::GivenUp { reason: trouble.reason.clone() };
+        let (since, reason) = (now.duration_since(trouble.since), trouble.reason.clone());
+        match trouble.kind {
+            TroubleKind::NeverScored => Condition::NeverScored { reason },
+            TroubleKind::Hopeless => Condition::GivenUp { reason },
+            _ if since > self.limits.patience => Condition::GivenUp { reason },
+            TroubleKind::Down | TroubleKind::Unscored => Condition::Down { since, reason },
+            TroubleKind::Busy => {
+                let wait =
+                    state.closed_until.map_or(Duration::ZERO, |until| until - now.min(until));
+                Condition::BackingOff { wait }
+            }
         }
-        if trouble.is_down {
-            let since = now.duration_since(trouble.since);
-            return Condition::Down { since, reason: trouble.reason.clone() };
-        }
-        let wait = state.closed_until.map_or(Duration::ZERO, |until| until - now.min(until));
-        Condition::BackingOff { wait }
     }
 
     /// Requests that were sent and had to be sent again.
@@ -196,8 +305,12 @@ impl State {
         if let Some(until) = self.closed_until.filter(|until| now < *until) {
             return Some(Obstacle::Until(until));
         }
-        // While nothing is answered, one request at a time finds out.
-        let allowed = if self.trouble.is_some() { 1 } else { self.allowed };
+        let allowed = match &self.trouble {
+            Some(Trouble { kind: TroubleKind::Hopeless | TroubleKind::NeverScored, .. }) => 0,
+            // While nothing is answered, one request at a time finds out.
+            Some(_) => 1,
+            None => self.allowed,
+        };
         if self.out >= allowed {
             return Some(Obstacle::Others);
         }
@@ -215,14 +328,14 @@ impl State {
         None
     }
 
-    fn close(&mut self, at_least: Option<Duration>, is_down: bool, reason: String) {
+    fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
         let now = Instant::now();
         let wait = at_least.unwrap_or(Duration::ZERO).clamp(self.backoff, WAIT_MAX);
         self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
         let until = now + wait;
         self.closed_until = Some(self.closed_until.map_or(until, |earlier| earlier.max(until)));
         let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
-        self.trouble = Some(Trouble { since, is_down, reason });
+        self.trouble = Some(Trouble { since, kind, reason });
     }
 }
 
@@ -231,11 +344,14 @@ impl Turn<'_> {
     pub fn answered(self) {
         let mut state = self.throttle.state();
         state.breaks_in_a_row = 0;
-        if state.trouble.take().is_some() {
+        let is_over =
+            |trouble: &mut Trouble| matches!(trouble.kind, TroubleKind::Busy | TroubleKind::Down);
+        if state.trouble.take_if(is_over).is_some() {
             self.throttle.changed.notify_waiters();
         }
-        state.closed_until = None;
-        state.backoff = BACKOFF_MIN;
+        if state.trouble.is_none() {
+            (state.closed_until, state.backoff) = (None, BACKOFF_MIN);
+        }
         state.answers_since_change += 1;
         if state.answers_since_change >= state.allowed {
             state.answers_since_change = 0;
@@ -257,15 +373,20 @@ impl Turn<'_> {
                 if !was_closed {
                     state.allowed = (state.allowed / 2).max(1);
                     state.answers_since_change = 0;
-                    state.close(retry_after, false, reason);
+                    state.close(retry_after, TroubleKind::Busy, reason);
                 }
             }
             VoidFailure::NotConnected | VoidFailure::LostRepeatable => {
                 if !was_closed {
-                    state.close(retry_after, true, reason);
+                    state.close(retry_after, TroubleKind::Down, reason);
                 }
             }
         }
+    }
+
+    /// The verifier cannot begin to work, and no waiting changes that.
+    pub fn hopeless(self, reason: String) {
+        self.throttle.state().close(None, TroubleKind::Hopeless, reason);
     }
 
     /// The verifier broke after it began to work: the call counts, and after several in a row the
@@ -274,7 +395,7 @@ impl Turn<'_> {
         let mut state = self.throttle.state();
         state.breaks_in_a_row += 1;
         if state.breaks_in_a_row >= BREAKS_MAX {
-            state.close(None, true, reason.to_owned());
+            state.close(None, TroubleKind::Down, reason.to_owned());
         }
     }
 }
@@ -297,6 +418,12 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 const WAIT_MAX: Duration = Duration::from_secs(600);
 /// So many failures in a row close the throttle.
 const BREAKS_MAX: u32 = 5;
+/// So many calls without a score end a verifier that has never given one, and no more than these are
+/// paid for to find that out.
+const UNSCORED_ON_TRIAL_MAX: u32 = 5;
+/// So many calls in a row without a score close the throttle of one that has: answers of which the
+/// verifier makes nothing may well stand together.
+const UNSCORED_MAX: u32 = 20;
 
 #[cfg(test)]
 mod tests;

@@ -100,8 +100,8 @@ pub trait Verifier: Send + Sync {
         Vec::new()
     }
 
-    /// Something that a person should know, such as signs of a cache.
-    fn warning(&self) -> Option<String> {
+    /// Something that a person should know, such as signs of a cache; kept with the next call.
+    fn remark(&self) -> Option<Remark> {
         None
     }
 
@@ -109,6 +109,15 @@ pub trait Verifier: Send + Sync {
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {
         None
     }
+}
+
+/// Something that a person should know about a verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Whether certificates may be wrong more often than promised, because calls are not fresh.
+    pub is_doubt: bool,
+    /// In words.
+    pub text: String,
 }
 
 /// What a mean score is the mean of.

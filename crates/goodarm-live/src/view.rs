@@ -4,10 +4,11 @@
 mod implied;
 pub mod noise;
 mod uniform;
+pub mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure, Share};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Share};
 use serde::{Serialize, Serializer};
 
 use crate::account::Account;
@@ -19,6 +20,7 @@ use crate::verifier::MeanOver;
 pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::uniform::Uniform;
+use crate::view::warnings::{BELOW_LOWEST, Warning, warnings};
 
 /// The run as a whole.
 #[derive(Clone, Debug, Serialize)]
@@ -237,11 +239,12 @@ impl Overview {
             .attributes()
             .map(|attribute| verifier(charter, books, account, attribute))
             .collect();
+        let warnings = warnings(charter, &account.verifiers);
         Self {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
             ending: None,
-            promise: promise(charter),
+            promise: promise(charter) + &doubts(charter, &warnings),
             mean_over: mean_over(charter).to_owned(),
             delta: charter.delta,
             guarantee: charter.guarantee,
@@ -263,7 +266,7 @@ impl Overview {
             uniform: None,
             implied: None,
             coverage: None,
-            notes: verifiers.iter().flat_map(VerifierView::notes).collect(),
+            notes: warnings.into_iter().map(|warning| warning.text).collect(),
             verifiers,
         }
     }
@@ -309,21 +312,6 @@ impl Money {
             overrun: ledger.overrun(),
             budgets: account.budgets.clone(),
         }
-    }
-}
-
-impl VerifierView {
-    /// What a reader should know about it.
-    fn notes(&self) -> impl Iterator<Item = String> + '_ {
-        let name = &self.name;
-        self.blocked.iter().map(move |(&failure, count)| {
-            let answers = if *count == 1 { "1 answer" } else { &format!("{count} answers") };
-            if failure == BELOW_LOWEST {
-                format!("{name} scored {answers} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.")
-            } else {
-                format!("{name} ran out of recorded outcomes for {answers}, and is not asked about them any more.")
-            }
-        })
     }
 }
 
@@ -428,7 +416,17 @@ pub fn promise(charter: &Charter) -> String {
     )
 }
 
-const BELOW_LOWEST: &str = failure_name(Failure::Blocking(BlockingFailure::BelowLowest));
+/// What speaks against the promise, beside it.
+fn doubts(charter: &Charter, warnings: &[Warning]) -> String {
+    let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
+    let names: BTreeSet<&str> =
+        doubted.map(|warning| charter.verifiers[warning.verifier].name.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(" and ");
+    format!(" This may not hold here: see what is said about {names}.")
+}
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(costs.iter().map(ToString::to_string))

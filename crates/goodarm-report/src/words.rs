@@ -11,6 +11,7 @@ pub const fn condition_name(condition: &Condition) -> &'static str {
         Condition::BackingOff { .. } => "backing-off",
         Condition::Down { .. } => "down",
         Condition::GivenUp { .. } => "given-up",
+        Condition::NeverScored { .. } => "never-scored",
     }
 }
 
@@ -26,6 +27,9 @@ pub fn condition_text(condition: &Condition) -> String {
         }
         Condition::GivenUp { reason } => {
             format!("is down for too long ({}): stopping", printable(reason))
+        }
+        Condition::NeverScored { reason } => {
+            format!("has never given a score ({}): stopping", printable(reason))
         }
     }
 }

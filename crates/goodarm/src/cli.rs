@@ -73,6 +73,24 @@ pub(crate) enum Command {
     /// Replay scores from a file through a policy, one JSON line per pull.
     #[command(long_about = TRACE_LONG, after_long_help = TRACE_FIELDS)]
     Trace(TraceArguments),
+    /// Make one real call of each verifier on a few answers, and show it word for word.
+    #[command(long_about = TRY_LONG)]
+    Try(TryArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// The job file.
+    pub(crate) job: PathBuf,
+    /// On how many answers, from all over the file.
+    #[arg(short, value_name = "COUNT", default_value_t = 3, value_parser = at_least_one)]
+    pub(crate) n: usize,
+    /// On the answer with this id instead; may be given several times.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Vec<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -83,8 +101,11 @@ pub(crate) struct RunArguments {
     /// Continue a run that was stopped or died; candidates that were added to the file join it.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Show what would be asked, what it may cost and what to expect; call nothing.
+    /// Begin anew; the run that the output folder holds is moved aside and kept.
     #[arg(long, conflicts_with = "resume")]
+    pub(crate) again: bool,
+    /// Show what would be asked, what it may cost and what to expect; call nothing.
+    #[arg(long, conflicts_with_all = ["resume", "again"])]
     pub(crate) dry_run: bool,
     /// In place of the file's budget; on --resume it may only be more.
     #[arg(long, value_name = "AMOUNT")]
@@ -354,6 +375,7 @@ Certify answers: make verifier calls until the budget is spent or nothing is lef
   goodarm run job.toml              go
   goodarm run job.toml --resume     go on after Ctrl-C, a crash or a power cut, also with a larger budget
                                     or with candidates that were added behind the others
+  goodarm run job.toml --again      begin anew; the earlier run is moved aside
   goodarm run job.toml --watch      go, with a live page that can pause it: open the address it says
 
 A job file names the answers and the verifiers:
@@ -390,8 +412,20 @@ Exit codes:
   0    done
   1    a bug in goodarm
   2    wrong input (the message names the file and the key), or a file that cannot be written
-  3    a verifier was down for longer than its patience; --resume when it is up again
+  3    a verifier was down for longer than its patience: --resume when it is up again;
+       or it has never given a score: mend the job, and begin --again
   130  stopped by Ctrl-C; everything is saved";
+
+const TRY_LONG: &str = "\
+Make one real call of each verifier on a few answers, and show it word for word: the request as sent
+(keys hidden), the raw reply, the score, the bill and the ceiling, the time, and what looks suspicious.
+
+  goodarm try job.toml              three answers from all over the file
+  goodarm try job.toml -n 10
+  goodarm try job.toml --id q7      an answer that you know to be bad, for example
+
+It is outside of any run: nothing is booked, and no run knows of it. The calls are real, and cost what
+they cost. It ends with code 3 if a verifier gave no score at all.";
 
 const REPORT_LONG: &str = "\
 Show what a run found: one self-contained page, or text, JSON and plots.

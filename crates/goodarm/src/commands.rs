@@ -14,6 +14,7 @@ mod run;
 mod schema;
 mod simulate;
 mod trace;
+mod try_out;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -40,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Command::Schema => schema::run(),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments.problem).map_err(Failure::from),
+        Command::Try(arguments) => try_out::run(&arguments),
     };
     match outcome {
         Ok(()) => Exit::Success,

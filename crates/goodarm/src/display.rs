@@ -111,7 +111,9 @@ impl<'a> Display<'a> {
                 Condition::Down { since, .. } => {
                     text += &format!(", {}: down for {:.0} s", verifier.name, since.as_secs_f64());
                 }
-                Condition::GivenUp { .. } => text += &format!(", {}: given up", verifier.name),
+                Condition::GivenUp { .. } | Condition::NeverScored { .. } => {
+                    text += &format!(", {}: given up", verifier.name);
+                }
             }
         }
         if let Some((arm, attribute)) = progress.working_on {

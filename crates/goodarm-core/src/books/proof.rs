@@ -23,7 +23,9 @@ impl Books {
         let evidence = &mut self.pairs[index].evidence;
         evidence.absorb(rule, wealths.map(|at| &mut self.wealths[at]), score);
         let rejects = evidence.against > self.rejection_level.of(arm);
-        if rejects && self.arms[arm.index()].status == ArmStatus::Undecided {
+        // Whether an exact verifier has spoken, or merely failed, is known elsewhere.
+        let is_exact = self.problem.attribute(attribute).is_exact();
+        if rejects && !is_exact && self.arms[arm.index()].status == ArmStatus::Undecided {
             self.arms[arm.index()].status = ArmStatus::Rejected;
         }
     }
@@ -68,7 +70,13 @@ impl Books {
 
     /// A failure that merely counts as 0 is not the verifier's word, so it frees no other arm's δ.
     pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, told: Told) {
-        if !self.is_failed(arm, attribute) || !self.is_active(arm) {
+        if !self.is_failed(arm, attribute) {
+            return;
+        }
+        if told == Told::Score && self.status(arm) == ArmStatus::Undecided {
+            self.arms[arm.index()].status = ArmStatus::Rejected;
+        }
+        if !self.is_active(arm) {
             return;
         }
         self.leave(arm);

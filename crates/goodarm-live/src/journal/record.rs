@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::format::FORMAT_VERSION;
 use super::varint::{Input, put_large, put_number, put_score, put_text};
+use crate::verifier::Remark;
 
 /// What a journal is about; its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Note<'a> {
     pub reply: Cow<'a, str>,
     /// Why there is no score, in words.
     pub reason: Cow<'a, str>,
+    /// What is to be known about the verifier since this call.
+    pub remark: Option<Remark>,
     /// Where arms were added, the fingerprint of all candidates with the new ones.
     pub candidates: [u8; 32],
 }
@@ -54,8 +57,13 @@ pub struct Note<'a> {
 impl Note<'_> {
     /// The same note, with the texts of this one.
     pub fn borrowed(&self) -> Note<'_> {
-        let Self { latency, ref reply, ref reason, candidates } = *self;
-        Note { latency, reply: Cow::Borrowed(reply), reason: Cow::Borrowed(reason), candidates }
+        Note {
+            latency: self.latency,
+            reply: Cow::Borrowed(&self.reply),
+            reason: Cow::Borrowed(&self.reason),
+            remark: self.remark.clone(),
+            candidates: self.candidates,
+        }
     }
 
     /// The same note, with texts of its own.
@@ -64,6 +72,7 @@ impl Note<'_> {
             latency: self.latency,
             reply: Cow::Owned(self.reply.into_owned()),
             reason: Cow::Owned(self.reason.into_owned()),
+            remark: self.remark,
             candidates: self.candidates,
         }
     }
@@ -136,6 +145,8 @@ const TAG_BUDGET_RAISED: u8 = 5;
 const TAG_LENT_AND_ASKED: u8 = 6;
 const TAG_RELEASED: u8 = 7;
 const TAG_ARMS_ADDED: u8 = 8;
+/// Comes before the record of the call that it belongs to.
+const TAG_REMARK: u8 = 9;
 /// The last byte of a payload. As it is not zero, a tail of zeros is never what was written.
 pub(super) const TAG_END: u8 = 0xE5;
 
@@ -174,7 +185,11 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let Note { latency, reply, reason, candidates } = &self.note;
+        let Note { latency, reply, reason, remark, candidates } = &self.note;
+        if let Some(Remark { is_doubt, text }) = remark {
+            bytes.extend_from_slice(&[TAG_REMARK, u8::from(*is_doubt)]);
+            put_text(bytes, text);
+        }
         match self.event {
             Event::Asked { ticket, arm, attribute, loan } => {
                 bytes.push(if loan.is_some() { TAG_LENT_AND_ASKED } else { TAG_ASKED });
@@ -224,7 +239,13 @@ impl<'a> Record<'a> {
     #[inline]
     pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, Malformed> {
         let mut note = Note::default();
-        let event = match input.byte()? {
+        let mut tag = input.byte()?;
+        if tag == TAG_REMARK {
+            let is_doubt = input.byte()? != 0;
+            note.remark = Some(Remark { is_doubt, text: input.text()?.to_owned() });
+            tag = input.byte()?;
+        }
+        let event = match tag {
             tag @ (TAG_ASKED | TAG_LENT_AND_ASKED) => Event::Asked {
                 ticket: Ticket(input.number()?),
                 arm: ArmId(input.small_number()?),

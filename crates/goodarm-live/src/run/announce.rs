@@ -8,6 +8,7 @@ use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
 use crate::history::Call;
 use crate::run::{Control, Run};
 use crate::throttle::Condition;
+use crate::view::warnings::{Warning, WarningKind, warnings};
 use crate::view::{LoanView, Overview, PairView};
 
 /// Takes notice of what happens in a run.
@@ -117,8 +118,8 @@ pub(super) struct Announcer<'a> {
     forecast: f64,
     forecast_due: Instant,
     overrun_count: u64,
-    /// Of each verifier: what was already said about it.
-    is_warned: Vec<bool>,
+    /// What was already said about verifiers.
+    warned: Vec<(usize, WarningKind)>,
     /// What is not told yet.
     first_failures: Vec<Call<'static>>,
     /// Of each verifier: which kinds of failures were told.
@@ -142,7 +143,7 @@ impl<'a> Announcer<'a> {
             forecast: 0.0,
             forecast_due: now,
             overrun_count: run.session.books().ledger().overrun_count(),
-            is_warned: vec![false; run.job.verifiers.len()],
+            warned: Vec::new(),
             first_failures: Vec::new(),
             told: vec![Vec::new(); run.job.verifiers.len()],
         }
@@ -180,7 +181,7 @@ impl<'a> Announcer<'a> {
             let reason = &call.note.reason;
             let text = match kind {
                 FailureKind::Counted => format!(
-                    "{verifier}: its call on {id} failed, which counts as the lowest score: {reason} (more failures are only counted)"
+                    "{verifier}: its call on {id} failed, which counts as the lowest score: {reason} (more failures are only counted; `goodarm try` shows whole replies)"
                 ),
                 FailureKind::Blocking(BlockingFailure::BelowLowest) => format!(
                     "{verifier}: its {reason}, on {id}: it is not asked about this answer any more, and certificates rest on what it declares (more such scores are only counted)"
@@ -269,10 +270,15 @@ impl<'a> Announcer<'a> {
             );
             self.observer.notice(Notice::Warning(&text));
         }
-        for (verifier, is_warned) in run.job.verifiers.iter().zip(&mut self.is_warned) {
-            if let Some(warning) = verifier.verifier.warning().filter(|_| !*is_warned) {
-                *is_warned = true;
-                self.observer.notice(Notice::Warning(&format!("{}: {warning}", verifier.name)));
+        for Warning { verifier, kind, text } in warnings(&run.job.charter, &run.account.verifiers) {
+            // Of failures the first one was told.
+            let is_told = matches!(
+                kind,
+                WarningKind::BelowLowest | WarningKind::Exhausted | WarningKind::Unscored
+            );
+            if !is_told && !self.warned.contains(&(verifier, kind)) {
+                self.warned.push((verifier, kind));
+                self.observer.notice(Notice::Warning(&text));
             }
         }
     }

@@ -19,13 +19,31 @@ pub enum Ending {
     Interrupted,
     /// Someone asked to leave at once; calls in flight count as lost.
     Left,
-    /// A verifier was down for longer than the job's patience.
+    /// A verifier was down for longer than the job's patience, or cannot be started.
     VerifierDown {
         /// Which.
         verifier: String,
         /// What went wrong last.
         reason: String,
     },
+    /// A verifier failed again and again and has never given a score: it says nothing about answers,
+    /// and the job is to be mended.
+    NeverScored(Box<NeverScored>),
+}
+
+/// The first failure of a verifier that never gave a score, in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeverScored {
+    /// Which verifier.
+    pub verifier: String,
+    /// The candidate's name.
+    pub id: String,
+    /// What was asked.
+    pub request: String,
+    /// What went wrong.
+    pub reason: String,
+    /// What was answered, if anything was.
+    pub reply: String,
 }
 
 /// Why a run cannot begin or go on. Nothing is lost: what is in the journal stays.
@@ -33,7 +51,7 @@ pub enum Ending {
 #[non_exhaustive]
 pub enum RunError {
     /// The folder holds a run.
-    #[error("{} holds a run already: continue it with --resume, or choose another output", .0.display())]
+    #[error("{} holds a run already: continue it with --resume, move it aside and begin anew with --again, or choose another output", .0.display())]
     AlreadyBegun(PathBuf),
     /// A file of a run whose journal is gone, or of something else.
     #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
@@ -104,6 +122,13 @@ impl fmt::Display for Ending {
             Self::Left => "left: can be resumed",
             Self::VerifierDown { verifier, .. } => {
                 return write!(f, "{verifier} was down: can be resumed");
+            }
+            Self::NeverScored(failed) => {
+                return write!(
+                    f,
+                    "{} has never given a score: mend the job and begin again",
+                    failed.verifier
+                );
             }
         })
     }

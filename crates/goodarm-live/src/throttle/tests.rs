@@ -180,3 +180,61 @@ async fn a_call_that_waits_when_the_run_stops_gets_no_turn() {
     drop(out);
     assert!(throttle.turn().await.is_err());
 }
+
+#[tokio::test(start_paused = true)]
+async fn on_trial_few_are_out_and_few_failures_are_enough() {
+    let throttle = Throttle::new(Limits { concurrency: 64, ..LIMITS }).on_trial();
+    for _ in 0..5 {
+        throttle.begin().await;
+    }
+    assert!(timeout(SHORT, throttle.begin()).await.is_err(), "a sixth waits");
+    throttle.unmade();
+    throttle.begin().await;
+    for _ in 0..5 {
+        throttle.unscored("no score");
+    }
+    assert_eq!(throttle.condition(), Condition::NeverScored { reason: "no score".into() });
+    assert!(is_held_back(&throttle).await);
+    assert!(timeout(SHORT, throttle.begin()).await.is_err());
+    throttle.stop();
+    throttle.begin().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_score_ends_the_trial() {
+    let throttle = Throttle::new(Limits { concurrency: 64, ..LIMITS }).on_trial();
+    for _ in 0..4 {
+        throttle.begin().await;
+        throttle.unscored("no score");
+    }
+    throttle.begin().await;
+    throttle.scored();
+    for _ in 0..64 {
+        throttle.begin().await;
+    }
+    for _ in 0..19 {
+        throttle.unscored("no score");
+    }
+    assert_eq!(throttle.condition(), Condition::Open);
+}
+
+/// Answers come, so the server is up; but none is a score any more.
+#[tokio::test(start_paused = true)]
+async fn answers_without_scores_close_it_until_a_score_comes() {
+    let throttle = Throttle::new(LIMITS);
+    throttle.scored();
+    for _ in 0..20 {
+        turn(&throttle).await.answered();
+        throttle.unscored("no score");
+    }
+    assert!(matches!(throttle.condition(), Condition::Down { .. }));
+    assert!(is_held_back(&throttle).await);
+    advance(Duration::from_secs(1)).await;
+    let probe = turn(&throttle).await;
+    assert!(is_held_back(&throttle).await, "one at a time finds out");
+    probe.answered();
+    assert!(matches!(throttle.condition(), Condition::Down { .. }), "an answer is not a score");
+    throttle.scored();
+    assert_eq!(throttle.condition(), Condition::Open);
+    assert!(!is_held_back(&throttle).await);
+}

@@ -30,6 +30,11 @@ pub enum Attempt<T> {
         /// What went wrong.
         reason: String,
     },
+    /// No work can ever begin, whatever the candidate is: the verifier is given up.
+    Hopeless {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl<T> Attempt<T> {
@@ -41,6 +46,7 @@ impl<T> Attempt<T> {
             Self::Void { failure, retry_after, reason } => {
                 Attempt::Void { failure, retry_after, reason }
             }
+            Self::Hopeless { reason } => Attempt::Hopeless { reason },
         }
     }
 }
@@ -65,6 +71,10 @@ where
             Attempt::Broke { outcome, reason } => {
                 turn.broke(&reason);
                 return Ok(outcome);
+            }
+            Attempt::Hopeless { reason } => {
+                turn.hopeless(reason.clone());
+                return Err(Reply { text: reason, ..Reply::void(VoidFailure::NotConnected) });
             }
             Attempt::Void { failure, retry_after, reason } => {
                 void_count += 1;

@@ -19,7 +19,7 @@ use self::worker::Pool;
 use super::attempt::{Attempt, attempts};
 use super::problem::Problem;
 use super::score::{cost_of, in_short, score_of, shorten};
-use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
+use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
@@ -35,6 +35,8 @@ pub struct CommandKeys {
     pub shell: Option<String>,
     /// true: the program lives on and answers one JSON line for each JSON line.
     pub worker: Option<bool>,
+    /// (worker) Seconds that a new one may take longer for its first answer; 60 if not given.
+    pub startup: Option<f64>,
 }
 
 impl KindKeys for CommandKeys {
@@ -74,7 +76,8 @@ impl Command {
     pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Problem> {
         let program = Program::new(keys, folder)?;
         let files = program.files(keys);
-        let workers = keys.worker.unwrap_or(false).then(Pool::default);
+        let startup = startup(keys)?;
+        let workers = keys.worker.unwrap_or(false).then(|| Pool::new(startup));
         Ok(Self { program, timeout, workers, files })
     }
 
@@ -93,12 +96,16 @@ impl Command {
             None => self.run(candidate).await,
         };
         match outcome {
-            Ok(outcome) => outcome.into_attempt(began.elapsed()),
-            Err(error) => Attempt::Void {
-                failure: VoidFailure::NotConnected,
-                retry_after: None,
-                reason: format!("cannot start {}: {error}", self.program.shown),
-            },
+            // What a worker takes to start is not the call's.
+            Ok(outcome) => outcome.into_attempt(began.elapsed().min(self.timeout)),
+            Err(error) => {
+                let reason = format!("cannot start {}: {error}", self.program.shown);
+                if is_for_good(&error) {
+                    return Attempt::Hopeless { reason };
+                }
+                let failure = VoidFailure::NotConnected;
+                Attempt::Void { failure, retry_after: None, reason }
+            }
         }
     }
 
@@ -129,6 +136,10 @@ impl Verifier for Command {
 
     fn files(&self) -> Vec<Fingerprint> {
         self.files.clone()
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        self.workers.as_ref().and_then(Pool::remark)
     }
 
     fn extent(&self, _: &Candidates) -> Extent {
@@ -167,12 +178,10 @@ impl Program {
             OsString::from(&shown)
         };
         let program = Self { path, arguments, folder, shown };
-        if program.is_missing() {
-            let shown = &program.shown;
-            let reason = format!("there is no program {shown:?} here or in the PATH");
-            return Err(Problem::new("command", reason));
+        match program.obstacle() {
+            Some(reason) => Err(Problem::new("command", reason)),
+            None => Ok(program),
         }
-        Ok(program)
     }
 
     /// What decides its scores, as far as one can see: a program that is named by its path, and the
@@ -212,17 +221,57 @@ impl Program {
         }
     }
 
-    /// Better now than after many attempts; whether it can be started is seen when it is.
-    fn is_missing(&self) -> bool {
-        let path = Path::new(&self.path);
-        if path.is_absolute() {
-            return !path.exists();
+    /// Why it cannot be executed, as far as one can see: better now than after the first call.
+    fn obstacle(&self) -> Option<String> {
+        let (path, shown) = (Path::new(&self.path), &self.shown);
+        if !path.is_absolute() {
+            let folders = std::env::var_os("PATH").unwrap_or_default();
+            let endings = ["", std::env::consts::EXE_SUFFIX];
+            let is_there = std::env::split_paths(&folders)
+                .flat_map(|folder| endings.map(|end| folder.join(format!("{shown}{end}"))))
+                .any(|program| program.exists());
+            return (!is_there)
+                .then(|| format!("there is no program {shown:?} here or in the PATH"));
         }
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        let endings = ["", std::env::consts::EXE_SUFFIX];
-        !std::env::split_paths(&folders)
-            .flat_map(|folder| endings.map(|end| folder.join(format!("{}{end}", self.shown))))
-            .any(|program| program.exists())
+        match path.metadata() {
+            Err(_) => Some(format!("there is no program {shown:?}")),
+            Ok(found) if found.is_dir() => Some(format!("{shown:?} is a folder")),
+            Ok(found) => (!is_executable(&found)).then(|| {
+                format!(
+                    "{shown:?} may not be executed: make it executable (chmod +x), or name its interpreter first, as in [\"python3\", {shown:?}]"
+                )
+            }),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(found: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+const fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Whether a program that could not be started will not start later either: it is not there, may not
+/// be executed, or is nothing that can be.
+fn is_for_good(error: &io::Error) -> bool {
+    const NOT_A_PROGRAM: i32 = 8;
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+        || error.raw_os_error() == Some(NOT_A_PROGRAM)
+}
+
+fn startup(keys: &CommandKeys) -> Result<Duration, Problem> {
+    let wrong = |message| Err(Problem::new("startup", message));
+    match keys.startup {
+        Some(_) if !keys.worker.unwrap_or(false) => wrong("only a worker has it: worker = true"),
+        None => Ok(STARTUP),
+        Some(seconds) => match Duration::try_from_secs_f64(seconds) {
+            Ok(startup) if startup <= STARTUP_MAX => Ok(startup),
+            _ => wrong("seconds are needed, from 0 to 86400"),
+        },
     }
 }
 
@@ -293,6 +342,10 @@ fn bare_number(line: &str) -> Option<Value> {
     let number: f64 = line.trim().parse().ok()?;
     serde_json::Number::from_f64(number).map(Value::Number)
 }
+
+/// A model may have to be loaded.
+const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP_MAX: Duration = Duration::from_secs(86_400);
 
 #[cfg(test)]
 mod tests;

@@ -22,8 +22,9 @@ use self::transport::{Answer, Cut, Transport, Unanswered};
 use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
-use super::{BODY_BYTES_MAX, Reply, Usage};
+use super::{BODY_BYTES_MAX, Reply, Usage, Verdict};
 use crate::throttle::Throttle;
+use crate::transcript;
 
 /// An address with everything that does not change from call to call.
 pub(crate) struct Endpoint {
@@ -35,6 +36,8 @@ pub(crate) struct Endpoint {
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
+    /// Headers that the job gives, by name.
+    header_names: Vec<String>,
     secrets: Secrets,
 }
 
@@ -67,6 +70,7 @@ impl Endpoint {
         let url = collect(url, &mut problems);
         let mut secrets = Secrets::default();
         let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
+        let header_names = headers.keys().map(ToString::to_string).collect();
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         let Some(url) = url else { return Err(problems) };
         secrets.add_from_url(&url);
@@ -78,7 +82,7 @@ impl Endpoint {
         match transport {
             Some(transport) if problems.is_empty() => {
                 let transport = Box::new(transport);
-                Ok(Self { transport, shown, host, timeout, key_from, secrets })
+                Ok(Self { transport, shown, host, timeout, key_from, header_names, secrets })
             }
             _ => Err(problems),
         }
@@ -97,18 +101,45 @@ impl Endpoint {
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
     /// with a status of success is the call's reply already.
     pub(crate) async fn post(&self, throttle: &Throttle, body: &str) -> Result<Received, Reply> {
-        attempts(throttle, || self.timed(body)).await?
+        attempts(throttle, || self.timed(throttle, body)).await?
     }
 
     /// One attempt, with the time that it took.
-    async fn timed(&self, body: &str) -> Attempt<Result<Received, Reply>> {
+    async fn timed(&self, throttle: &Throttle, body: &str) -> Attempt<Result<Received, Reply>> {
         let began = Instant::now();
         let exchange = self.attempt(body).await;
         let worked = began.elapsed();
+        throttle.transcript().note(|| self.overheard(body, &exchange));
         exchange.map(|outcome| match outcome {
             Ok(body) => Ok(Received { body, worked }),
             Err(reply) => Err(Reply { usage: Usage { worked, ..reply.usage }, ..reply }),
         })
+    }
+
+    /// One attempt, word for word.
+    fn overheard(&self, body: &str, exchange: &Exchange) -> transcript::Exchange {
+        let mut sent = format!("POST {}\n", self.shown);
+        for name in &self.header_names {
+            sent += &format!("{name}: (hidden)\n");
+        }
+        let received = match exchange {
+            Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
+            Attempt::Answered(Err(reply)) | Attempt::Broke { outcome: Err(reply), .. } => {
+                match (&reply.verdict, reply.text.as_str()) {
+                    (Verdict::Failed(_, reason), "") => reason.clone(),
+                    (Verdict::Failed(_, reason), text) => {
+                        let status = reason.split(':').next().unwrap_or_default();
+                        format!("{status}\n{text}")
+                    }
+                    (_, text) => text.to_owned(),
+                }
+            }
+            Attempt::Broke { outcome: Ok(_), reason }
+            | Attempt::Void { reason, .. }
+            | Attempt::Hopeless { reason } => reason.clone(),
+        };
+        let (sent, received) = (self.clean(sent + body), self.clean(received));
+        transcript::Exchange { sent, received }
     }
 
     /// A text without the secrets, as much of it as is kept.

@@ -22,7 +22,7 @@ use self::judge::Parser;
 use self::solver::Solver;
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, shorten};
-use super::{Called, FinalAnswers, KindKeys, Reply, Setting, Verdict, Verifier};
+use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{ExtractName, Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
@@ -295,8 +295,8 @@ impl Verifier for Llm {
         }
     }
 
-    fn warning(&self) -> Option<String> {
-        self.repeats().map(|repeats| repeats.to_string())
+    fn remark(&self) -> Option<Remark> {
+        self.repeats().map(|repeats| Remark { is_doubt: true, text: repeats.to_string() })
     }
 
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {

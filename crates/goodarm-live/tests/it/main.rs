@@ -4,6 +4,7 @@ mod added;
 mod crash;
 mod edges;
 mod faults;
+mod first_contact;
 mod fuzz;
 mod generate;
 mod jobs;

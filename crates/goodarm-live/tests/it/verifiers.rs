@@ -91,6 +91,14 @@ fn assert_down(throttle: &Throttle, words: &str) {
     }
 }
 
+#[track_caller]
+fn assert_given_up(throttle: &Throttle, words: &str) {
+    match throttle.condition() {
+        Condition::GivenUp { reason } => assert!(reason.contains(words), "{reason}"),
+        condition => panic!("{condition:?}"),
+    }
+}
+
 /// Exactly these keys are wrong.
 #[track_caller]
 fn assert_wrong<T>(made: Result<T, Vec<Problem>>, keys: &[&str]) -> String {

@@ -118,7 +118,9 @@ impl Shared {
             let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         });
+        let notes = &progress.overview.notes;
         let warnings = snapshot.warnings.iter().map(ToString::to_string);
+        let warnings = warnings.filter(|warning| !notes.contains(warning));
         Overview {
             folder: self.folder.clone(),
             ending: match &snapshot.phase {
@@ -127,7 +129,7 @@ impl Shared {
             },
             span_millis,
             coverage: Some(snapshot.steps.clone()),
-            notes: progress.overview.notes.iter().cloned().chain(warnings).collect(),
+            notes: notes.iter().cloned().chain(warnings).collect(),
             ..progress.overview.clone()
         }
     }

@@ -42,6 +42,7 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
         amount(job.settings.budget)
     );
     text += &forecast(job, unit)?;
+    let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
 }

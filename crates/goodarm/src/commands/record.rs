@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::pools;
 use goodarm_live::record::{self, RecordError};
-use goodarm_report::words::{amount, thousands, unit_name};
+use goodarm_report::words::{amount, printable, thousands, unit_name};
 
 use crate::cli::RecordArguments;
 use crate::commands::Failure;
@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         bar.set(recorded.pair_count);
     })
     .map_err(|error| match error {
-        RecordError::Down { .. } => Failure::with_exit(Exit::VerifierDown, error),
+        RecordError::Down { .. } | RecordError::NeverScored { .. } => {
+            Failure::with_exit(Exit::VerifierDown, error)
+        }
         error => Failure::wrong_input(error),
     })?;
     if let Some(bar) = bar {
@@ -49,6 +51,11 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         unit_name(job.unit())
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
+    for (verifier, (count, reason)) in &recorded.failures {
+        let calls = if *count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
+        let text = format!("{}: {calls} failed, first: {}", printable(verifier), printable(reason));
+        let _ = writeln!(io::stdout().lock(), "{text}");
+    }
     if recorded.pair_count < recorded.pair_total {
         let again = "everything is saved; the same command goes on";
         return Err(Failure::interrupted(format!("stopped: {again}")));

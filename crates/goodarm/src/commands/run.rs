@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
 use goodarm_live::view::Overview;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
 use goodarm_report::words::printable;
@@ -28,9 +28,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     // First of all, because without its port nothing should begin.
     let port = arguments.watch.then(|| WatchPort::take(arguments.watch_port));
     let port = port.transpose().map_err(watch_failure)?;
-    let run =
-        if arguments.resume { Run::resume(Arc::clone(&job)) } else { Run::begin(Arc::clone(&job)) };
-    let mut run = run.map_err(failure)?;
+    let mut run = take_up(&job, arguments)?;
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
@@ -61,6 +59,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         watch.end(&ending_text, &told);
     }
     outcome
+}
+
+fn take_up(job: &Arc<Job>, arguments: &RunArguments) -> Result<Run, Failure> {
+    let job = Arc::clone(job);
+    if arguments.resume {
+        return Run::resume(job).map_err(failure);
+    }
+    if !arguments.again {
+        return Run::begin(job).map_err(failure);
+    }
+    let (run, aside) = Run::begin_again(job).map_err(failure)?;
+    if let Some(aside) = aside.filter(|_| !arguments.quiet) {
+        let _ = writeln!(io::stderr().lock(), "the earlier run is in {} now", aside.display());
+    }
+    Ok(run)
 }
 
 /// Those who take notice of a run.
@@ -127,7 +140,7 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
 }
 
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
-    let resume = format!("resume it with: {}", resume_command(arguments));
+    let resume = format!("resume it with: {}", run_command(arguments, "--resume"));
     match ending {
         Ending::Done(_) => Ok(()),
         Ending::Interrupted => {
@@ -143,11 +156,40 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
                 printable(reason)
             ),
         )),
+        Ending::NeverScored(failed) => {
+            Err(Failure::with_exit(Exit::VerifierDown, never_scored(failed, arguments)))
+        }
     }
 }
 
-/// What goes on with the run that these arguments began.
-fn resume_command(arguments: &RunArguments) -> String {
+/// All that there is to know about a verifier that does not work.
+fn never_scored(failed: &NeverScored, arguments: &RunArguments) -> String {
+    let NeverScored { verifier, id, request, reason, reply } = failed;
+    let mut text = format!(
+        "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
+         asked about {}:\n{}why there is no score:\n{}",
+        printable(verifier),
+        printable(id),
+        indented(request),
+        indented(reason),
+    );
+    if !reply.is_empty() && reply != reason {
+        text += &format!("it replied:\n{}", indented(reply));
+    }
+    let job = shell_word(&arguments.job);
+    let again = run_command(arguments, "--again");
+    text + &format!(
+        "mend the job, see what its verifiers say with: goodarm try {job}\nand begin again with: {again}"
+    )
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.lines().take(SHOWN_LINES_MAX);
+    lines.map(|line| format!("    {}\n", printable(line))).collect()
+}
+
+/// The command that these arguments came with, and one more word.
+fn run_command(arguments: &RunArguments, flag: &str) -> String {
     let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
     if let Some(output) = &arguments.output {
         words.extend(["--output".to_owned(), shell_word(output)]);
@@ -155,7 +197,7 @@ fn resume_command(arguments: &RunArguments) -> String {
     if let Some(budget) = arguments.budget {
         words.extend(["--budget".to_owned(), budget.to_string()]);
     }
-    words.push("--resume".to_owned());
+    words.push(flag.to_owned());
     words.join(" ")
 }
 
@@ -233,6 +275,7 @@ pub(crate) fn failure(error: RunError) -> Failure {
     }
 }
 
+const SHOWN_LINES_MAX: usize = 40;
 /// Larger runs end without a page, which would take longer than a person waits.
 const REPORT_CALLS_MAX: u64 = 2_000_000;
 const REPORT_CANDIDATES_MAX: usize = 200_000;

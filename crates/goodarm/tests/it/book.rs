@@ -28,6 +28,11 @@ fn the_tutorial_works() {
 }
 
 #[test]
+fn trying_works() {
+    check("how-to/try-it-first.md");
+}
+
+#[test]
 fn an_llm_judge_works() {
     check("how-to/llm-judge.md");
 }

@@ -100,6 +100,8 @@ fn the_commented_verifiers_of_a_starter_job_are_taken_too() {
     let output = goodarm(&["run", &job, "--dry-run"]);
     assert!(message(&output).contains("no program \"./my-test\""), "{}", message(&output));
     write(place.path(), "my-test", "echo 1");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(place.path().join("my-test"), mode).expect("our own file");
     let said = ok(&["run", &job, "--dry-run"]);
     assert!(said.contains("my test") && said.contains("judge"), "{said}");
 }

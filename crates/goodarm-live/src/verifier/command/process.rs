@@ -1,5 +1,6 @@
 //! A child process in a group of its own, of which nothing is left behind.
 
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use std::{io, mem};
@@ -12,11 +13,13 @@ use super::{Outcome, Program};
 use crate::verifier::BODY_BYTES_MAX;
 use crate::verifier::score::in_short;
 
-/// A running program; killed with its children when dropped before it has ended.
+/// A running program; killed with its children when dropped, also if it has ended and they have not.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    has_ended: bool,
+    /// The process group that it leads.
+    group: Option<u32>,
+    is_killed: bool,
 }
 
 /// The three pipes of a process.
@@ -40,7 +43,8 @@ impl Process {
         // Ctrl-C at the terminal is for us: calls in flight may end in peace.
         #[cfg(unix)]
         command.process_group(0);
-        Ok(Self { child: command.spawn()?, has_ended: false })
+        let child = command.spawn()?;
+        Ok(Self { group: child.id(), child, is_killed: false })
     }
 
     /// The pipes, once.
@@ -58,65 +62,79 @@ impl Process {
         };
         let mut output = Vec::new();
         let mut complaint = Tail::default();
-        let feed = async {
-            // A program need not read what it is told.
-            drop(stdin.write_all(input.as_bytes()).await);
-            drop(stdin);
-            Ok(())
+        let ended = {
+            let mut listen = pin!(async {
+                let feed = async {
+                    // A program need not read what it is told.
+                    drop(stdin.write_all(input.as_bytes()).await);
+                    drop(stdin);
+                    Ok(())
+                };
+                let follow = async {
+                    complaint.follow(&mut stderr).await;
+                    Ok(())
+                };
+                let listen = read_all(&mut stdout, &mut output);
+                tokio::try_join!(feed, follow, listen).map(|_| ())
+            });
+            tokio::select! {
+                biased;
+                listened = &mut listen => match listened {
+                    Ok(()) => Ok(self.child.wait().await),
+                    Err(reason) => Err(reason),
+                },
+                // Its children may hold the pipes open: they end with it.
+                status = self.child.wait() => {
+                    self.kill_group();
+                    match tokio::time::timeout(LAST_BYTES, listen).await {
+                        Ok(Err(reason)) => Err(reason),
+                        Ok(Ok(())) | Err(_) => Ok(status),
+                    }
+                }
+            }
         };
-        let follow = async {
-            complaint.follow(&mut stderr).await;
-            Ok(())
-        };
-        let listened = tokio::try_join!(feed, follow, read_all(&mut stdout, &mut output));
-        if let Err(reason) = listened {
-            self.kill();
-            return Outcome::truncated(reason, output);
-        }
-        // Only now: until it is waited for, its number cannot become another process's.
-        let status = self.child.wait().await;
-        self.has_ended = true;
-        match status {
-            Ok(status) if status.success() => Outcome::Answered(output),
-            Ok(status) => Outcome::crashed(ending(status, &complaint), output),
-            Err(error) => Outcome::crashed(error.to_string(), output),
+        self.kill();
+        match ended {
+            Ok(Ok(status)) if status.success() => Outcome::Answered(output),
+            Ok(Ok(status)) => Outcome::crashed(ending(status, &complaint), output),
+            Ok(Err(error)) => Outcome::crashed(error.to_string(), output),
+            Err(reason) => Outcome::truncated(reason, output),
         }
     }
 
     /// Gives it a moment to end by itself.
     pub(super) async fn settle(&mut self, moment: Duration) {
-        if let Ok(Ok(_)) = tokio::time::timeout(moment, self.child.wait()).await {
-            self.has_ended = true;
-        }
+        drop(tokio::time::timeout(moment, self.child.wait()).await);
     }
 
     /// How it ended, if it has.
     pub(super) fn ending(&mut self, complaint: &Tail) -> String {
         match self.child.try_wait() {
-            Ok(Some(status)) => {
-                self.has_ended = true;
-                ending(status, complaint)
-            }
+            Ok(Some(status)) => ending(status, complaint),
             _ => complaint.said("it closed its output"),
         }
     }
 
-    /// Kills it with all its children.
+    /// Kills it with all its children, those that it left behind among them.
     pub(super) fn kill(&mut self) {
-        if mem::replace(&mut self.has_ended, true) {
-            return;
+        if !mem::replace(&mut self.is_killed, true) {
+            self.kill_group();
+            drop(self.child.start_kill());
         }
+    }
+
+    /// The group's number stays its own for as long as it has a member. If it has none, another
+    /// process could have got that number only if all others had been used since its end.
+    fn kill_group(&self) {
         #[cfg(unix)]
         if let Some(group) = self
-            .child
-            .id()
+            .group
             .and_then(|id| i32::try_from(id).ok())
             .and_then(rustix::process::Pid::from_raw)
         {
-            // It may have ended by itself, which is as good.
+            // It may be gone already, which is as good.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        drop(self.child.start_kill());
     }
 }
 
@@ -192,5 +210,7 @@ async fn read_all(
     }
 }
 
+/// What a program and its children wrote before they ended is there at once.
+const LAST_BYTES: Duration = Duration::from_millis(500);
 const TAIL_BYTES: usize = 2048;
 const TAIL_LINES: usize = 3;

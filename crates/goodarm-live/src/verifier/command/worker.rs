@@ -1,6 +1,11 @@
 //! Programs that live on and answer one JSON line for each JSON line.
+//!
+//! A line too many would be taken for the answer to the next request. So each request has a number,
+//! `call`, which the answer may repeat; an answer that does not is believed only if nothing follows it,
+//! and a worker that has said something unasked, or something that is no score, is not used again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 use std::{io, mem};
 
@@ -10,20 +15,25 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
 use super::process::{Pipes, Process, Tail};
-use super::{Outcome, Program, input_line};
+use super::{Outcome, Program, input_line, read};
 use crate::candidates::Candidate;
-use crate::verifier::BODY_BYTES_MAX;
+use crate::verifier::{BODY_BYTES_MAX, Remark, Verdict};
 
 /// Workers that wait for work. There are never more than calls were in flight at once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pool {
     state: Mutex<State>,
+    /// A new worker may take so much longer for its first answer.
+    startup: Duration,
 }
 
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Worker>,
     is_closed: bool,
+    call_count: u64,
+    /// Whether a worker ever said something unasked.
+    has_said_too_much: bool,
 }
 
 #[derive(Debug)]
@@ -34,6 +44,7 @@ struct Worker {
     complaint: Arc<Mutex<Tail>>,
     /// Ends when stderr does.
     listener: JoinHandle<()>,
+    has_answered: bool,
 }
 
 /// Why a worker gave no line.
@@ -44,6 +55,10 @@ enum ReadError {
 }
 
 impl Pool {
+    pub(super) fn new(startup: Duration) -> Self {
+        Self { state: Mutex::default(), startup }
+    }
+
     /// Gives the candidate to a worker, a new one if none is idle. An error means that no worker
     /// could be started.
     pub(super) async fn call(
@@ -56,22 +71,46 @@ impl Pool {
             Some(worker) => worker,
             None => Worker::start(program)?,
         };
-        let asked = tokio::time::timeout(timeout, worker.ask(&request(candidate))).await;
+        let startup = if worker.has_answered { Duration::ZERO } else { self.startup };
+        let request = Request::new(candidate, self.next_call());
+        let asked = tokio::time::timeout(startup + timeout, worker.ask(&request.line)).await;
         Ok(match asked {
-            Ok(Ok(line)) => {
-                // A worker that answers another question would answer all further ones wrongly.
-                if let Some(reason) = mismatch(&line, candidate) {
-                    return Ok(Outcome::crashed(reason, line));
+            Ok(Ok(line)) => match worker.objection(&line, &request).await {
+                Some(Objection::Unasked(reason)) => {
+                    self.state().has_said_too_much = true;
+                    Outcome::crashed(reason, line)
                 }
-                self.give_back(worker);
-                Outcome::Answered(line)
-            }
+                Some(Objection::Mismatch(reason)) => Outcome::crashed(reason, line),
+                None => {
+                    // What it meant to say may yet come.
+                    if is_score(&line) {
+                        self.give_back(worker);
+                    }
+                    Outcome::Answered(line)
+                }
+            },
             Ok(Err(ReadError::Ended)) => Outcome::crashed(worker.last_words().await, Vec::new()),
             Ok(Err(ReadError::TooLong)) => {
                 Outcome::truncated(format!("it wrote more than {BODY_BYTES_MAX} bytes"), Vec::new())
             }
-            Err(_) => Outcome::timed_out(timeout),
+            Err(_) => Outcome::timed_out(startup + timeout),
         })
+    }
+
+    /// What a person should know about the workers.
+    pub(super) fn remark(&self) -> Option<Remark> {
+        self.state().has_said_too_much.then(|| Remark {
+            is_doubt: false,
+            text: "a worker wrote a line that was not asked for, and was restarted. It must write one \
+                   line a request, logs to stderr, and should repeat the request's \"call\""
+                .to_owned(),
+        })
+    }
+
+    fn next_call(&self) -> u64 {
+        let mut state = self.state();
+        state.call_count += 1;
+        state.call_count
     }
 
     /// Kills the idle workers; busy ones die when their call ends.
@@ -88,8 +127,10 @@ impl Pool {
     fn idle_worker(&self) -> Option<Worker> {
         loop {
             let mut worker = self.state().idle.pop()?;
-            if worker.is_quiet() {
-                return Some(worker);
+            match worker.noise() {
+                None => return Some(worker),
+                Some(Noise::Line) => self.state().has_said_too_much = true,
+                Some(Noise::End) => {}
             }
         }
     }
@@ -113,7 +154,8 @@ impl Worker {
             process.pipes().ok_or_else(|| io::Error::other("its pipes are gone"))?;
         let complaint = Arc::new(Mutex::new(Tail::default()));
         let listener = tokio::spawn(follow(stderr, Arc::clone(&complaint)));
-        Ok(Self { process, stdin, stdout: BufReader::new(stdout), complaint, listener })
+        let stdout = BufReader::new(stdout);
+        Ok(Self { process, stdin, stdout, complaint, listener, has_answered: false })
     }
 
     async fn ask(&mut self, request: &str) -> Result<Vec<u8>, ReadError> {
@@ -128,14 +170,44 @@ impl Worker {
         tokio::try_join!(write, read_line(stdout)).map(|((), line)| line)
     }
 
-    /// Whether nothing waits to be read, not even the end.
-    fn is_quiet(&mut self) -> bool {
-        if !self.stdout.buffer().is_empty() {
-            return false;
+    /// Why a line is not the answer to the request.
+    async fn objection(&mut self, line: &[u8], request: &Request) -> Option<Objection> {
+        let is_first = !mem::replace(&mut self.has_answered, true);
+        let answer: Option<Value> = serde_json::from_slice(line).ok();
+        let repeated = |key| answer.as_ref().and_then(|answer| answer.get(key));
+        if let Some(id) = repeated("id").filter(|&id| !request.ids.contains(id)) {
+            let own = request.ids[0].as_str().unwrap_or_default();
+            return Some(Objection::Mismatch(format!("it answered for {id}, not for {own}")));
         }
+        match repeated("call") {
+            Some(call) if *call == request.call => None,
+            Some(call) => {
+                let own = &request.call;
+                Some(Objection::Mismatch(format!("it answered call {call}, not call {own}")))
+            }
+            None => {
+                // One that says too much mostly does so from the start.
+                if is_first {
+                    drop(tokio::time::timeout(FIRST_QUIET, self.stdout.fill_buf()).await);
+                }
+                matches!(self.noise(), Some(Noise::Line)).then(|| {
+                    let reason =
+                        "it wrote more than one line for one request: logs belong on stderr";
+                    Objection::Unasked(reason.to_owned())
+                })
+            }
+        }
+    }
+
+    /// What waits to be read.
+    fn noise(&mut self) -> Option<Noise> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let ready = std::pin::pin!(self.stdout.fill_buf());
-        std::future::Future::poll(ready, &mut context).is_pending()
+        match std::future::Future::poll(ready, &mut context) {
+            Poll::Pending => None,
+            Poll::Ready(Ok(bytes)) if !bytes.is_empty() => Some(Noise::Line),
+            Poll::Ready(_) => Some(Noise::End),
+        }
     }
 
     /// Why it ended, as far as it said.
@@ -146,27 +218,57 @@ impl Worker {
     }
 }
 
-/// The candidate with its `id`, as one line.
-fn request(candidate: &Candidate) -> String {
-    let line = input_line(&candidate.json);
-    match line.trim_start().strip_prefix('{') {
-        Some(rest) if !candidate.fields().contains_key("id") => {
-            let comma = if candidate.fields().is_empty() { "" } else { "," };
-            format!("{{\"id\":{}{comma}{rest}", Value::from(candidate.id.as_str()))
+/// What a worker is sent, and what its answer may repeat of it.
+struct Request {
+    line: String,
+    /// The candidate's name, and how its own field `id` has it.
+    ids: Vec<Value>,
+    call: Value,
+}
+
+impl Request {
+    /// The candidate with its `id` and the number of the call, as one line. Fields of its own that are
+    /// called so stay as they are.
+    fn new(candidate: &Candidate, number: u64) -> Self {
+        let fields = candidate.fields();
+        let name = Value::from(candidate.id.as_str());
+        let mut added = Vec::new();
+        if !fields.contains_key("id") {
+            added.push(format!("\"id\":{name}"));
         }
-        _ => line,
+        if !fields.contains_key("call") {
+            added.push(format!("\"call\":{number}"));
+        }
+        let line = input_line(&candidate.json);
+        let line = match line.trim_start().strip_prefix('{') {
+            Some(rest) if !added.is_empty() => {
+                let comma = if fields.is_empty() { "" } else { "," };
+                format!("{{{}{comma}{rest}", added.join(","))
+            }
+            _ => line,
+        };
+        let ids = [Some(name), fields.get("id").cloned()].into_iter().flatten().collect();
+        let call = fields.get("call").cloned().unwrap_or_else(|| number.into());
+        Self { line, ids, call }
     }
 }
 
-/// What is wrong if the answer names another candidate.
-fn mismatch(line: &[u8], candidate: &Candidate) -> Option<String> {
-    let answer: Value = serde_json::from_slice(line).ok()?;
-    let id = answer.get("id")?;
-    let is_same = match candidate.fields().get("id") {
-        Some(own) => own == id || id.as_str() == Some(&candidate.id),
-        None => id.as_str() == Some(&candidate.id),
-    };
-    (!is_same).then(|| format!("it answered for {id}, not for {}", candidate.id))
+/// Why a line is not believed.
+enum Objection {
+    /// It answers another question, and so would all further ones.
+    Mismatch(String),
+    /// Another line follows, which nobody asked for.
+    Unasked(String),
+}
+
+/// What a worker says unasked.
+enum Noise {
+    Line,
+    End,
+}
+
+fn is_score(line: &[u8]) -> bool {
+    matches!(read(&String::from_utf8_lossy(line)), (Verdict::Score(_), _))
 }
 
 async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, ReadError> {
@@ -193,5 +295,8 @@ async fn follow(mut stderr: ChildStderr, complaint: Arc<Mutex<Tail>>) {
     }
 }
 
+/// A new worker that does not repeat the request's number is listened to for so long after its first
+/// answer.
+const FIRST_QUIET: Duration = Duration::from_millis(100);
 /// A worker that closes its output has so long to say why.
 const LAST_WORDS: Duration = Duration::from_millis(200);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use goodarm_core::CountedFailure;
+use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_live::throttle::Condition;
 use goodarm_live::verifier::command::Command;
 use goodarm_live::verifier::problem::Problem;
@@ -11,8 +11,8 @@ use goodarm_live::verifier::{Reply, Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{
-    assert_down, assert_failed, assert_gone, assert_score, assert_wrong, candidate, cost, line,
-    make, question,
+    assert_down, assert_failed, assert_given_up, assert_gone, assert_score, assert_wrong,
+    candidate, cost, line, make, question,
 };
 
 fn new(keys: Value, folder: &Path) -> Result<Command, Vec<Problem>> {
@@ -137,14 +137,33 @@ async fn a_call_that_is_dropped_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_started_takes_the_line_down() {
+async fn a_program_that_cannot_be_started_is_given_up_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("plain"), "echo 1").expect("a file");
-    let line = line(Some(0));
-    let verifier = command(json!({"command": ["./plain"]}), folder.path());
+    let path = folder.path().join("plain");
+    std::fs::write(&path, "echo 1").expect("a file");
+    let keys = json!({"command": ["./plain"]});
+    assert_wrong(new(keys.clone(), folder.path()), &["command"]);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).expect("our own file");
+    let verifier = command(keys, folder.path());
+    std::fs::remove_file(&path).expect("it was there");
+    let line = line(None);
     let reply = verifier.call(&question(), &line).await;
-    assert_failed(&reply, CountedFailure::GivenUp, "cannot start ./plain");
-    assert_down(&line, "Permission denied");
+    assert_eq!(reply.verdict, Verdict::Void(VoidFailure::NotConnected));
+    assert_given_up(&line, "cannot start ./plain");
+}
+
+/// Its children hold its output open; they end with it, and what it said counts.
+#[tokio::test]
+async fn children_of_a_program_that_succeeded_end_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = "sleep 600 & echo $! > child; echo 0.5";
+    let verifier = command(json!({"shell": shell}), folder.path());
+    let began = std::time::Instant::now();
+    assert_score(&verifier.call(&question(), &line(None)).await, 0.5);
+    assert!(began.elapsed() < Duration::from_secs(30), "nobody waits for the child");
+    let child = std::fs::read_to_string(folder.path().join("child")).expect("it was written");
+    assert_gone(child.trim().parse().expect("a number")).await;
 }
 
 #[tokio::test]

@@ -1,13 +1,14 @@
 //! Programs that live on.
 
 use std::path::Path;
+use std::time::Duration;
 
-use goodarm_core::CountedFailure;
-use goodarm_live::verifier::Verifier as _;
+use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_live::verifier::command::Command;
+use goodarm_live::verifier::{Verdict, Verifier as _};
 use serde_json::{Value, json};
 
-use super::{assert_down, assert_failed, assert_gone, assert_score, candidate, line, question};
+use super::{assert_failed, assert_given_up, assert_gone, assert_score, candidate, line, question};
 
 fn worker(shell: &str, keys: Value) -> Command {
     let mut keys = keys;
@@ -34,12 +35,14 @@ async fn it_gets_the_id_and_all_fields_on_one_line() {
     assert_score(&reply, 1.0);
     assert_eq!(
         got(&reply.text),
-        json!({"id": "q1", "question": "2 + 2?", "answer": "It is #### 4"})
+        json!({"id": "q1", "call": 1, "question": "2 + 2?", "answer": "It is #### 4"})
     );
     let reply = verifier.call(&candidate(json!({"nr": 7})), &line).await;
-    assert_eq!(got(&reply.text), json!({"id": "q1", "nr": 7}));
+    assert_eq!(got(&reply.text), json!({"id": "q1", "call": 2, "nr": 7}));
     let reply = verifier.call(&candidate(json!({})), &line).await;
-    assert_eq!(got(&reply.text), json!({"id": "q1"}));
+    assert_eq!(got(&reply.text), json!({"id": "q1", "call": 3}));
+    let reply = verifier.call(&candidate(json!({"call": "mine"})), &line).await;
+    assert_eq!(got(&reply.text), json!({"id": "q1", "call": "mine"}));
 }
 
 #[tokio::test]
@@ -74,7 +77,7 @@ async fn a_silent_worker_is_killed_and_replaced() {
         "if [ -e '{0}' ]; then read -r line; echo 1; else echo $$ > '{0}'; sleep 600; fi",
         pid.display()
     );
-    let (verifier, line) = (worker(&shell, json!({"timeout": 2.0})), line(None));
+    let (verifier, line) = (worker(&shell, json!({"timeout": 1.0, "startup": 1.0})), line(None));
     let reply = verifier.call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::TimedOut, "within 2 s");
     let process = std::fs::read_to_string(&pid).expect("it was written");
@@ -84,12 +87,74 @@ async fn a_silent_worker_is_killed_and_replaced() {
 
 /// The second line would be read as the answer to the next question.
 #[tokio::test]
-async fn a_worker_that_says_too_much_is_replaced() {
-    let talkative = "while read -r line; do printf '1\\n2\\n'; done";
-    let (verifier, line) = (worker(talkative, json!({})), line(None));
-    for _ in 0..3 {
-        assert_score(&verifier.call(&question(), &line).await, 1.0);
+async fn a_line_that_was_not_asked_for_is_never_a_score() {
+    let too_much = [
+        "while read -r line; do printf '1\\n2\\n'; done",
+        // Late, but from the start.
+        "while read -r line; do echo 1; sleep 0.05; echo 1; done",
+    ];
+    for shell in too_much {
+        let (verifier, line) = (worker(shell, json!({})), line(None));
+        for _ in 0..2 {
+            let reply = verifier.call(&question(), &line).await;
+            assert_failed(&reply, CountedFailure::Crashed, "more than one line for one request");
+        }
+        assert!(verifier.remark().expect("it is said").text.contains("was not asked for"));
     }
+}
+
+/// Its score may yet come, and would be taken for the next one.
+#[tokio::test]
+async fn a_worker_whose_first_line_is_no_score_is_not_used_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = "read -r line; echo loading; sleep 0.2; echo 1; read -r line; sleep 600";
+    let verifier = super::command::command(
+        json!({"shell": shell, "worker": true, "timeout": 5.0}),
+        folder.path(),
+    );
+    for _ in 0..3 {
+        let reply = verifier.call(&question(), &line(None)).await;
+        assert_failed(&reply, CountedFailure::Unreadable, "loading");
+    }
+}
+
+#[tokio::test]
+async fn between_calls_a_worker_that_speaks_is_replaced_and_that_is_said() {
+    let shell = r#"while read -r line; do
+        echo "$line" | sed 's/.*"call":\([0-9]*\).*/{"score": 0.5, "call": \1}/'; sleep 0.05; echo 1; done"#;
+    let (verifier, line) = (worker(shell, json!({})), line(None));
+    assert_score(&verifier.call(&question(), &line).await, 0.5);
+    assert_eq!(verifier.remark(), None);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_score(&verifier.call(&question(), &line).await, 0.5);
+    assert!(verifier.remark().is_some());
+}
+
+/// A late line that names its call is known for what it is.
+#[tokio::test]
+async fn an_answer_to_an_earlier_call_counts_as_a_crash() {
+    let late = r#"read -r line; echo '{"score": 1, "call": 1}'; read -r line; echo '{"score": 1, "call": 1}'; sleep 9"#;
+    let (verifier, line) = (worker(late, json!({})), line(None));
+    assert_score(&verifier.call(&question(), &line).await, 1.0);
+    let reply = verifier.call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::Crashed, "it answered call 1, not call 2");
+}
+
+/// A model may have to be loaded.
+#[tokio::test]
+async fn a_new_worker_has_its_own_time_to_start() {
+    let slow = "sleep 1; while read -r line; do echo 1; done";
+    let keys = json!({"timeout": 0.5, "startup": 30.0});
+    let (verifier, line) = (worker(slow, keys), line(None));
+    let reply = verifier.call(&question(), &line).await;
+    assert_score(&reply, 1.0);
+    assert!(
+        reply.usage.worked <= Duration::from_millis(500),
+        "what it takes to start is not billed"
+    );
+    let never = worker("sleep 600", json!({"timeout": 0.5, "startup": 0.5}));
+    let reply = never.call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::TimedOut, "within 1 s");
 }
 
 #[tokio::test]
@@ -123,13 +188,16 @@ async fn a_shutdown_ends_the_workers() {
 }
 
 #[tokio::test]
-async fn a_worker_that_cannot_be_started_takes_the_line_down() {
+async fn a_worker_that_cannot_be_started_is_given_up_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("no-program"), "a text").expect("a file");
+    let path = folder.path().join("no-program");
+    std::fs::write(&path, "#!/nowhere/sh\n").expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).expect("our own file");
     let keys = json!({"command": ["./no-program"], "worker": true});
     let verifier = super::command::command(keys, folder.path());
-    let line = line(Some(0));
+    let line = line(None);
     let reply = verifier.call(&question(), &line).await;
-    assert_failed(&reply, CountedFailure::GivenUp, "cannot start");
-    assert_down(&line, "Permission denied");
+    assert_eq!(reply.verdict, Verdict::Void(VoidFailure::NotConnected));
+    assert_given_up(&line, "cannot start");
 }

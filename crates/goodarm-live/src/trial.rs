@@ -1,0 +1,202 @@
+//! Trying a job's verifiers on a few answers, outside of any run: what is sent, what comes back, what is
+//! made of it, and what looks suspicious. Nothing is booked.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::{fmt, io};
+
+use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Failure};
+use serde::Serialize;
+
+use crate::control::Control;
+use crate::engine::{self, Engine, Finish, Returned};
+use crate::job::Job;
+use crate::run::outcome;
+use crate::throttle::{Limits, Throttle};
+use crate::transcript::{Exchange, Transcript};
+use crate::verifier::{Place, Reply};
+
+/// One call that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trial {
+    /// The verifier's number.
+    #[serde(skip)]
+    pub attribute: usize,
+    /// The verifier's name.
+    pub verifier: String,
+    /// The candidate's name.
+    pub id: String,
+    /// What was sent and what came back, word for word: several for a call of several requests.
+    pub exchanges: Vec<Exchange>,
+    /// The score, if there is one.
+    pub score: Option<f64>,
+    /// Why there is none.
+    pub reason: Option<String>,
+    /// What was made of the replies.
+    pub reply: String,
+    /// What the call would be charged.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub cost: Cost,
+    /// The most that it might be.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub ceiling: Cost,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// What looks wrong about a verifier, judging by a few calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspicion {
+    /// The verifier's name.
+    pub verifier: String,
+    /// In words.
+    pub text: String,
+}
+
+impl fmt::Display for Suspicion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verifier, self.text)
+    }
+}
+
+/// Calls each verifier of a job once on each of these candidates. In the order of the job; fewer if
+/// someone stops it.
+pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
+    let pairs: VecDeque<(usize, ArmId)> = (0..job.verifiers.len())
+        .flat_map(|attribute| arms.iter().map(move |&arm| (attribute, arm)))
+        .collect();
+    let limits = job.verifiers.iter().map(|verifier| verifier.limits);
+    let mut engine: Engine<(), Trial> =
+        Engine::new(limits.map(Throttle::new), job.settings.concurrency.min(CONCURRENCY_MAX));
+    let mut trials = Vec::new();
+    let work = engine.make_all(
+        pairs,
+        control,
+        |engine, (attribute, arm)| {
+            let job = Arc::clone(job);
+            engine.start((), attribute, async move |_| one(&job, attribute, arm).await);
+        },
+        |Returned { reply, .. }| -> Result<(), Infallible> {
+            trials.extend(reply);
+            Ok(())
+        },
+    );
+    let finished = engine::block_on(engine::runtime()?, work);
+    debug_assert!(matches!(finished, Ok(Finish::Done | Finish::Stopped | Finish::Left)));
+    let place = |trial: &Trial| (trial.attribute, job.candidates.arm_of(&trial.id));
+    trials.sort_by_key(place);
+    Ok(trials)
+}
+
+async fn one(job: &Job, attribute: usize, arm: ArmId) -> Trial {
+    let verifier = &job.verifiers[attribute];
+    let candidate = job.candidates.get(arm);
+    let limits = Limits { retries: Some(RETRIES), ..verifier.limits };
+    let throttle = Throttle::new(limits).overheard(Transcript::kept());
+    let id = AttributeId(u32::try_from(attribute).expect("there are fewer than 2^32 verifiers"));
+    let place = Place { candidates: &job.candidates, arm, attribute: id, order: 0 };
+    let own = verifier.verifier.is_reproducible().then(|| verifier.verifier.answer_here(place));
+    let reply = match own.flatten() {
+        Some(reply) => reply,
+        None => verifier.verifier.call(&candidate, &throttle).await,
+    };
+    let Reply { verdict, usage, text } = reply;
+    let (outcome, mut reason) = outcome(job.problem.attribute(id), verdict);
+    if matches!(outcome, Err(Failure::Void(_))) {
+        reason.clone_from(&text);
+    }
+    // A call that is given up has never begun.
+    let is_unmade = outcome == Err(Failure::Counted(CountedFailure::GivenUp))
+        || outcome.is_err_and(crate::run::is_free);
+    let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
+    let mut exchanges = throttle.transcript().take();
+    if exchanges.is_empty() {
+        let sent = verifier.verifier.preview(&candidate);
+        exchanges.push(Exchange { sent, received: text.clone() });
+    }
+    Trial {
+        attribute,
+        verifier: verifier.name.clone(),
+        id: candidate.id,
+        exchanges,
+        score: outcome.ok(),
+        reason: outcome.is_err().then_some(reason),
+        reply: text,
+        cost,
+        ceiling: verifier.tariff.ceiling,
+        seconds: usage.worked.as_secs_f64(),
+    }
+}
+
+/// What looks wrong.
+pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
+    let of_verifier = |attribute: usize| {
+        let own: Vec<&Trial> = trials.iter().filter(|it| it.attribute == attribute).collect();
+        let texts = suspicions_of(job, attribute, &own);
+        let verifier = job.verifiers[attribute].name.clone();
+        texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
+    };
+    (0..job.verifiers.len()).flat_map(of_verifier).collect()
+}
+
+fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> {
+    let (verifier, terms) = (&job.verifiers[attribute], &job.charter.verifiers[attribute]);
+    let mut texts = Vec::new();
+    let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
+    if scores.is_empty() && !trials.is_empty() {
+        texts.push("gave no score: a run would stop after a few calls".to_owned());
+    }
+    let is_alike = |values: BTreeSet<&str>| trials.len() > 1 && values.len() == 1;
+    let replies: BTreeSet<&str> = trials.iter().map(|trial| trial.reply.as_str()).collect();
+    let is_long = trials.iter().any(|trial| trial.reply.len() > SHORT_REPLY_BYTES);
+    if is_alike(replies) && is_long {
+        texts.push("gave the same reply for every answer: does it see the answer?".to_owned());
+    } else if scores.len() > 1 && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())
+    {
+        texts.push(format!(
+            "gave the same score, {}, for every answer: try one that you know to be bad (--id)",
+            scores[0]
+        ));
+    }
+    if terms.kind == "llm" && verifier.verifier.fields().is_empty() {
+        texts
+            .push("has a prompt that uses no field of the answer: {{ answer }} puts one in".into());
+    }
+    texts.extend(single_braces(job, attribute));
+    let paid: Vec<&Trial> =
+        trials.iter().copied().filter(|trial| terms.metered && trial.score.is_some()).collect();
+    let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
+    if !paid.is_empty() && paid.iter().all(|trial| trial.cost == trial.ceiling) {
+        texts.push("does not say what its calls take: each is charged at the ceiling".to_owned());
+    } else if most > Cost::ZERO && terms.ceiling.units() >= CEILING_TIMES * most.units() {
+        texts.push(format!(
+            "has a ceiling of {:.0} times what these calls cost: lower max_tokens, or give input_tokens_max or metered.ceiling",
+            terms.ceiling.units() / most.units()
+        ));
+    }
+    texts
+}
+
+/// A field's name in single braces, as other tools have it, is sent as it stands.
+fn single_braces(job: &Job, attribute: usize) -> Option<String> {
+    let candidate = job.candidates.arms().next().map(|arm| job.candidates.get(arm))?;
+    let preview = job.verifiers[attribute].verifier.preview(&candidate);
+    let fields = candidate.fields();
+    let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
+    // The answer itself may have it.
+    let is_own = fields.values().any(|value| value.to_string().contains(&format!("{{{name}}}")));
+    (!is_own).then(|| {
+        format!(
+            "sends {{{name}}} as it stands: fields are written {{{{ {name} }}}}, with two braces"
+        )
+    })
+}
+
+/// Someone sits and waits.
+const RETRIES: u32 = 2;
+/// A handful of calls needs no more.
+const CONCURRENCY_MAX: usize = 8;
+/// A verdict of a word or two is the same by nature.
+const SHORT_REPLY_BYTES: usize = 20;
+const CEILING_TIMES: f64 = 6.0;

@@ -1,0 +1,131 @@
+//! What a person should know about a verifier before relying on a run: found again from the journal by
+//! summaries, reports and audits, and said on the terminal once.
+
+use goodarm_core::{BlockingFailure, Failure};
+
+use crate::account::VerifierTotals;
+use crate::charter::{Charter, VerifierTerms};
+use crate::outputs::calls::failure_name;
+
+/// Something that a person should know about a verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The verifier's number.
+    pub verifier: usize,
+    /// What it is about.
+    pub kind: WarningKind,
+    /// In words, with the verifier's name.
+    pub text: String,
+}
+
+/// What a warning is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarningKind {
+    /// The so-many-th remark of the verifier itself, which may cast doubt on the promise.
+    Remark {
+        /// Counted from 0.
+        index: usize,
+        /// Whether calls may not have been fresh.
+        is_doubt: bool,
+    },
+    /// Scores below what it declares: the promise rests on that declaration.
+    BelowLowest,
+    /// A recording that ran out.
+    Exhausted,
+    /// An exact verifier that failed to score some answers.
+    Unscored,
+    /// Metered, but replies do not say what they took.
+    NoUsage,
+    /// Far more is set aside for a call than it costs.
+    HighCeiling,
+}
+
+impl WarningKind {
+    /// Whether certificates may be wrong more often than promised.
+    pub const fn is_doubt(self) -> bool {
+        matches!(self, Self::BelowLowest | Self::Remark { is_doubt: true, .. })
+    }
+}
+
+/// All warnings about the verifiers of a run.
+pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
+    let all = charter.verifiers.iter().zip(totals).enumerate();
+    let mut warnings: Vec<Warning> = all
+        .flat_map(|(verifier, (terms, totals))| {
+            about(terms, totals).into_iter().map(move |(kind, text)| Warning {
+                verifier,
+                kind,
+                text: format!("{} {text}", terms.name),
+            })
+        })
+        .collect();
+    warnings.sort_by_key(|warning| !warning.kind.is_doubt());
+    warnings
+}
+
+fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
+    let mut found = Vec::new();
+    for (index, remark) in totals.remarks.iter().enumerate() {
+        let kind = WarningKind::Remark { index, is_doubt: remark.is_doubt };
+        found.push((kind, format!("may not be what it seems: {}", remark.text)));
+    }
+    let blocked = |failure| totals.blocked.values().filter(|&&other| other == failure).count();
+    let below = blocked(BlockingFailure::BelowLowest);
+    if below > 0 {
+        let text = format!(
+            "scored {} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.",
+            answers(below)
+        );
+        found.push((WarningKind::BelowLowest, text));
+    }
+    let exhausted = blocked(BlockingFailure::Exhausted);
+    if exhausted > 0 {
+        let text = format!(
+            "ran out of recorded outcomes for {}, and is not asked about them any more.",
+            answers(exhausted)
+        );
+        found.push((WarningKind::Exhausted, text));
+    }
+    if terms.scores == crate::job_file::Scores::Exact && totals.counted_failure_count > 0 {
+        let count = usize::try_from(totals.counted_failure_count).unwrap_or(usize::MAX);
+        let text = format!(
+            "failed to score {}: without its word they are neither certified nor rejected.",
+            answers(count)
+        );
+        found.push((WarningKind::Unscored, text));
+    }
+    found.extend(about_prices(terms, totals));
+    found
+}
+
+fn about_prices(terms: &VerifierTerms, totals: &VerifierTotals) -> Option<(WarningKind, String)> {
+    let scores = totals.score_count();
+    if !terms.metered || scores < SCORES_MIN {
+        return None;
+    }
+    if totals.scored_at_ceiling_count == scores {
+        let text = "is paid at its ceiling for every call: its replies do not say what they took. Let \
+                    the server say (usage), or give a fixed price.";
+        return Some((WarningKind::NoUsage, text.to_owned()));
+    }
+    let mean = totals.mean_price()?;
+    let times = terms.ceiling.units() / mean;
+    (times >= CEILING_TIMES_MAX).then(|| {
+        let text = format!(
+            "costs far less than is set aside for it: {times:.0} times as much as a call costs on average. \
+             A tighter ceiling (max_tokens, input_tokens_max, metered.ceiling) lets more calls start \
+             towards the end."
+        );
+        (WarningKind::HighCeiling, text)
+    })
+}
+
+fn answers(count: usize) -> String {
+    if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") }
+}
+
+/// What failures that end a stream are called in files.
+pub(super) const BELOW_LOWEST: &str = failure_name(Failure::Blocking(BlockingFailure::BelowLowest));
+/// Bills of fewer calls say little.
+const SCORES_MIN: u64 = 10;
+const CEILING_TIMES_MAX: f64 = 6.0;

@@ -1,0 +1,401 @@
+//! A verifier that does not work must not look like answers that are bad.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use goodarm_core::ArmId;
+use goodarm_live::audit;
+use goodarm_live::record::{self, RecordError};
+use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run};
+use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_live::view::Overview;
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::server::{Act, Seen, Server};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// A judge behind a chat endpoint that acts by a rule, and a job for it.
+struct Judge {
+    _runtime: tokio::runtime::Runtime,
+    place: Place,
+    request_count: Arc<AtomicUsize>,
+}
+
+impl Judge {
+    fn new(rest: &str, script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static) -> Self {
+        let runtime = runtime();
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&request_count);
+        let serve = move |seen: &Seen| script(seen, count.fetch_add(1, Ordering::SeqCst));
+        let server = runtime.block_on(Server::with(serve));
+        let place = Place::new(6);
+        place.write(
+            "job.toml",
+            &format!(
+                r#"
+candidates = "answers.jsonl"
+budget = 4000
+unit = "calls"
+delta = 0.1
+concurrency = 64
+[[verifiers]]
+name = "judge"
+kind = "llm"
+url = "{}"
+model = "gpt-5-nano-mistyped"
+prompt = "Is this right? {{{{ answer }}}}"
+threshold = 0.5
+{rest}
+"#,
+                server.url("/v1")
+            ),
+        );
+        // It lives as long as its runtime.
+        std::mem::forget(server);
+        Self { _runtime: runtime, place, request_count }
+    }
+
+    fn requests(&self) -> usize {
+        self.request_count.load(Ordering::SeqCst)
+    }
+}
+
+fn says(text: &str) -> Act {
+    Act::Json(
+        json!({"id": "x", "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
+    )
+}
+
+fn verdict(seen: &Seen) -> Act {
+    says(if seen.body.contains("right? right") { "yes" } else { "no" })
+}
+
+fn refusal(status: u16, body: &str) -> Act {
+    Act::Status(status, ("", String::new()), body.to_owned())
+}
+
+const NO_MODEL: &str = r#"{"error":{"message":"Invalid model name passed in model=gpt-5-nano-mistyped","type":"invalid_request_error"}}"#;
+
+#[track_caller]
+fn assert_never_scored(ending: Ending) -> NeverScored {
+    match ending {
+        Ending::NeverScored(failed) => *failed,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_verifier_that_never_scores_stops_the_run_after_five_failures_of_any_kind() {
+    let missing = json!({"choices": [{"message": {}, "finish_reason": "stop"}]});
+    let other_api = json!({"completion": "yes", "stop_reason": "end_turn"});
+    let failures: [(Act, &str, &str); 5] = [
+        (refusal(400, NO_MODEL), "Invalid model name", NO_MODEL),
+        (refusal(500, "boom"), "500: boom", "boom"),
+        (Act::Json(other_api), "", "end_turn"),
+        (Act::Json(missing), "", "finish_reason"),
+        (says("I cannot say."), "", "I cannot say."),
+    ];
+    for (act, reason, reply) in failures {
+        let judge = Judge::new("", move |_, _| act.clone());
+        let (ending, overview) = judge.place.run();
+        let failed = assert_never_scored(ending);
+        assert!(failed.reason.contains(reason), "{failed:?}");
+        assert!(failed.reply.contains(reply), "{failed:?}");
+        assert!(failed.request.contains("Is this right? "), "{failed:?}");
+        assert_eq!((failed.verifier.as_str(), judge.requests()), ("judge", 5));
+        assert_eq!((overview.certified, overview.rejected, overview.calls), (0, 0, 5));
+        judge.place.assert_clean();
+    }
+}
+
+#[test]
+fn an_exact_verifier_that_fails_rejects_nobody() {
+    let place = Place::new(6);
+    place.write(
+        "job.toml",
+        "candidates = \"answers.jsonl\"\nbudget = 100\ndelta = 0.1\n[[verifiers]]\nname = \"check\"\nkind = \"command\"\nshell = \"echo broken >&2; exit 3\"\nscores = \"exact\"\nthreshold = 0.5\n",
+    );
+    let (ending, overview) = place.run();
+    let failed = assert_never_scored(ending);
+    assert_eq!(failed.reason, "exit status: 3: broken");
+    assert_eq!((overview.rejected, overview.undecided), (0, 6));
+    assert!(
+        overview.notes[0].starts_with("check failed to score 5 answers"),
+        "{:?}",
+        overview.notes
+    );
+    place.assert_clean();
+}
+
+/// Few are lost while it is not known whether the verifier works, and all places are used once it is.
+#[test]
+fn a_verifier_is_on_trial_until_its_first_score() {
+    let judge = Judge::new("", |seen, count| {
+        let answer = if count < 4 { refusal(400, NO_MODEL) } else { verdict(seen) };
+        Act::Later(Duration::from_millis(5), Box::new(answer))
+    });
+    let (ending, overview) = judge.place.run();
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!(overview.certified, 4);
+    judge.place.assert_clean();
+}
+
+#[test]
+fn a_verifier_that_stops_working_pauses_and_stops_the_run_and_its_failures_count() {
+    let judge = Judge::new("patience = 1\n", |seen, count| {
+        if count < 12 { verdict(seen) } else { refusal(400, NO_MODEL) }
+    });
+    let (ending, overview) = judge.place.run();
+    let Ending::VerifierDown { verifier, reason } = ending else { panic!("{ending:?}") };
+    assert!(verifier == "judge" && reason.contains("Invalid model name"), "{reason}");
+    assert!(
+        overview.verifiers[0].failures["refused"] >= 20,
+        "{:?}",
+        overview.verifiers[0].failures
+    );
+    // Those in flight, those that were on their way meanwhile, and then one at a time.
+    assert!(overview.calls < 200, "{}", overview.calls);
+    judge.place.assert_clean();
+}
+
+#[test]
+fn a_resumed_run_remembers_that_its_verifier_works() {
+    let judge = Judge::new("", |seen, count| {
+        if (3..12).contains(&count) { refusal(400, NO_MODEL) } else { verdict(seen) }
+    });
+    let mut run = Run::begin(judge.place.good_job()).expect("a run");
+    let control = Arc::new(Control::default());
+    let mut stopper = StopAfter { control: Arc::clone(&control), calls: 3 };
+    assert_eq!(run.drive(&control, &mut stopper).expect("it goes"), Ending::Interrupted);
+    drop(run);
+    let (ending, _) = judge.place.resume().expect("it goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+}
+
+struct StopAfter {
+    control: Arc<Control>,
+    calls: u64,
+}
+
+impl Observer for StopAfter {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Called { .. } = notice {
+            self.calls = self.calls.saturating_sub(1);
+            if self.calls == 0 && !self.control.is_stopping() {
+                self.control.stop();
+            }
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn begun_again_the_earlier_run_is_kept_aside() {
+    let judge = Judge::new(
+        "",
+        |seen, count| {
+            if count < 5 { refusal(400, NO_MODEL) } else { verdict(seen) }
+        },
+    );
+    let place = &judge.place;
+    assert_never_scored(place.run().0);
+    let (run, aside) = Run::begin_again(place.good_job()).expect("a new run");
+    let aside = aside.expect("there was one");
+    assert_eq!(aside, place.path().join("run.1"));
+    assert_eq!(run.account().call_count(), 0);
+    drop(run);
+    assert!(audit::audit(&aside).is_clean());
+    let (_, second) = Run::begin_again(place.good_job()).expect("another one");
+    assert_eq!(second, Some(place.path().join("run.2")));
+}
+
+#[test]
+fn a_program_that_cannot_be_executed_ends_the_run_at_once() {
+    let place = Place::new(6);
+    let job = |command: &str| {
+        place.write(
+            "job.toml",
+            &format!("candidates = \"answers.jsonl\"\nbudget = 100\ndelta = 0.1\n[[verifiers]]\nname = \"tool\"\nkind = \"command\"\n{command}\nthreshold = 0.5\n"),
+        );
+    };
+    place.write("score.py", "print(1)\n");
+    job("command = [\"./score.py\"]");
+    let error = place.job().err().expect("it may not be executed").to_string();
+    assert!(error.contains("may not be executed") && error.contains("python3"), "{error}");
+    // What is executable by its mode alone is found out by the first call.
+    let path = place.path().join("score.py");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).expect("our own file");
+    place.write("score.py", "#!/nowhere/python\nprint(1)\n");
+    let began = std::time::Instant::now();
+    let (ending, overview) = place.run();
+    assert!(
+        matches!(&ending, Ending::VerifierDown { reason, .. } if reason.contains("cannot start"))
+    );
+    assert!(began.elapsed() < Duration::from_secs(30), "patience is for what may come back");
+    assert_eq!((overview.money.spent.units(), overview.rejected), (0.0, 0));
+}
+
+#[track_caller]
+fn assert_noted(overview: &Overview, note: &str) {
+    assert!(overview.notes.iter().any(|other| other.contains(note)), "{:?}", overview.notes);
+}
+
+#[test]
+fn what_looks_cached_is_in_the_journal_and_beside_the_promise() {
+    let id = "chatcmpl-0123456789abcdef0123456789";
+    let judge = Judge::new("", move |seen, _| {
+        let said = if seen.body.contains("right? right") { "yes" } else { "no" };
+        Act::Json(
+            json!({"id": id, "choices": [{"message": {"content": said}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
+        )
+    });
+    let (_, overview) = judge.place.run();
+    assert_noted(&overview, "is there a cache in between?");
+    assert!(overview.promise.ends_with("This may not hold here: see what is said about judge."));
+    // The audit makes the summary again from the journal alone.
+    judge.place.assert_clean();
+    let summary = judge.place.read("run/summary.json");
+    judge
+        .place
+        .write("run/summary.json", &summary.replace("This may not hold here", "It does hold"));
+    assert!(!judge.place.audit().is_clean());
+    let (_, resumed) = judge.place.resume().expect("nothing is left to do");
+    assert_eq!(resumed.notes, overview.notes);
+}
+
+#[test]
+fn fresh_replies_leave_the_promise_alone() {
+    let judge = Judge::new("", |seen, _| verdict(seen));
+    let (_, overview) = judge.place.run();
+    assert!(overview.notes.is_empty(), "{:?}", overview.notes);
+    assert!(!overview.promise.contains("may not hold"));
+}
+
+#[test]
+fn scores_off_their_scale_missing_usage_and_high_ceilings_are_noted() {
+    let place = Place::new(6);
+    let shell = "if [ $(($(date +%N | sed 's/^0*//') % 2)) = 0 ]; then echo 1; else echo 7; fi";
+    place.write(
+        "job.toml",
+        &format!("candidates = \"answers.jsonl\"\nbudget = 100\ndelta = 0.1\n[[verifiers]]\nname = \"tool\"\nkind = \"command\"\nshell = \"{shell}\"\nthreshold = 0.5\n"),
+    );
+    let (_, overview) = place.run();
+    assert_noted(&overview, "scores on another scale than it declares, 0 to 1");
+    place.assert_clean();
+
+    let metered = "max_tokens = 5\nmetered = { input = 1, output = 1, per = 1 }\n";
+    let mute =
+        json!({"id": "x", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]});
+    let judge = Judge::new(metered, move |_, _| Act::Json(mute.clone()));
+    let (_, overview) = judge.place.run();
+    assert_noted(&overview, "is paid at its ceiling for every call");
+
+    let judge = Judge::new(metered, |seen, _| verdict(seen));
+    let (_, overview) = judge.place.run();
+    assert_noted(&overview, "times as much as a call costs on average");
+    judge.place.assert_clean();
+}
+
+fn tried(judge: &Judge, count: u32) -> (Vec<Trial>, Vec<String>) {
+    let job = judge.place.good_job();
+    let arms: Vec<ArmId> = (0..count).map(ArmId).collect();
+    let trials = try_out(&job, &arms, &Control::default()).expect("a runtime");
+    let texts = suspicions(&job, &trials).iter().map(ToString::to_string).collect();
+    (trials, texts)
+}
+
+#[test]
+fn a_trial_shows_requests_and_replies_word_for_word_and_books_nothing() {
+    let judge =
+        Judge::new("headers = { x-secret = \"sk-abcdefghijklmnop\" }\n", |seen, _| verdict(seen));
+    let (trials, texts) = tried(&judge, 3);
+    assert_eq!(trials.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["q0", "q1", "q2"]);
+    let scores: Vec<Option<f64>> = trials.iter().map(|it| it.score).collect();
+    assert_eq!(scores, [Some(1.0), Some(1.0), Some(0.0)]);
+    let [exchange] = trials[0].exchanges.as_slice() else { panic!("one request a call") };
+    assert!(exchange.sent.starts_with("POST http://127.0.0.1:"), "{}", exchange.sent);
+    assert!(exchange.sent.contains("x-secret: (hidden)") && !exchange.sent.contains("sk-abc"));
+    let body: Value =
+        serde_json::from_str(exchange.sent.lines().last().expect("a body")).expect("JSON");
+    assert_eq!(body["messages"][0]["content"], "Is this right? right");
+    let raw: Value = serde_json::from_str(&exchange.received).expect("as received");
+    assert_eq!(raw["usage"]["prompt_tokens"], 9);
+    assert!(texts.is_empty(), "{texts:?}");
+    assert!(!judge.place.journal().exists(), "nothing is booked");
+}
+
+#[test]
+fn a_trial_shows_the_whole_refusal_and_what_is_suspicious() {
+    let judge = Judge::new("", |_, _| refusal(400, NO_MODEL));
+    let (trials, texts) = tried(&judge, 2);
+    assert!(trials[0].exchanges[0].received.ends_with(NO_MODEL), "{:?}", trials[0]);
+    assert!(texts[0].starts_with("judge gave no score"), "{texts:?}");
+
+    let blind = Judge::new("system = \"Judge {answer}\"\n", |_, _| {
+        says("No, that is plainly wrong, I am afraid.")
+    });
+    let (_, texts) = tried(&blind, 3);
+    assert!(texts[0].contains("gave the same reply for every answer"), "{texts:?}");
+    assert!(texts[1].contains("sends {answer} as it stands"), "{texts:?}");
+
+    let dear = "max_tokens = 500\nmetered = { input = 1, output = 1, per = 1 }\n";
+    let judge = Judge::new(dear, |seen, _| verdict(seen));
+    let (_, texts) = tried(&judge, 3);
+    assert!(texts[0].contains("times what these calls cost"), "{texts:?}");
+}
+
+#[test]
+fn a_recording_tells_failures_and_keeps_nothing_of_a_verifier_that_never_worked() {
+    let judge = Judge::new("", |_, _| refusal(400, NO_MODEL));
+    let job = judge.place.good_job();
+    let path = judge.place.path().join("recording.jsonl");
+    let request = record::Request { job: &job, times: 3, path: &path, note: "" };
+    let error = record::record(&request, &Control::default(), |_| ()).expect_err("never a score");
+    let RecordError::NeverScored { verifier, reason } = &error else { panic!("{error}") };
+    assert!(verifier == "judge" && reason.contains("Invalid model name"), "{error}");
+    assert_eq!(judge.place.read("recording.jsonl").lines().count(), 1, "the heading alone");
+
+    let judge = Judge::new("concurrency = 1\n", |seen, count| {
+        if count.is_multiple_of(4) { refusal(400, NO_MODEL) } else { verdict(seen) }
+    });
+    let job = judge.place.good_job();
+    let path = judge.place.path().join("recording.jsonl");
+    let request = record::Request { job: &job, times: 3, path: &path, note: "" };
+    let recorded = record::record(&request, &Control::default(), |_| ()).expect("it works");
+    let (count, reason) = &recorded.failures["judge"];
+    assert!(*count == 5 && reason.contains("Invalid model name"), "{recorded:?}");
+    assert_eq!((recorded.pair_count, recorded.call_count), (6, 18));
+}
+
+#[test]
+fn a_recording_that_is_stopped_leaves_no_empty_rows() {
+    let judge = Judge::new("", |_, _| Act::Hang);
+    let job = judge.place.good_job();
+    let path = judge.place.path().join("recording.jsonl");
+    let request = record::Request { job: &job, times: 3, path: &path, note: "" };
+    let control = Control::default();
+    let mut is_begun = false;
+    let recorded = record::record(&request, &control, |_| {
+        if !std::mem::replace(&mut is_begun, true) {
+            control.stop();
+            control.stop();
+        }
+    });
+    assert_eq!(recorded.expect("stopped").call_count, 0);
+    assert!(!judge.place.read("recording.jsonl").contains("\"scores\":[]"));
+}

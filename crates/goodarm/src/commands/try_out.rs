@@ -1,0 +1,120 @@
+//! `goodarm try`: one real call of each verifier on a few answers, before anything is at stake.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use goodarm_core::{ArmId, Cost};
+use goodarm_live::job::{Job, Overrides};
+use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_report::words::{amount, printable_note, unit_name};
+use serde_json::json;
+
+use crate::cli::TryArguments;
+use crate::commands::Failure;
+use crate::commands::run::listen_for_ctrl_c;
+use crate::exit::Exit;
+
+pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
+    let job =
+        Arc::new(Job::read(&arguments.job, &Overrides::default()).map_err(Failure::wrong_input)?);
+    let arms = chosen(&job, arguments)?;
+    let control = Arc::default();
+    listen_for_ctrl_c(&control, true)?;
+    let trials = try_out(&job, &arms, &control).map_err(Failure::wrong_input)?;
+    let suspicions = suspicions(&job, &trials);
+    if arguments.json {
+        let texts: Vec<String> = suspicions.iter().map(ToString::to_string).collect();
+        let value = json!({"trials": trials, "suspicious": texts});
+        let _ = writeln!(io::stdout().lock(), "{value}");
+    } else {
+        let mut text: String = trials.iter().map(|trial| shown(&job, trial)).collect();
+        text += &total(&job, &trials);
+        for suspicion in &suspicions {
+            let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
+        }
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+    }
+    if control.is_stopping() {
+        return Err(Failure::interrupted("stopped; nothing was booked"));
+    }
+    let has_scored = |index| trials.iter().any(|it| it.attribute == index && it.score.is_some());
+    let silent = (0..job.verifiers.len()).filter(|&index| !has_scored(index));
+    let silent: Vec<&str> = silent.map(|index| job.verifiers[index].name.as_str()).collect();
+    if silent.is_empty() {
+        return Ok(());
+    }
+    let names = printable_note(&silent.join(", "));
+    Err(Failure::with_exit(
+        Exit::VerifierDown,
+        format!("no score from {names}: mend the job first"),
+    ))
+}
+
+/// The candidates with these names, or some from all over the file.
+fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, Failure> {
+    if arguments.id.is_empty() {
+        let count = job.candidates.len();
+        let wanted = arguments.n.min(count);
+        let at = |place: usize| if wanted > 1 { place * (count - 1) / (wanted - 1) } else { 0 };
+        let arm = |place| ArmId(u32::try_from(at(place)).expect("there are fewer than 2^32"));
+        return Ok((0..wanted).map(arm).collect());
+    }
+    let unknown = |id: &String| {
+        let path = job.path.display();
+        Failure::wrong_input(format!("{path}: there is no candidate with the id {id:?}"))
+    };
+    let ids = arguments.id.iter();
+    ids.map(|id| job.candidates.arm_of(id).ok_or_else(|| unknown(id))).collect()
+}
+
+fn shown(job: &Job, trial: &Trial) -> String {
+    let unit = unit_name(job.unit());
+    let mut text =
+        format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
+    for exchange in &trial.exchanges {
+        text += "  sent\n";
+        text += &indented(&exchange.sent);
+        text += "  received\n";
+        text += &indented(&exchange.received);
+    }
+    let _ = match (&trial.score, &trial.reason) {
+        (Some(score), _) => write!(text, "  score {score}"),
+        (None, Some(reason)) if !reason.is_empty() => {
+            write!(text, "  no score: {}", printable_note(reason))
+        }
+        (None, _) => write!(text, "  no score"),
+    };
+    let _ = writeln!(
+        text,
+        "; {} {unit} (at most {}), {:.2} s\n",
+        amount(trial.cost),
+        amount(trial.ceiling),
+        trial.seconds
+    );
+    text
+}
+
+fn total(job: &Job, trials: &[Trial]) -> String {
+    let sum = trials.iter().map(|trial| trial.cost).fold(Cost::ZERO, Cost::saturating_add);
+    format!(
+        "These calls come to {} {}; they are booked nowhere, and no run knows of them.\n",
+        amount(sum),
+        unit_name(job.unit())
+    )
+}
+
+fn indented(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let left_out = lines.len().saturating_sub(LINES_MAX);
+    lines.truncate(LINES_MAX);
+    let mut shown: String =
+        lines.iter().map(|line| format!("    {}\n", printable_note(line))).collect();
+    if left_out > 0 {
+        let _ = writeln!(shown, "    … ({left_out} more lines)");
+    }
+    shown
+}
+
+/// More of a reply is for --json.
+const LINES_MAX: usize = 60;
