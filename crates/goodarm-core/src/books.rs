@@ -131,6 +131,8 @@ pub struct Books {
     /// The sum of the squares of each attribute's bills.
     bill_squares: Vec<f64>,
     mean_bills: Vec<f64>,
+    /// Of each attribute, the calls in flight.
+    out_counts: Vec<u32>,
     bills: Bills,
     arms: Vec<Arm>,
     arms_left_count: usize,
@@ -191,6 +193,7 @@ impl Books {
                 .attributes()
                 .map(|attribute| problem.attribute(attribute).price().units())
                 .collect(),
+            out_counts: vec![0; attribute_count],
             bills: Bills::new(attribute_count),
             arms: vec![Arm::START; arm_count],
             arms_left_count: 0,
@@ -385,6 +388,15 @@ impl Books {
     /// What a call of the attribute costs on average.
     pub(crate) fn mean_bill(&self, attribute: AttributeId) -> f64 {
         self.mean_bills[attribute.index()]
+    }
+
+    /// What the calls in flight will cost, as it looks: no bound, unlike what is reserved for them.
+    pub fn in_flight_bill(&self) -> f64 {
+        self.out_counts
+            .iter()
+            .zip(&self.mean_bills)
+            .map(|(&count, bill)| f64::from(count) * bill)
+            .sum()
     }
 
     pub(crate) const fn bills(&self) -> &Bills {

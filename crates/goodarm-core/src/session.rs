@@ -46,8 +46,8 @@ pub enum StopReason {
 /// How a session is run; nothing here can touch the validity of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Ceilings of calls in flight may take up at most this share of what is not settled (one call
-    /// is always allowed): the more is in flight, the less is known when the next call is chosen.
+    /// What calls in flight are expected to cost may be at most this share of what is not settled (one
+    /// call is always allowed): the more is in flight, the less is known when the next call is chosen.
     pub in_flight_share: f64,
     /// Stop when no arm has a realistic chance with what is left, and keep the money.
     pub stop_when_hopeless: bool,
@@ -122,6 +122,7 @@ pub struct Session {
     policy: Box<dyn Policy + Send>,
     options: Options,
     chance: Chance,
+    is_held_by_money: bool,
 }
 
 impl Session {
@@ -145,7 +146,7 @@ impl Session {
         let mut policy: Box<dyn Policy + Send> = Box::new(policy);
         books.changes.clear();
         policy.begin(&books);
-        Ok(Self { books, policy, options, chance: Chance::default() })
+        Ok(Self { books, policy, options, chance: Chance::default(), is_held_by_money: false })
     }
 
     /// Tallies, evidence, certificates and money.
@@ -171,7 +172,9 @@ impl Session {
                 let refused =
                     |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
                 self.books.check_dispatch(arm, attribute).map_err(refused)?;
-                if self.books.in_flight_count() > 0 && self.must_wait(attribute) {
+                self.is_held_by_money =
+                    self.books.in_flight_count() > 0 && self.must_wait(attribute);
+                if self.is_held_by_money {
                     return Ok(Ask::Wait);
                 }
                 let loan = self.lend(choice)?;
@@ -181,6 +184,7 @@ impl Session {
             }
             Err(stop) => stop,
         };
+        self.is_held_by_money = false;
         Ok(if self.books.in_flight_count() > 0 { Ask::Wait } else { Ask::Done(stop) })
     }
 
@@ -294,11 +298,21 @@ impl Session {
 
     /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, attribute: AttributeId) -> bool {
+        let bill = self.books.in_flight_bill() + self.books.mean_bill(attribute);
+        // Sums of prices round.
+        bill > self.in_flight_bill_max() * (1.0 + 1e-9)
+    }
+
+    /// What calls in flight may be expected to cost: a share of what is not settled.
+    pub fn in_flight_bill_max(&self) -> f64 {
         let ledger = self.books.ledger();
-        let price = self.books.problem().attribute(attribute).price();
         let unsettled = ledger.left() + ledger.reserved();
-        let out = ledger.reserved().saturating_add(price);
-        out.units() > self.options.in_flight_share * unsettled.units()
+        self.options.in_flight_share * unsettled.units()
+    }
+
+    /// Whether the last ask said to wait because of that.
+    pub const fn is_held_by_money(&self) -> bool {
+        self.is_held_by_money
     }
 
     /// Tells the policy what has happened. Everything that later decisions depend on is settled

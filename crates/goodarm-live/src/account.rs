@@ -156,6 +156,11 @@ impl VerifierTotals {
         mean(self.spent.units(), self.latencies.count)
     }
 
+    /// Seconds that all calls took together.
+    pub const fn latency_sum(&self) -> f64 {
+        self.latency_sum
+    }
+
     /// Seconds a call took on average.
     pub fn mean_latency(&self) -> Option<f64> {
         mean(self.latency_sum, self.call_count)

@@ -324,7 +324,7 @@ fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
         Ok(claimed) => {
             let Auditor { history, books, account, .. } = auditor;
             let mut overview = Overview::in_full(&history.charter, books, account);
-            overview.set_span(history.span_millis());
+            overview.set_span(history.span_millis(), account);
             let mut found = serde_json::to_value(&overview).unwrap_or_default();
             // Which version wrote it, and how the run ended, is not in the calls.
             for key in ["goodarm", "ending"] {

@@ -77,7 +77,7 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
     write_findings(&folder, books, &job.candidates)?;
     let mut overview = Overview::in_full(&job.charter, books, run.account());
-    overview.set_span(span_millis);
+    overview.set_span(span_millis, run.account());
     overview.ending = Some(ending.to_owned());
     let text = serde_json::to_string_pretty(&overview).map_err(io::Error::from);
     let path = folder.summary();

@@ -20,6 +20,7 @@ use goodarm_core::{
     Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure,
     Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
 };
+use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use crate::account::Account;
@@ -49,6 +50,8 @@ pub struct Run {
     untold: Vec<Call<'static>>,
     /// How many certificates were told.
     announced_count: usize,
+    /// What keeps more calls from being in flight.
+    held_by: Option<HeldBy>,
     /// Of each verifier that has yet to give a score: the first call that brought none.
     unscored: Vec<Option<Call<'static>>>,
     /// For hosts without one of their own; taken out while it is used.
@@ -123,6 +126,7 @@ impl Run {
             untold: Vec::new(),
             announced_count: session.certified().len(),
             unscored: vec![None; job.verifiers.len()],
+            held_by: None,
             job,
             session,
             disk,
@@ -351,11 +355,15 @@ impl Run {
         for count in 1_u32.. {
             let is_full = self.session.books().in_flight_count() >= in_flight_max;
             if is_full || control.is_stopping() {
+                self.held_by = is_full.then_some(HeldBy::Concurrency);
                 return Ok(Next::Wait);
             }
             let pull = match self.session.ask()? {
                 Ask::Pull(pull) => pull,
-                Ask::Wait => return Ok(Next::Wait),
+                Ask::Wait => {
+                    self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
+                    return Ok(Next::Wait);
+                }
                 Ask::Done(reason) => return Ok(Next::Done(reason)),
             };
             announcer.asked(&pull);
@@ -503,6 +511,16 @@ enum Phase {
     Draining(Ending),
     /// The run ends now; calls in flight will count as lost.
     Leaving,
+}
+
+/// What keeps more calls from being in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldBy {
+    /// The job allows no more.
+    Concurrency,
+    /// What those in flight are expected to cost is 2 % of the money that is not spent.
+    Money,
 }
 
 /// Who gave a reply.

@@ -3,6 +3,7 @@
 
 mod implied;
 pub mod noise;
+mod pace;
 mod uniform;
 pub mod warnings;
 
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Share};
 use serde::{Serialize, Serializer};
 
-use crate::account::Account;
+use crate::account::{Account, VerifierTotals};
 use crate::charter::Charter;
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::outputs::calls::failure_name;
@@ -19,6 +20,7 @@ use crate::run::VERSION;
 use crate::verifier::MeanOver;
 pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
+pub use crate::view::pace::Pace;
 pub use crate::view::uniform::Uniform;
 use crate::view::warnings::{BELOW_LOWEST, Warning, warnings};
 
@@ -63,6 +65,8 @@ pub struct Overview {
     pub seconds: f64,
     /// On average; while a run goes on, lately.
     pub calls_per_second: Option<f64>,
+    /// How many calls were in flight.
+    pub pace: Pace,
     /// Where the money is.
     pub money: Money,
     /// Where δ is; none unless shares of it are lent.
@@ -259,6 +263,7 @@ impl Overview {
             span_millis: [0, 0],
             seconds: 0.0,
             calls_per_second: None,
+            pace: Pace::new(charter, account),
             money: Money::new(charter, books, account),
             shares: books
                 .pool()
@@ -287,13 +292,16 @@ impl Overview {
     }
 
     /// With the time between the first and the last event.
-    pub fn set_span(&mut self, span_millis: [u64; 2]) {
+    pub fn set_span(&mut self, span_millis: [u64; 2], account: &Account) {
         let [first, last] = span_millis;
         self.span_millis = span_millis;
         #[expect(clippy::cast_precision_loss, reason = "for people")]
         let (seconds, calls) = (last.saturating_sub(first) as f64 / 1000.0, self.calls as f64);
         self.seconds = seconds;
         self.calls_per_second = (seconds > 0.0).then(|| calls / seconds);
+        let latency_sum = account.verifiers.iter().map(VerifierTotals::latency_sum).sum();
+        self.pace.set_seconds(seconds, latency_sum);
+        self.notes.extend(self.pace.note(seconds));
     }
 }
 

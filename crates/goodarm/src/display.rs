@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use goodarm_core::Failure;
 use goodarm_live::history::Call;
 use goodarm_live::job::Job;
-use goodarm_live::run::{Notice, Observer, Progress};
+use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_report::words::{amount, condition_name, condition_text, printable, rate, unit_name};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -95,6 +95,9 @@ impl<'a> Display<'a> {
             rate(overview.calls_per_second.unwrap_or_default()),
             overview.in_flight,
         );
+        if progress.held_by == Some(HeldBy::Money) {
+            text += " (2 % of the money left)";
+        }
         if progress.retry_count > 0 {
             text += &format!(", {} retries", progress.retry_count);
         }
@@ -147,6 +150,7 @@ impl<'a> Display<'a> {
             "failures": progress.failure_count,
             "calls_per_second": overview.calls_per_second,
             "in_flight": overview.in_flight,
+            "held_by": progress.held_by,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
             "paused": progress.is_paused,

@@ -189,6 +189,7 @@ impl Books {
         let score = self.checked_score(call.place.attribute, score)?;
         self.changes.clear();
         self.calls.out.remove(ticket);
+        self.out_counts[call.place.attribute.index()] -= 1;
         self.ledger.settle(call.ceiling, bill);
         self.bill(call.place, bill);
         self.observe(call.place, score, Told::Score);
@@ -199,8 +200,12 @@ impl Books {
     pub fn fail(&mut self, ticket: Ticket, failure: Failure, bill: Cost) -> Result<(), TellError> {
         let call = self.calls.out.remove(ticket).ok_or(TellError::NotOutstanding(ticket))?;
         self.changes.clear();
+        self.out_counts[call.place.attribute.index()] -= 1;
         self.ledger.settle(call.ceiling, bill);
-        self.bill(call.place, bill);
+        // What was not made says nothing about what calls cost.
+        if bill > Cost::ZERO || !matches!(failure, Failure::Void(_)) {
+            self.bill(call.place, bill);
+        }
         let attribute = self.problem.attribute(call.place.attribute);
         let void = match failure {
             Failure::Void(VoidFailure::LostRepeatable) => attribute.is_exact(),
@@ -241,6 +246,7 @@ impl Books {
         self.calls.ticket_next += 1;
         self.calls.out.push(ticket, Call { place, ceiling, attempt });
         let Place { arm, attribute, .. } = place;
+        self.out_counts[attribute.index()] += 1;
         Pull { ticket, arm, attribute, ceiling, attempt, loan: None, branch: "" }
     }
 

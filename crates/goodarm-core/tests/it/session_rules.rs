@@ -158,3 +158,32 @@ fn pulled(ask: Ask) -> Pull {
         Ask::Wait | Ask::Done(_) => panic!("a call was expected, not {ask:?}"),
     }
 }
+
+/// What is set aside for a call may be many times its bill: what is in flight is held down by bills, and
+/// the budget by ceilings.
+#[test]
+fn calls_in_flight_are_limited_by_what_they_are_expected_to_cost() {
+    let mut spec = spec(2000, Guarantee::Union, &[ScoreModel::Binary]);
+    (spec.attributes[0].price, spec.budget) = (6.0, 6000.0);
+    let policy = goodarm_core::policy::by_name("uniform", &Default::default()).expect("its name");
+    let mut session = Session::new(problem(spec), policy);
+    let mut in_flight = VecDeque::new();
+    let ask_all = |session: &mut Session, in_flight: &mut VecDeque<Pull>| {
+        while let Ask::Pull(pull) = session.ask().expect("a good policy") {
+            in_flight.push_back(pull);
+        }
+        assert!(session.is_held_by_money());
+        let ledger = session.books().ledger();
+        assert!(ledger.settled() + ledger.reserved() <= ledger.budget());
+    };
+    ask_all(&mut session, &mut in_flight);
+    assert_eq!(in_flight.len(), 20, "2 % of 6,000, at 6 each");
+    for _ in 0..200 {
+        let pull = in_flight.pop_front().expect("there are some");
+        session.tell(pull.ticket, 1.0, Cost::from_units(1)).expect("it is in flight");
+        ask_all(&mut session, &mut in_flight);
+    }
+    let expected = session.books().in_flight_bill();
+    assert!((100.0..=120.0).contains(&expected), "{expected}");
+    assert!(in_flight.len() > 100, "2 % of 5,800, at little more than 1 each: {}", in_flight.len());
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
 
 use crate::history::Call;
-use crate::run::{Control, Run};
+use crate::run::{Control, HeldBy, Run};
 use crate::throttle::Condition;
 use crate::view::warnings::{Warning, WarningKind, warnings};
 use crate::view::{LoanView, Overview, PairView};
@@ -82,6 +82,8 @@ pub struct Progress {
     pub forecast: f64,
     /// How the verifiers are doing.
     pub conditions: Vec<Condition>,
+    /// What keeps more calls from being in flight.
+    pub held_by: Option<HeldBy>,
     /// Whether someone holds new calls back.
     pub is_paused: bool,
     /// Since this process took up the run.
@@ -98,6 +100,7 @@ impl Progress {
             working_on: None,
             forecast: 0.0,
             conditions: run.engine.conditions().collect(),
+            held_by: None,
             is_paused: false,
             elapsed: Duration::ZERO,
         }
@@ -294,6 +297,7 @@ impl<'a> Announcer<'a> {
             working_on: self.working_on,
             forecast: self.forecast,
             conditions: self.conditions.clone(),
+            held_by: run.held_by,
             is_paused: self.control.is_paused(),
             elapsed: self.started.elapsed(),
         }

@@ -109,7 +109,7 @@ impl Gatherer {
         overview.goodarm.clone_from(&history.header().version);
         overview.folder = folder.path().display().to_string();
         overview.ending = ending(folder, overview.calls);
-        overview.set_span(history.span_millis());
+        overview.set_span(history.span_millis(), &self.account);
         let step = |(spent, certified): (&Cost, usize)| Step { spent: spent.units(), certified };
         overview.coverage = Some(self.account.spent_at.iter().zip(1..).map(step).collect());
         overview.implied = ImpliedView::new(&self.books, &overview.verifiers);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::{ArmId, Cost, Options};
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
 use goodarm_report::words::{amount, printable, unit_name};
@@ -41,10 +41,38 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
         "\nIt will spend at most {} {unit}: a call starts only if its ceiling still fits.",
         amount(job.settings.budget)
     );
-    text += &forecast(job, unit)?;
+    text += &in_flight(job, unit);
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
+    text += &forecast(job, unit)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
+}
+
+/// How many calls are in flight at first, if the money allows fewer than the job.
+fn in_flight(job: &Job, unit: &str) -> String {
+    let share = Options::default().in_flight_share * job.settings.budget.units();
+    let others = job.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible());
+    let Some(dearest) = others.max_by_key(|verifier| verifier.tariff.ceiling) else {
+        return String::new();
+    };
+    let allowed = (share / dearest.tariff.ceiling.units()).floor().max(1.0);
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+    let concurrency = job.settings.concurrency as f64;
+    if allowed >= concurrency {
+        return String::new();
+    }
+    let calls = if allowed > 1.0 { "calls are" } else { "call is" };
+    let changes = if dearest.tariff.is_metered() {
+        ", until bills show that calls cost less than at most"
+    } else {
+        ""
+    };
+    format!(
+        "At first {allowed} {calls} in flight at once, not {concurrency}, as 2 % of the budget ({}) may be: {} at {} {unit} each{changes}.\n",
+        Cost::of_budget(share).map_or_else(|_| "?".into(), amount),
+        printable(&dearest.name),
+        amount(dearest.tariff.ceiling),
+    )
 }
 
 fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {

@@ -1,0 +1,66 @@
+//! How many calls were in flight, and what kept it from being more.
+
+use goodarm_core::{Cost, Options};
+use goodarm_files::toml_text;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::account::Account;
+use crate::charter::Charter;
+use crate::job_file;
+
+/// How many calls were in flight, and how many might have been.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pace {
+    /// On average; none as long as no time has passed.
+    pub in_flight_mean: Option<f64>,
+    /// As many as the job allows, when the run began.
+    pub concurrency: usize,
+    /// As many as the money allowed at first, at what calls have cost since: what those in flight are
+    /// expected to cost may be 2 % of what is not spent.
+    pub money_allows: Option<f64>,
+}
+
+impl Pace {
+    pub(super) fn new(charter: &Charter, account: &Account) -> Self {
+        let others = || account.verifiers.iter().filter(|totals| totals.latency_sum() > 0.0);
+        let spent = others().map(|totals| totals.spent).fold(Cost::ZERO, Cost::saturating_add);
+        let calls: u64 = others().map(|totals| totals.call_count).sum();
+        #[expect(clippy::cast_precision_loss, reason = "for people")]
+        let price = spent.units() / calls as f64;
+        let allowed = Options::default().in_flight_share * account.budgets[0].units() / price;
+        Self {
+            in_flight_mean: None,
+            concurrency: concurrency(&charter.job),
+            money_allows: (price > 0.0).then_some(allowed.max(1.0)),
+        }
+    }
+
+    /// By the time that all calls together took.
+    pub(super) fn set_seconds(&mut self, seconds: f64, latency_sum: f64) {
+        self.in_flight_mean = (seconds > 0.0).then(|| latency_sum / seconds);
+    }
+
+    /// Why there were fewer calls in flight than the job allows, if money was the reason and someone had
+    /// to wait for it.
+    pub(super) fn note(&self, seconds: f64) -> Option<String> {
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+        let concurrency = self.concurrency as f64;
+        let (mean, allowed) = (self.in_flight_mean?, self.money_allows?);
+        let is_held = seconds >= SECONDS_MIN && allowed < concurrency && mean < 0.75 * concurrency;
+        is_held.then(|| {
+            format!(
+                "On average {mean:.1} calls were in flight, although concurrency = {concurrency}: what calls in flight are expected to cost may be at most 2 % of the money that is not spent, {allowed:.0} calls at first and fewer later. A larger budget has room for more."
+            )
+        })
+    }
+}
+
+fn concurrency(job: &str) -> usize {
+    let job = toml_text::parse::<Value>(job).unwrap_or_default();
+    let number = job.get("concurrency").and_then(Value::as_u64);
+    number.and_then(|number| usize::try_from(number).ok()).unwrap_or_else(job_file::concurrency)
+}
+
+/// Shorter runs keep no one waiting.
+const SECONDS_MIN: f64 = 10.0;
