@@ -7,6 +7,7 @@
 mod retry_after;
 mod secrets;
 mod transport;
+mod void_status;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use tokio::time::Instant;
 
 use self::secrets::Secrets;
 use self::transport::{Answer, Cut, Transport, Unanswered};
+use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
@@ -35,6 +37,7 @@ pub(crate) struct Endpoint {
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
+    void_status: VoidStatus,
     secrets: Secrets,
 }
 
@@ -50,7 +53,18 @@ pub(crate) struct Received {
 pub(crate) struct EndpointKeys<'a> {
     pub(crate) url: Option<&'a str>,
     pub(crate) api_key_env: Option<&'a str>,
+    pub(crate) key_header: KeyHeader,
     pub(crate) headers: Option<&'a BTreeMap<String, String>>,
+    pub(crate) void_status: Option<&'a [u16]>,
+}
+
+/// How a key is sent.
+#[derive(Clone, Copy)]
+pub(crate) enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// As a header of this name, which is in lower case.
+    Named(&'static str),
 }
 
 /// What became of one request: a whole body, or what the call comes to without one.
@@ -67,6 +81,7 @@ impl Endpoint {
         let url = collect(url, &mut problems);
         let mut secrets = Secrets::default();
         let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
+        let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         let Some(url) = url else { return Err(problems) };
         secrets.add_from_url(&url);
@@ -75,10 +90,10 @@ impl Endpoint {
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let transport = collect(Transport::new(url, headers, timeout), &mut problems);
         let key_from = keys.api_key_env.map(str::to_owned);
-        match transport {
-            Some(transport) if problems.is_empty() => {
+        match (transport, void_status) {
+            (Some(transport), Some(void_status)) if problems.is_empty() => {
                 let transport = Box::new(transport);
-                Ok(Self { transport, shown, host, timeout, key_from, secrets })
+                Ok(Self { transport, shown, host, timeout, key_from, void_status, secrets })
             }
             _ => Err(problems),
         }
@@ -179,8 +194,10 @@ impl Endpoint {
             said if said.is_empty() => status.as_u16().to_string(),
             said => format!("{}: {said}", status.as_u16()),
         };
+        if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
+            return Attempt::Void { failure, retry_after, reason };
+        }
         match status.as_u16() {
-            429 => Attempt::Void { failure: VoidFailure::RateLimited, retry_after, reason },
             401 => Attempt::Void {
                 failure: VoidFailure::NotConnected,
                 retry_after,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_live::generate::{GenerateError, Generated, Request, generate};
 use goodarm_live::run::Control;
-use goodarm_live::verifier::llm::LlmKeys;
+use goodarm_live::verifier::llm::{LlmKeys, Temperature};
 
 use crate::place::Place;
 use crate::server::{Server, completion};
@@ -29,7 +29,7 @@ fn model(url: &str, temperature: f64) -> LlmKeys {
         url: Some(url.into()),
         model: Some("m".into()),
         prompt: Some("{{ question }}".into()),
-        temperature: Some(temperature),
+        temperature: Some(Temperature::Degrees(temperature)),
         ..LlmKeys::default()
     }
 }

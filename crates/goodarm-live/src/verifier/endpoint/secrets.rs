@@ -5,7 +5,7 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
-use super::EndpointKeys;
+use super::{EndpointKeys, KeyHeader};
 use crate::verifier::problem::{Problem, collect};
 
 /// What must not appear in any text. It has no `Debug`, so that it cannot.
@@ -26,7 +26,9 @@ impl Secrets {
     /// Passwords and queries of an address may be keys.
     pub(super) fn add_from_url(&mut self, url: &Url) {
         url.password().into_iter().for_each(|password| self.add(password));
-        url.query_pairs().for_each(|(_, value)| self.add(&value));
+        // Azure has its version there, which a person may want to see.
+        let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
+        pairs.for_each(|(_, value)| self.add(&value));
     }
 
     fn add(&mut self, secret: &str) {
@@ -48,8 +50,12 @@ pub(super) fn headers(
         && let Some(key) = collect(from_environment("api_key_env", variable), problems)
     {
         secrets.add(&key);
-        let value = sensitive("api_key_env", variable, &format!("Bearer {key}"));
-        collect(value, problems).map(|value| headers.insert(AUTHORIZATION, value));
+        let (name, text) = match keys.key_header {
+            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {key}")),
+            KeyHeader::Named(name) => (HeaderName::from_static(name), key),
+        };
+        let value = sensitive("api_key_env", variable, &text);
+        collect(value, problems).map(|value| headers.insert(name, value));
     }
     for (name, value) in keys.headers.into_iter().flatten() {
         let Ok(header) = HeaderName::try_from(name.as_str()) else {
