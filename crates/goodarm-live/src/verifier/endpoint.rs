@@ -19,6 +19,7 @@ use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
 
 use self::secrets::Secrets;
+pub(crate) use self::secrets::without_keys;
 use self::transport::{Answer, Cut, Transport, Unanswered};
 use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts};
@@ -247,13 +248,29 @@ const fn is_about_the_request(status: StatusCode) -> bool {
 
 /// An address to POST to.
 pub(crate) fn url_of(url: Option<&str>) -> Result<Url, Problem> {
-    let url = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
-    let url = Url::parse(url).map_err(|error| Problem::new("url", error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        let expected = "an address that begins with http:// or https:// is needed";
-        return Err(Problem::new("url", expected));
+    let written = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
+    match Url::parse(written) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        Err(error) if written.starts_with("http://") || written.starts_with("https://") => {
+            Err(Problem::new("url", error.to_string()))
+        }
+        _ => {
+            let hint = with_scheme(written)
+                .map_or_else(String::new, |whole| format!("; did you mean {whole:?}?"));
+            let message = format!("an address begins with http:// or https://{hint}");
+            Err(Problem::new("url", message))
+        }
     }
-    Ok(url)
+}
+
+/// The address that was probably meant, if it holds nothing secret.
+fn with_scheme(written: &str) -> Option<String> {
+    if written.contains("//") || written.contains(['@', '?', '#']) {
+        return None;
+    }
+    let url = Url::parse(&format!("https://{written}")).ok()?;
+    let is_near = url.port().is_some() || url.host_str() == Some("localhost");
+    Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
 }
 
 /// So much of an error's body is read.

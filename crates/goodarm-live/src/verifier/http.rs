@@ -70,8 +70,12 @@ impl Http {
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
+        let misfit = |body: &Template| body.misfit("body", setting.candidates);
+        problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
         match (endpoint, pointer, body) {
-            (Some(endpoint), Some(pointer), Some(body)) => Ok(Self { endpoint, body, pointer }),
+            (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
+                Ok(Self { endpoint, body, pointer })
+            }
             _ => Err(problems),
         }
     }
@@ -139,6 +143,11 @@ impl Verifier for Http {
 
     fn fields(&self) -> BTreeSet<String> {
         self.body.as_ref().map(Template::fields).unwrap_or_default()
+    }
+
+    fn suspicions(&self) -> Vec<String> {
+        let body = self.body.as_ref().and_then(Template::suspicion);
+        body.map(|suspicion| format!("body: {suspicion}")).into_iter().collect()
     }
 
     fn extent(&self, _: &Candidates) -> Extent {

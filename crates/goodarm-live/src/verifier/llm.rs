@@ -91,6 +91,15 @@ impl Model {
         fields
     }
 
+    /// What is wrong with its templates, for the first candidates that they do not fit.
+    pub fn misfits(&self, candidates: &Candidates) -> Vec<Problem> {
+        let templates = [("prompt", Some(&self.prompt)), ("system", self.system.as_ref())];
+        templates
+            .into_iter()
+            .filter_map(|(key, template)| template?.misfit(key, candidates))
+            .collect()
+    }
+
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
     /// no text is a call's reply already.
     pub async fn ask(
@@ -129,6 +138,7 @@ impl Llm {
     pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
         let mut problems = keys.problems(setting);
         let model = Model::new(keys, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        problems.extend(model.iter().flat_map(|model| model.misfits(setting.candidates)));
         let task = match keys.role.unwrap_or_default() {
             Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
                 Logprobs::new(keys, setting, &mut problems).map(Task::Weigh)
@@ -258,6 +268,12 @@ impl Verifier for Llm {
             _ => None,
         };
         margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))
+    }
+
+    fn suspicions(&self) -> Vec<String> {
+        // A system message may well be the same for all.
+        let prompt = self.model.prompt.suspicion();
+        prompt.map(|suspicion| format!("prompt: {suspicion}")).into_iter().collect()
     }
 
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {

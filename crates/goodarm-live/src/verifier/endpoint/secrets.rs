@@ -67,12 +67,22 @@ pub(super) fn headers(
             problems.push(Problem::new("headers", message));
             continue;
         }
+        let is_secret = is_secret(&header, value);
+        let is_key = |word: &str| (is_secret && looks_like_a_key(word)) || word.starts_with("sk-");
         let value = match value.strip_prefix("env:") {
             Some(variable) => collect(from_environment("headers", variable), problems),
+            None if value.split_whitespace().any(is_key) => {
+                let message = format!(
+                    "{name} looks like a key, and the job is kept with the run: put the key in an \
+                     environment variable and write \"env:NAME\", with the variable's name"
+                );
+                problems.push(Problem::new("headers", message));
+                None
+            }
             None => Some(value.clone()),
         };
         let Some(value) = value else { continue };
-        if is_secret(&header, keys.headers.and_then(|headers| headers.get(name))) {
+        if is_secret {
             value.split_whitespace().for_each(|word| secrets.add(word));
         }
         let value = sensitive("headers", name, &value);
@@ -81,10 +91,31 @@ pub(super) fn headers(
     headers
 }
 
-fn is_secret(header: &HeaderName, written: Option<&String>) -> bool {
-    let name = header.as_str();
-    written.is_some_and(|value| value.starts_with("env:"))
-        || ["auth", "key", "token", "secret", "cookie"].iter().any(|part| name.contains(part))
+fn is_secret(header: &HeaderName, written: &str) -> bool {
+    written.starts_with("env:") || is_about_a_secret(header.as_str())
+}
+
+/// Whether a name in lower case is that of a secret.
+fn is_about_a_secret(name: &str) -> bool {
+    ["auth", "key", "token", "secret", "cookie"].iter().any(|part| name.contains(part))
+}
+
+/// A piece of a job file for people: keys that were pasted into it are struck out, and nothing moves.
+pub(crate) fn without_keys(text: &str) -> String {
+    let is_between = |sign: char| sign.is_whitespace() || matches!(sign, '"' | '\'' | '=' | '`');
+    let hidden = |word: &str| {
+        let end = word.find(is_between).unwrap_or(word.len());
+        match looks_like_a_key(&word[..end]) {
+            true => "*".repeat(end) + &word[end..],
+            false => word.to_owned(),
+        }
+    };
+    text.split_inclusive('\n')
+        .map(|line| match is_about_a_secret(&line.to_lowercase()) {
+            true => line.split_inclusive(is_between).map(hidden).collect(),
+            false => line.to_owned(),
+        })
+        .collect()
 }
 
 fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
@@ -94,7 +125,30 @@ fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem
         Err(std::env::VarError::NotPresent) => "is not set",
         Err(std::env::VarError::NotUnicode(_)) => "is not text",
     };
-    Err(Problem::new(key, format!("the environment variable {variable} {problem}")))
+    // A key that was pasted in place of the name must not be shown.
+    let message = if is_name(variable) {
+        format!("the environment variable {variable} {problem}")
+    } else {
+        "this is not the name of an environment variable: write the NAME of the one that holds the key, \
+         such as OPENAI_API_KEY, and not the key itself"
+            .into()
+    };
+    Err(Problem::new(key, message))
+}
+
+/// Whether a text can be the name of a variable, and does not look like a key.
+fn is_name(text: &str) -> bool {
+    let is_part = |sign: char| sign == '_' || sign.is_ascii_alphanumeric();
+    !text.is_empty() && text.chars().all(is_part) && !looks_like_a_key(text)
+}
+
+/// Keys are long and mix digits with small letters, which names of variables and of teams do not.
+fn looks_like_a_key(word: &str) -> bool {
+    let is_long = word.len() >= KEY_BYTES_MIN;
+    let is_mixed = word.contains(|sign: char| sign.is_ascii_digit())
+        && word.contains(|sign: char| sign.is_ascii_lowercase());
+    let is_path = word.contains(['/', ':']);
+    (is_long && is_mixed && !is_path) || word.starts_with("sk-")
 }
 
 fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, Problem> {
@@ -106,3 +160,4 @@ fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, 
 
 const STRUCK_OUT: &str = "***";
 const SECRET_BYTES_MIN: usize = 8;
+const KEY_BYTES_MIN: usize = 20;

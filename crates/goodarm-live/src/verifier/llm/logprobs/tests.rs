@@ -43,7 +43,10 @@ fn all_spellings_of_yes_count_and_the_rest_does_not() {
         "Yes",
         &[("Yes", 0.5), (" yes", 0.2), ("YES", 0.1), ("No", 0.1), ("Yesterday", 0.05)],
     );
-    check_score(&logprobs(VerdictPlace::First, 0.0).count(vec![Ok(said(&[place.clone()]))]), 0.8);
+    check_score(
+        &logprobs(VerdictPlace::First, 0.0).count(vec![Ok(said(std::slice::from_ref(&place)))]),
+        0.8,
+    );
     let reply = logprobs(VerdictPlace::First, 0.02).count(vec![Ok(said(&[place]))]);
     check_score(&reply, 0.78);
     assert!(reply.text.starts_with("P(yes) = 0.8000, P(no) = 0.1000\n"), "{}", reply.text);
