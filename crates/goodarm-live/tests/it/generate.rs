@@ -51,6 +51,21 @@ fn any_temperature_will_do() {
 }
 
 #[test]
+fn a_field_that_is_missing_inside_a_field_is_said_before_anything_is_sent() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("one");
+    let server = runtime.block_on(Server::start([completion("Paris")]));
+    let place = Place::new(3);
+    let prompt = Some("{{ question.text }}".into());
+    let model = LlmKeys { prompt, ..model(&server.url("/v1"), 0.7) };
+    let error = answers(&place, &model, &place.path().join("out.jsonl")).expect_err("it is wrong");
+    assert!(
+        error.to_string().contains("\"question.text\", which candidate \"q0\" lacks"),
+        "{error}"
+    );
+    assert_eq!(server.request_count(), 0);
+}
+
+#[test]
 fn all_that_is_wrong_with_the_endpoint_is_said_a_line_each() {
     let place = Place::new(3);
     let model = LlmKeys { model: None, ..model("nowhere", -1.0) };

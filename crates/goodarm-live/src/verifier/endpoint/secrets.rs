@@ -102,20 +102,20 @@ fn is_about_a_secret(name: &str) -> bool {
 
 /// A piece of a job file for people: keys that were pasted into it are struck out, and nothing moves.
 pub(crate) fn without_keys(text: &str) -> String {
+    text.split_inclusive('\n').map(line_without_keys).collect()
+}
+
+fn line_without_keys(line: &str) -> String {
+    if !is_about_a_secret(&line.to_lowercase()) {
+        return line.to_owned();
+    }
     let is_between = |sign: char| sign.is_whitespace() || matches!(sign, '"' | '\'' | '=' | '`');
     let hidden = |word: &str| {
-        let end = word.find(is_between).unwrap_or(word.len());
-        match looks_like_a_key(&word[..end]) {
-            true => "*".repeat(end) + &word[end..],
-            false => word.to_owned(),
-        }
+        let (word, rest) = word.split_at(word.find(is_between).unwrap_or(word.len()));
+        let shown = if looks_like_a_key(word) { "*".repeat(word.len()) } else { word.to_owned() };
+        shown + rest
     };
-    text.split_inclusive('\n')
-        .map(|line| match is_about_a_secret(&line.to_lowercase()) {
-            true => line.split_inclusive(is_between).map(hidden).collect(),
-            false => line.to_owned(),
-        })
-        .collect()
+    line.split_inclusive(is_between).map(hidden).collect()
 }
 
 fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
@@ -147,8 +147,7 @@ fn looks_like_a_key(word: &str) -> bool {
     let is_long = word.len() >= KEY_BYTES_MIN;
     let is_mixed = word.contains(|sign: char| sign.is_ascii_digit())
         && word.contains(|sign: char| sign.is_ascii_lowercase());
-    let is_path = word.contains(['/', ':']);
-    (is_long && is_mixed && !is_path) || word.starts_with("sk-")
+    (is_long && is_mixed && !word.contains("://")) || word.starts_with("sk-")
 }
 
 fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, Problem> {

@@ -85,14 +85,8 @@ impl Logprobs {
                     .into(),
             );
         }
-        match (setting.keys.scores, place) {
-            (Some(Scores::Binary), _) => {
-                wrong("scores", "a probability is not 0 or 1: leave it out".into());
-            }
-            (Some(Scores::Exact), VerdictPlace::Last) => {
-                wrong("scores", "what follows sampled reasoning is not always the same".into());
-            }
-            _ => {}
+        if setting.keys.scores == Some(Scores::Binary) {
+            wrong("scores", "a probability is not 0 or 1: leave it out".into());
         }
         let noise = Mutex::default();
         (problems.len() == before).then_some(Self { place, margin, noise })

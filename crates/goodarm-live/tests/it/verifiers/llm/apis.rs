@@ -136,6 +136,18 @@ fn what_anthropic_does_not_know_is_said_before_anything_is_sent() {
     assert_wrong(new(json!({"max_tokens": 5, "parse": "logprobs"})), &["parse"]);
 }
 
+#[test]
+fn a_prompt_that_shows_nothing_of_the_candidate_is_suspicious() {
+    let suspicions = |prompt: &str| {
+        let keys =
+            super::with(judge_keys("http://127.0.0.1:9", json!({})), json!({"prompt": prompt}));
+        llm(keys).suspicions()
+    };
+    assert_eq!(suspicions("Is {{ answer }} right?"), Vec::<String>::new());
+    let expected = "prompt: {answer} is plain text: a field is {{ answer }}";
+    assert_eq!(suspicions("Is {answer} right?"), [expected]);
+}
+
 #[tokio::test]
 async fn azure_has_its_version_in_the_query_and_its_key_in_a_header() {
     let server = Server::start([completion("Yes")]).await;
