@@ -73,14 +73,15 @@ fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> Pr
     let has = match known.as_slice() {
         [] => format!("{within} has no fields"),
         names => {
-            let shown: Vec<String> =
-                names.iter().take(NAMES_MAX).map(|name| in_short(name)).collect();
+            let plain = |name: &&str| in_short(&name.escape_debug().to_string());
+            let shown: Vec<String> = names.iter().take(NAMES_MAX).map(plain).collect();
             let more = if names.len() > NAMES_MAX { ", …" } else { "" };
             format!("{within} has {}{more}", shown.join(", "))
         }
     };
-    let meant = goodarm_files::nearest(part, known)
-        .map_or_else(String::new, |name| format!("; did you mean \"{within}.{name}\"?"));
+    let meant = goodarm_files::nearest(part, known).map_or_else(String::new, |name| {
+        format!("; did you mean {:?}?", format!("{within}.{name}"))
+    });
     let (id, field) = (&candidate.id, format!("{within}.{part}"));
     let message = format!("uses the field {field:?}, which candidate {id:?} lacks: {has}{meant}");
     Problem { kind: ProblemKind::UnknownField(field), ..Problem::new("", message) }

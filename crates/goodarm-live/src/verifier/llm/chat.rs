@@ -195,7 +195,7 @@ fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
         "model" | "temperature" | "max_tokens" | "max_completion_tokens" => {
             Some(format!("{name} is a key of its own"))
         }
-        "messages" => Some("messages are made from system and prompt".into()),
+        "messages" | "system" => Some("messages are made from system and prompt".into()),
         "stream" | "stream_options" => Some("replies are not streamed".into()),
         "logprobs" | "top_logprobs" if keys.parse == Some(ParseName::Logprobs) => {
             Some(format!("{name} follows from parse = \"logprobs\""))

@@ -69,21 +69,17 @@ impl Logprobs {
             wrong("margin", format!("{margin} is not between 0 and {MARGIN_MAX}"));
         } else if let Some(threshold) = setting.keys.threshold.filter(|least| *least > 1.0 - margin)
         {
-            let most = 1.0 - margin;
-            wrong(
-                "threshold",
-                format!(
-                    "{threshold} is out of reach: a score is at most {most}, since the margin is taken off"
-                ),
-            );
+            let message =
+                format!("{threshold} is out of reach: margin = {margin} is taken off scores");
+            wrong("threshold", message);
         }
-        let is_other = |temperature| matches!(temperature, Temperature::Degrees(degrees) if (degrees - 1.0).abs() > 0.0);
-        if place == VerdictPlace::First && keys.temperature.is_some_and(is_other) {
-            wrong(
-                "temperature",
-                "the probability of a first token is that at temperature 1: use 1, or \"default\""
-                    .into(),
-            );
+        if let Some(Temperature::Degrees(degrees)) = keys.temperature
+            && place == VerdictPlace::First
+            && (degrees - 1.0).abs() > 0.0
+        {
+            let message = "the probability of a first token is that at temperature 1: use 1, or \
+                           \"default\"";
+            wrong("temperature", message.into());
         }
         if setting.keys.scores == Some(Scores::Binary) {
             wrong("scores", "a probability is not 0 or 1: leave it out".into());

@@ -306,7 +306,9 @@ fn what_is_wrong_names_its_key() {
     assert_wrong(judge(both), &["max_completion_tokens"]);
     let wrong = assert_wrong(judge(json!({"parse": "json"})), &["pointer"]);
     assert!(wrong.contains("such as \"/score\""), "{wrong}");
-    for name in ["model", "messages", "stream", "n", "temperature", "max_completion_tokens"] {
+    for name in
+        ["model", "messages", "system", "stream", "n", "temperature", "max_completion_tokens"]
+    {
         let mut parameters = json!({});
         parameters[name] = 2.into();
         assert_wrong(judge(json!({"parameters": parameters})), &["parameters"]);

@@ -99,7 +99,7 @@ fn settings_that_do_not_go_with_it_are_refused() {
     assert_wrong(new(json!({"verdict": "last", "margin": 0.1})), &["margin"]);
     assert_wrong(new(json!({"top_logprobs": 0})), &["top_logprobs"]);
     let wrong = assert_wrong(new(json!({"threshold": 0.99})), &["threshold"]);
-    assert!(wrong.contains("at most 0.98"), "{wrong}");
+    assert!(wrong.contains("margin = 0.02 is taken off"), "{wrong}");
     assert_wrong(new(json!({"parameters": {"logprobs": true}})), &["parameters"]);
     assert_wrong(new(json!({"range": [0, 1], "pointer": "/x"})), &["range", "pointer"]);
     assert!(new(json!({"temperature": "default", "scores": "exact"})).is_ok());
