@@ -213,14 +213,15 @@ struct Listing {
 #[derive(Deserialize)]
 struct Place {
     token: String,
-    logprob: f64,
+    logprob: Option<f64>,
     top_logprobs: Option<Vec<Token>>,
 }
 
 #[derive(Deserialize)]
 struct Token {
     token: String,
-    logprob: f64,
+    /// That of a token which cannot come is minus infinity, for which JSON has only null.
+    logprob: Option<f64>,
 }
 
 impl Place {
@@ -233,7 +234,7 @@ impl Place {
         let mut weights = Weights { yes: 0.0, no: 0.0 };
         let mut sum = 0.0;
         for (token, logprob) in listed {
-            let probability = logprob.exp();
+            let probability = logprob.map_or(0.0, f64::exp);
             sum += probability;
             match word_of(token) {
                 Some(Word::Yes) => weights.yes += probability,

@@ -59,6 +59,13 @@ fn a_token_that_is_listed_twice_counts_once() {
 }
 
 #[test]
+fn a_token_that_cannot_come_has_no_probability() {
+    let mut place = listed("Yes", &[("Yes", 0.9), ("No", 0.1), ("YES", 0.1)]);
+    place["top_logprobs"][2]["logprob"] = Value::Null;
+    check_score(&logprobs(VerdictPlace::First, 0.0).count(vec![Ok(said(&[place]))]), 0.9);
+}
+
+#[test]
 fn a_score_is_never_below_zero() {
     let place = listed("No", &[("Yes", 0.01), ("No", 0.99)]);
     check_score(&logprobs(VerdictPlace::First, 0.02).count(vec![Ok(said(&[place]))]), 0.0);
