@@ -82,6 +82,10 @@ pub fn generate(
     questions.require_fields(
         &model.fields().into_iter().filter(|field| field != request.answer_field).collect(),
     )?;
+    let misfits = model.misfits(&questions);
+    if !misfits.is_empty() {
+        return Err(GenerateError::Model(misfits));
+    }
     let wanted: VecDeque<ArmId> = missing(request, &questions).map_err(file_error)?;
     let mut generated = Generated {
         question_count: questions.len(),

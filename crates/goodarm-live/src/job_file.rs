@@ -109,7 +109,8 @@ pub struct MeteredFile {
     pub input: Option<f64>,
     /// For each token of the reply, per `per`.
     pub output: Option<f64>,
-    /// How many tokens `input` and `output` pay for; 1 if not given, vendors' lists have 1000000.
+    /// How many tokens `input` and `output` pay for; vendors' lists have 1000000. Needed in
+    /// dollars; elsewhere 1 if not given.
     pub per: Option<f64>,
     /// For each second that a call takes.
     pub second: Option<f64>,

@@ -84,8 +84,12 @@ impl Pricing {
     pub fn of_keys(
         price: Option<f64>,
         metered: Option<&MeteredFile>,
+        unit: Unit,
     ) -> Result<Option<Self>, Problem> {
         match (price, metered) {
+            (None, Some(metered)) if unit == Unit::Dollars && lacks_per(metered) => {
+                Err(Problem::new("metered", PER_MISSING))
+            }
             (Some(_), Some(_)) => Err(Problem::new("metered", "either price or metered, not both")),
             (Some(price), None) => Ok(Some(Self::Fixed(amount("price", price)?))),
             (None, Some(metered)) => Ok(Some(Self::Metered(Meter::of_file(metered)?))),
@@ -235,6 +239,11 @@ fn seconds(price: Cost, time: Duration) -> Cost {
     Cost::from_picos(picos.div_ceil(1_000_000_000))
 }
 
+/// A price for a million tokens that is taken for one of a single token is off by a million.
+const fn lacks_per(metered: &MeteredFile) -> bool {
+    metered.per.is_none() && (metered.input.is_some() || metered.output.is_some())
+}
+
 fn amount(key: &str, value: f64) -> Result<Cost, Problem> {
     Cost::of_price(value).map_err(|error| Problem::new(key, error.to_string()))
 }
@@ -249,6 +258,8 @@ fn no_count(per: f64) -> Problem {
     Problem::new("metered", format!("per: {per} is not a whole number of tokens"))
 }
 
+const PER_MISSING: &str = "how many tokens input and output pay for must be said: per = 1000000 for \
+                           prices of a million tokens, as vendors list them, or per = 1";
 const PER_MAX: f64 = 1e12;
 /// A call that is cut off at its timeout takes a little longer than that.
 const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
@@ -309,6 +320,17 @@ mod tests {
         assert_eq!(tariff.ceiling.to_string(), "5");
         let usage = Usage { worked: Duration::from_nanos(3), ..Usage::default() };
         assert_eq!(tariff.charge(&usage).picos(), 1500);
+    }
+
+    #[test]
+    fn dollars_for_tokens_say_for_how_many() {
+        let bare = MeteredFile { per: None, ..dollars() };
+        let error = Pricing::of_keys(None, Some(&bare), Unit::Dollars).unwrap_err();
+        assert!(error.to_string().contains("per = 1000000"), "{error}");
+        assert!(Pricing::of_keys(None, Some(&bare), Unit::Tokens).is_ok());
+        assert!(Pricing::of_keys(None, Some(&dollars()), Unit::Dollars).is_ok());
+        let seconds = MeteredFile { second: Some(0.1), ..MeteredFile::default() };
+        assert!(Pricing::of_keys(None, Some(&seconds), Unit::Dollars).is_ok());
     }
 
     #[test]

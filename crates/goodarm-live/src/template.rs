@@ -1,11 +1,15 @@
 //! Prompts and bodies with places for a candidate's fields. The template is the user's; fields are
 //! only ever data, whatever they look like.
 
+mod undefined;
+
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::LazyLock;
 
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use regex::Regex;
 use thiserror::Error;
 
 use crate::candidates::Candidate;
@@ -20,6 +24,12 @@ pub struct Template {
     environment: Box<Environment<'static>>,
     /// Names that the template uses and does not set.
     names: BTreeSet<String>,
+    /// Names with the fields inside of them, such as `doc.question`.
+    paths: BTreeSet<String>,
+    /// A name in single braces, as other template languages have them.
+    single_braces: Option<String>,
+    /// It may use what is inside of a field.
+    looks_inside: bool,
 }
 
 /// Why a template gives no text.
@@ -42,6 +52,14 @@ pub enum TemplateError {
         /// What is wrong.
         problem: String,
     },
+    /// It uses what there is not: a field of this candidate, or a filter or function at all.
+    #[error("line {line}: {problem}")]
+    Unknown {
+        /// Where, counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
     /// More than [`TEXT_BYTES_MAX`] bytes came out.
     #[error("the text is longer than {TEXT_BYTES_MAX} bytes")]
     TooLong,
@@ -57,14 +75,18 @@ impl Template {
         environment.add_template_owned(NAME, source.to_owned()).map_err(|error| {
             TemplateError::Syntax { line: error.line().unwrap_or(1), problem: problem(&error) }
         })?;
-        let mut names = BTreeSet::new();
+        let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
         if let Ok(template) = environment.get_template(NAME) {
             names.extend(template.undeclared_variables(false));
+            paths.extend(template.undeclared_variables(true));
         }
         for (global, _) in environment.globals() {
             names.remove(global);
         }
-        Ok(Self { environment, names })
+        paths.retain(|path| path.contains('.'));
+        let looks_inside = !paths.is_empty() || source.contains('[') || source.contains("{%");
+        let single_braces = SINGLE_BRACES.captures(source).map(|found| found[1].to_owned());
+        Ok(Self { environment, names, paths, single_braces, looks_inside })
     }
 
     /// Reads the template that a key of a job file holds.
@@ -75,6 +97,17 @@ impl Template {
     /// The candidate's fields that the template needs.
     pub fn fields(&self) -> BTreeSet<String> {
         self.names.iter().filter(|name| *name != WHOLE).cloned().collect()
+    }
+
+    /// What looks as if it was not meant: every candidate gets the same text.
+    pub fn suspicion(&self) -> Option<String> {
+        if !self.names.is_empty() {
+            return None;
+        }
+        Some(match &self.single_braces {
+            Some(name) => format!("{{{name}}} is plain text: a field is {{{{ {name} }}}}"),
+            None => "it uses no field of the candidate, such as {{ answer }}".into(),
+        })
     }
 
     /// The text for one candidate. Its fields are names of their own, and all of it is `candidate`.
@@ -94,10 +127,14 @@ impl Template {
             _ if text.is_full => Err(TemplateError::TooLong),
             Ok(()) => Ok(String::from_utf8(text.bytes)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
-            Err(error) => Err(TemplateError::Render {
-                line: error.line().unwrap_or(1),
-                problem: problem(&error),
-            }),
+            Err(error) => {
+                let (line, problem) = (error.line().unwrap_or(1), problem(&error));
+                Err(if is_unknown(error.kind()) {
+                    TemplateError::Unknown { line, problem }
+                } else {
+                    TemplateError::Render { line, problem }
+                })
+            }
         }
     }
 }
@@ -129,6 +166,22 @@ fn problem(error: &minijinja::Error) -> String {
         None => error.kind().to_string(),
     }
 }
+
+/// Whether something is used that there is not.
+const fn is_unknown(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UndefinedError
+            | ErrorKind::UnknownFilter
+            | ErrorKind::UnknownFunction
+            | ErrorKind::UnknownMethod
+            | ErrorKind::UnknownTest
+    )
+}
+
+static SINGLE_BRACES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^{])\{\s*([A-Za-z_]\w*)\s*\}(?:[^}]|$)").expect("a pattern of ours")
+});
 
 const NAME: &str = "template";
 /// The name of the whole candidate in a template.

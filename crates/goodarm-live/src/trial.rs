@@ -159,11 +159,10 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
             scores[0]
         ));
     }
-    if terms.kind == "llm" && verifier.verifier.fields().is_empty() {
-        texts
-            .push("has a prompt that uses no field of the answer: {{ answer }} puts one in".into());
+    match single_braces(job, attribute) {
+        Some(text) => texts.push(text),
+        None => texts.extend(verifier.verifier.suspicions().iter().map(|it| format!("has a {it}"))),
     }
-    texts.extend(single_braces(job, attribute));
     let paid: Vec<&Trial> =
         trials.iter().copied().filter(|trial| terms.metered && trial.score.is_some()).collect();
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);

@@ -22,8 +22,9 @@ use std::time::Duration;
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::endpoint::without_keys;
 pub use self::kind::{Kind, KindKeys, Kinds, Setting};
-pub(crate) use self::score::shorten;
+pub(crate) use self::score::{in_short, shorten};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
@@ -103,6 +104,12 @@ pub trait Verifier: Send + Sync {
     /// Something that a person should know, such as signs of a cache; kept with the next call.
     fn remark(&self) -> Option<Remark> {
         None
+    }
+
+    /// What looks as if it was not meant, such as a prompt without a field of the candidate: for
+    /// people who try a job.
+    fn suspicions(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// If each call is one solution of the question: how its final answer is found in the reply.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
+use goodarm_live::verifier::llm::{Api, Temperature};
 
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]
@@ -203,7 +204,7 @@ pub(crate) struct GenerateArguments {
     /// The questions: .jsonl, .csv or .parquet.
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
-    /// The base address of an OpenAI-compatible endpoint; ends in /v1.
+    /// The base address of an endpoint; an OpenAI-compatible one ends in /v1.
     #[arg(long)]
     pub(crate) url: String,
     /// The model's name.
@@ -215,12 +216,18 @@ pub(crate) struct GenerateArguments {
     /// The template of the prompt.
     #[arg(long, default_value = "{{ question }}")]
     pub(crate) prompt: String,
-    /// More than 0.
-    #[arg(long, default_value_t = 0.7)]
-    pub(crate) temperature: f64,
+    /// More than 0; `default` leaves it out, for models that refuse it.
+    #[arg(long, default_value_t = Temperature::Degrees(0.7))]
+    pub(crate) temperature: Temperature,
     /// The most tokens of an answer.
     #[arg(long, default_value_t = 512)]
     pub(crate) max_tokens: u32,
+    /// The same under the name that newer models of OpenAI want.
+    #[arg(long, value_name = "TOKENS", conflicts_with = "max_tokens")]
+    pub(crate) max_completion_tokens: Option<u32>,
+    /// What the endpoint speaks: openai or anthropic.
+    #[arg(long, default_value = "openai")]
+    pub(crate) api: Api,
     /// Seconds until a request counts as failed.
     #[arg(long, default_value_t = 120.0)]
     pub(crate) timeout: f64,

@@ -16,7 +16,7 @@ use crate::job_file::table::{Table, unknown_key, unknown_keys};
 use crate::job_file::{GuaranteeName, JobFile, VerifierKeys, key_names};
 use crate::pricing::{Pricing, TIMEOUT};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
-use crate::verifier::{Kind, KindKeys, Kinds, Setting};
+use crate::verifier::{Kind, KindKeys, Kinds, Setting, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -72,7 +72,7 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
     Table::parse(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| 1 + before.matches('\n').count());
-        let message = error.to_string().trim_end().to_owned();
+        let message = without_keys(error.to_string().trim_end());
         let problem = JobProblem::new(ProblemKind::Syntax, message);
         let file = Some(path.to_owned());
         JobError { problems: vec![JobProblem { file, line, ..problem }] }
@@ -199,7 +199,7 @@ fn build(
         };
         match own.build(&setting) {
             Ok(verifier) => {
-                verifiers.push(verifier_spec(&keys, verifier, &mut more));
+                verifiers.push(verifier_spec(setting, verifier, &mut more));
                 places.push(place);
             }
             Err(own) => more.extend(own),
@@ -238,12 +238,12 @@ fn settings(
 }
 
 fn verifier_spec(
-    keys: &VerifierKeys,
+    Setting { keys, unit, .. }: Setting<'_>,
     verifier: Box<dyn crate::verifier::Verifier>,
     problems: &mut Vec<Problem>,
 ) -> VerifierSpec {
     let spec = VerifierSpec::new(&keys.name, verifier);
-    let pricing = collect(Pricing::of_keys(keys.price, keys.metered.as_ref()), problems);
+    let pricing = collect(Pricing::of_keys(keys.price, keys.metered.as_ref(), unit), problems);
     VerifierSpec {
         kind: keys.kind.clone(),
         threshold: keys.threshold,

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::candidates::Candidates;
 
 fn candidate(fields: serde_json::Value) -> Candidate {
     Candidate::new("1".into(), fields.to_string())
@@ -42,7 +43,7 @@ fn needed_fields_are_known_beforehand() {
 #[test]
 fn a_missing_field_is_an_error_with_its_line() {
     let template = Template::new("line one\n{{ answer }}").unwrap();
-    let Err(TemplateError::Render { line, .. }) = template.render(&candidate(json!({}))) else {
+    let Err(TemplateError::Unknown { line, .. }) = template.render(&candidate(json!({}))) else {
         panic!("there is no answer");
     };
     assert_eq!(line, 2);
@@ -56,7 +57,7 @@ fn a_broken_template_is_an_error_with_its_line() {
             // Unknown filters show when they are used.
             Ok(template) => template.render(&candidate(json!({"x": 1}))).unwrap_err(),
         };
-        let (TemplateError::Syntax { line, .. } | TemplateError::Render { line, .. }) = error
+        let (TemplateError::Syntax { line, .. } | TemplateError::Unknown { line, .. }) = error
         else {
             panic!("{source:?}: {error}");
         };
@@ -73,4 +74,51 @@ fn endless_templates_end() {
     let text = "x".repeat(1000);
     let error = Template::new(long).unwrap().render(&candidate(json!({"text": text}))).unwrap_err();
     assert_eq!(error, TemplateError::TooLong);
+}
+
+#[test]
+fn what_candidates_lack_inside_of_a_field_is_found_beforehand() {
+    let lines = [
+        r#"{"id": "a", "doc": {"question": "?", "gold": 1}, "turns": [{"text": "x"}]}"#,
+        r#"{"id": "b", "doc": {"question": "!"}, "turns": [{"txt": "x"}]}"#,
+        r#"{"id": "c"}"#,
+    ];
+    let candidates = Candidates::from_lines(lines, "id").unwrap();
+    let misfit = |source: &str| {
+        let problem = Template::new(source).unwrap().misfit("prompt", &candidates);
+        problem.map_or_else(String::new, |problem| problem.message)
+    };
+    for fine in [
+        "{{ doc.question }}",
+        "{% if doc.gold is defined %}{{ doc.gold }}{% endif %}",
+        "{{ doc['question'] }}",
+        "{{ answer }}",
+    ] {
+        assert_eq!(misfit(fine), "", "{fine}");
+    }
+    assert_eq!(
+        misfit("{{ doc.qestion }}"),
+        "uses the field \"doc.qestion\", which candidate \"a\" lacks: doc has gold, question; did \
+         you mean \"doc.question\"?"
+    );
+    let whole = misfit("{{ candidate.doc.question }}");
+    assert!(whole.contains("\"candidate.doc\", which candidate \"c\" lacks"), "{whole}");
+    let some = misfit("{{ doc.question }}{{ doc.gold }}");
+    assert!(some.contains("which candidate \"b\" lacks: doc has question"), "{some}");
+    assert!(misfit("{{ doc.question.x }}").contains("doc.question has no fields"));
+    let in_loop = misfit("{% for turn in turns %}\n{{ turn.text }}{% endfor %}");
+    assert!(in_loop.starts_with("line 2 of the template: undefined value"), "{in_loop}");
+    let asked = "{{ 'doc.gold' if doc.gold is defined }}\n{{ turns[0].text }}";
+    assert!(misfit(asked).starts_with("line 2 of the template"), "{}", misfit(asked));
+    assert!(misfit("{{ doc | nope }}").contains("nope"));
+}
+
+#[test]
+fn a_template_that_is_the_same_for_all_is_suspicious() {
+    let suspicion = |source: &str| Template::new(source).unwrap().suspicion();
+    assert_eq!(suspicion("{{ answer }} {question}"), None);
+    assert_eq!(suspicion("{{ candidate }}"), None);
+    assert!(suspicion("Is it right?").unwrap().contains("uses no field"));
+    let braces = suspicion("Is { answer } right?").unwrap();
+    assert_eq!(braces, "{answer} is plain text: a field is {{ answer }}");
 }

@@ -7,6 +7,7 @@
 mod retry_after;
 mod secrets;
 mod transport;
+mod void_status;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +19,9 @@ use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
 
 use self::secrets::Secrets;
+pub(crate) use self::secrets::without_keys;
 use self::transport::{Answer, Cut, Transport, Unanswered};
+use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
@@ -38,6 +41,7 @@ pub(crate) struct Endpoint {
     key_from: Option<String>,
     /// Headers that the job gives, by name.
     header_names: Vec<String>,
+    void_status: VoidStatus,
     secrets: Secrets,
 }
 
@@ -53,7 +57,18 @@ pub(crate) struct Received {
 pub(crate) struct EndpointKeys<'a> {
     pub(crate) url: Option<&'a str>,
     pub(crate) api_key_env: Option<&'a str>,
+    pub(crate) key_header: KeyHeader,
     pub(crate) headers: Option<&'a BTreeMap<String, String>>,
+    pub(crate) void_status: Option<&'a [u16]>,
+}
+
+/// How a key is sent.
+#[derive(Clone, Copy)]
+pub(crate) enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// As a header of this name, which is in lower case.
+    Named(&'static str),
 }
 
 /// What became of one request: a whole body, or what the call comes to without one.
@@ -71,6 +86,7 @@ impl Endpoint {
         let mut secrets = Secrets::default();
         let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
         let header_names = headers.keys().map(ToString::to_string).collect();
+        let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         let Some(url) = url else { return Err(problems) };
         secrets.add_from_url(&url);
@@ -79,10 +95,19 @@ impl Endpoint {
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let transport = collect(Transport::new(url, headers, timeout), &mut problems);
         let key_from = keys.api_key_env.map(str::to_owned);
-        match transport {
-            Some(transport) if problems.is_empty() => {
+        match (transport, void_status) {
+            (Some(transport), Some(void_status)) if problems.is_empty() => {
                 let transport = Box::new(transport);
-                Ok(Self { transport, shown, host, timeout, key_from, header_names, secrets })
+                Ok(Self {
+                    transport,
+                    shown,
+                    host,
+                    timeout,
+                    key_from,
+                    header_names,
+                    void_status,
+                    secrets,
+                })
             }
             _ => Err(problems),
         }
@@ -210,8 +235,10 @@ impl Endpoint {
             said if said.is_empty() => status.as_u16().to_string(),
             said => format!("{}: {said}", status.as_u16()),
         };
+        if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
+            return Attempt::Void { failure, retry_after, reason };
+        }
         match status.as_u16() {
-            429 => Attempt::Void { failure: VoidFailure::RateLimited, retry_after, reason },
             401 => Attempt::Void {
                 failure: VoidFailure::NotConnected,
                 retry_after,
@@ -261,13 +288,29 @@ const fn is_about_the_request(status: StatusCode) -> bool {
 
 /// An address to POST to.
 pub(crate) fn url_of(url: Option<&str>) -> Result<Url, Problem> {
-    let url = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
-    let url = Url::parse(url).map_err(|error| Problem::new("url", error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        let expected = "an address that begins with http:// or https:// is needed";
-        return Err(Problem::new("url", expected));
+    let written = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
+    match Url::parse(written) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        Err(error) if written.starts_with("http://") || written.starts_with("https://") => {
+            Err(Problem::new("url", error.to_string()))
+        }
+        _ => {
+            let hint = with_scheme(written)
+                .map_or_else(String::new, |whole| format!("; did you mean {whole:?}?"));
+            let message = format!("an address begins with http:// or https://{hint}");
+            Err(Problem::new("url", message))
+        }
     }
-    Ok(url)
+}
+
+/// The address that was probably meant, if it holds nothing secret.
+fn with_scheme(written: &str) -> Option<String> {
+    if written.contains("//") || written.contains(['@', '?', '#']) {
+        return None;
+    }
+    let url = Url::parse(&format!("https://{written}")).ok()?;
+    let is_near = url.port().is_some() || url.host_str() == Some("localhost");
+    Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
 }
 
 /// So much of an error's body is read.

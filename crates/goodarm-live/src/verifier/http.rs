@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::endpoint::{Endpoint, EndpointKeys, url_of};
+use super::endpoint::{Endpoint, EndpointKeys, KeyHeader, url_of};
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
@@ -29,6 +29,9 @@ pub struct HttpKeys {
     pub api_key_env: Option<String>,
     /// More headers; a value `env:NAME` is read from the environment.
     pub headers: Option<BTreeMap<String, String>>,
+    /// Statuses that are void whatever the body says: some of 429, 502, 503, 529. Without it 429,
+    /// 503 and 529 with Retry-After, and 503 while a model is being loaded.
+    pub void_status: Option<Vec<u16>>,
     /// A template of the body, which must come out as JSON; the candidate if not given.
     pub body: Option<String>,
     /// A JSON pointer to the score in the reply; /score if not given.
@@ -56,7 +59,9 @@ impl Http {
         let own = EndpointKeys {
             url: keys.url.as_deref(),
             api_key_env: keys.api_key_env.as_deref(),
+            key_header: KeyHeader::Bearer,
             headers: keys.headers.as_ref(),
+            void_status: keys.void_status.as_deref(),
         };
         let endpoint = Endpoint::new(own, url_of(own.url), setting.timeout)
             .map_err(|more| problems.extend(more))
@@ -65,8 +70,12 @@ impl Http {
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
+        let misfit = |body: &Template| body.misfit("body", setting.candidates);
+        problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
         match (endpoint, pointer, body) {
-            (Some(endpoint), Some(pointer), Some(body)) => Ok(Self { endpoint, body, pointer }),
+            (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
+                Ok(Self { endpoint, body, pointer })
+            }
             _ => Err(problems),
         }
     }
@@ -134,6 +143,11 @@ impl Verifier for Http {
 
     fn fields(&self) -> BTreeSet<String> {
         self.body.as_ref().map(Template::fields).unwrap_or_default()
+    }
+
+    fn suspicions(&self) -> Vec<String> {
+        let body = self.body.as_ref().and_then(Template::suspicion);
+        body.map(|suspicion| format!("body: {suspicion}")).into_iter().collect()
     }
 
     fn extent(&self, _: &Candidates) -> Extent {

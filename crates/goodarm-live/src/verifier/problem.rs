@@ -30,7 +30,7 @@ pub enum ProblemKind {
     Value,
     /// The candidates cannot be read, or some of them lack a field.
     Candidates,
-    /// A verifier uses a field that no candidate has.
+    /// A verifier uses a field that no candidate has, or that one lacks inside another field.
     UnknownField(String),
     /// Taken together, the values state no problem that can be solved.
     Terms,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_live::generate::{GenerateError, Generated, Request, generate};
 use goodarm_live::run::Control;
-use goodarm_live::verifier::llm::LlmKeys;
+use goodarm_live::verifier::llm::{LlmKeys, Temperature};
 
 use crate::place::Place;
 use crate::server::{Server, completion};
@@ -29,7 +29,7 @@ fn model(url: &str, temperature: f64) -> LlmKeys {
         url: Some(url.into()),
         model: Some("m".into()),
         prompt: Some("{{ question }}".into()),
-        temperature: Some(temperature),
+        temperature: Some(Temperature::Degrees(temperature)),
         ..LlmKeys::default()
     }
 }
@@ -48,6 +48,21 @@ fn any_temperature_will_do() {
         assert_eq!(place.read(name).matches("\"reply\":\"Paris\"").count(), 3);
     }
     assert_eq!(server.request_count(), 6);
+}
+
+#[test]
+fn a_field_that_is_missing_inside_a_field_is_said_before_anything_is_sent() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("one");
+    let server = runtime.block_on(Server::start([completion("Paris")]));
+    let place = Place::new(3);
+    let prompt = Some("{{ question.text }}".into());
+    let model = LlmKeys { prompt, ..model(&server.url("/v1"), 0.7) };
+    let error = answers(&place, &model, &place.path().join("out.jsonl")).expect_err("it is wrong");
+    assert!(
+        error.to_string().contains("\"question.text\", which candidate \"q0\" lacks"),
+        "{error}"
+    );
+    assert_eq!(server.request_count(), 0);
 }
 
 #[test]

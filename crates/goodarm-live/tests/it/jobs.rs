@@ -85,6 +85,26 @@ fn what_is_missing_or_out_of_range_is_named() {
 }
 
 #[test]
+fn dollars_for_tokens_say_for_how_many() {
+    let dollars = "unit = \"dollars\"\ndelta = 0.1";
+    let error = complaint(|job| {
+        job.replace("delta = 0.1", dollars).replace(
+            "threshold",
+            "metered = { input = 0.15, output = 0.6, ceiling = 1 }\nthreshold",
+        )
+    });
+    for part in ["line 10", "metered", "per = 1000000"] {
+        assert!(error.contains(part), "{error}\nshould say {part:?}");
+    }
+}
+
+#[test]
+fn a_key_that_was_pasted_without_quotes_is_not_shown() {
+    let error = complaint(|job| format!("{job}api_key_env = sk-proj-0123456789abcdef\n"));
+    assert!(!error.contains("0123456789abcdef") && error.contains("line 10"), "{error}");
+}
+
+#[test]
 fn all_that_is_wrong_is_said_at_once() {
     let error = complaint(|job| {
         job.replace("threshold = 0.5", "rate = -1\nprompt = \"x\"")
@@ -199,6 +219,26 @@ fn a_field_that_a_prompt_needs_is_missed_before_anything_is_spent() {
     place.write("job.toml", &job);
     let error = place.job().err().expect("a missing field").to_string();
     assert!(error.contains("qestion") && error.contains("question"), "{error}");
+}
+
+#[test]
+fn a_misspelt_field_inside_a_field_is_named_with_its_line_and_the_right_spelling() {
+    let place = Place::new(3);
+    let prompt = "prompt = \"\"\"\nIs this right?\n{{ doc.qestion }}\"\"\"";
+    let llm = format!("kind = \"llm\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n{prompt}");
+    place.write("job.toml", &JOB.replace("kind = \"command\"\ncommand = [\"true\"]", &llm));
+    place.write(
+        "answers.jsonl",
+        "{\"id\": \"a\", \"doc\": {\"question\": \"?\", \"gold\": \"!\"}}\n",
+    );
+    let error = place.job().err().expect("a missing field").to_string();
+    for part in [
+        "line 12: verifier \"judge\" uses the field \"doc.qestion\"",
+        "doc has gold, question",
+        "did you mean \"doc.question\"?",
+    ] {
+        assert!(error.contains(part), "{error}\nshould say {part:?}");
+    }
 }
 
 #[test]

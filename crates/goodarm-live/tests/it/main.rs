@@ -3,6 +3,7 @@
 mod added;
 mod crash;
 mod edges;
+mod endpoints;
 mod faults;
 mod first_contact;
 mod fuzz;

@@ -25,7 +25,7 @@ fn make<K: DeserializeOwned, V>(
 ) -> Result<V, Vec<Problem>> {
     let Value::Object(mut own) = keys else { panic!("keys") };
     let mut common = json!({"name": "v", "kind": "k"});
-    for key in ["scores", "metered", "timeout"] {
+    for key in ["scores", "metered", "timeout", "threshold"] {
         common[key] = own.remove(key).unwrap_or_default();
     }
     let common: VerifierKeys = serde_json::from_value(common).expect("keys of every verifier");

@@ -22,7 +22,9 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         api_key_env: arguments.api_key_env.clone(),
         prompt: Some(arguments.prompt.clone()),
         temperature: Some(arguments.temperature),
-        max_tokens: Some(arguments.max_tokens),
+        max_tokens: arguments.max_completion_tokens.is_none().then_some(arguments.max_tokens),
+        max_completion_tokens: arguments.max_completion_tokens,
+        api: Some(arguments.api),
         ..LlmKeys::default()
     };
     let timeout = Duration::try_from_secs_f64(arguments.timeout)

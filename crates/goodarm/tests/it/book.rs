@@ -38,6 +38,11 @@ fn an_llm_judge_works() {
 }
 
 #[test]
+fn endpoints_are_written_as_shown() {
+    check("how-to/endpoints.md");
+}
+
+#[test]
 fn unit_tests_work() {
     check("how-to/unit-tests.md");
 }

@@ -295,6 +295,28 @@ fn the_schema_takes_every_job_of_the_documentation() {
     }
 }
 
+/// Nothing listens there, so that what was understood shows in how it ends.
+#[test]
+fn generate_takes_what_newer_models_want_and_shows_no_pasted_key() {
+    let place = place();
+    let (questions, out) = (path(place.path(), "answers.jsonl"), path(place.path(), "out.jsonl"));
+    let generate = |rest: &[&str]| {
+        let own = ["generate", &questions, "--out", &out, "--model", "m", "--quiet", "--url"];
+        message(&goodarm(&[&own, rest].concat()))
+    };
+    let newer = ["api.example.com/v1", "--max-completion-tokens", "9", "--temperature", "default"];
+    let said = generate(&newer);
+    assert!(said.contains("did you mean \"https://api.example.com/v1\"?"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let url = "http://127.0.0.1:9";
+    let said = generate(&[url, "--api", "anthropic", "--temperature", "1.5"]);
+    assert!(said.contains("1.5 is more than 1"), "{said}");
+    let said = generate(&[url, "--api-key-env", "sk-0123456789abcdef"]);
+    assert!(said.contains("NAME") && !said.contains("0123456789abcdef"), "{said}");
+    assert!(generate(&[url, "--api", "other"]).contains("openai or anthropic"));
+    assert!(generate(&[url, "--temperature", "warm"]).contains("neither a number nor"));
+}
+
 #[test]
 fn completions_and_the_man_page_are_there() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell", "man"] {

@@ -5,7 +5,7 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
-use super::EndpointKeys;
+use super::{EndpointKeys, KeyHeader};
 use crate::verifier::problem::{Problem, collect};
 
 /// What must not appear in any text. It has no `Debug`, so that it cannot.
@@ -26,7 +26,9 @@ impl Secrets {
     /// Passwords and queries of an address may be keys.
     pub(super) fn add_from_url(&mut self, url: &Url) {
         url.password().into_iter().for_each(|password| self.add(password));
-        url.query_pairs().for_each(|(_, value)| self.add(&value));
+        // Azure has its version there, which a person may want to see.
+        let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
+        pairs.for_each(|(_, value)| self.add(&value));
     }
 
     fn add(&mut self, secret: &str) {
@@ -48,8 +50,12 @@ pub(super) fn headers(
         && let Some(key) = collect(from_environment("api_key_env", variable), problems)
     {
         secrets.add(&key);
-        let value = sensitive("api_key_env", variable, &format!("Bearer {key}"));
-        collect(value, problems).map(|value| headers.insert(AUTHORIZATION, value));
+        let (name, text) = match keys.key_header {
+            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {key}")),
+            KeyHeader::Named(name) => (HeaderName::from_static(name), key),
+        };
+        let value = sensitive("api_key_env", variable, &text);
+        collect(value, problems).map(|value| headers.insert(name, value));
     }
     for (name, value) in keys.headers.into_iter().flatten() {
         let Ok(header) = HeaderName::try_from(name.as_str()) else {
@@ -61,12 +67,22 @@ pub(super) fn headers(
             problems.push(Problem::new("headers", message));
             continue;
         }
+        let is_secret = is_secret(&header, value);
+        let is_key = |word: &str| (is_secret && looks_like_a_key(word)) || word.starts_with("sk-");
         let value = match value.strip_prefix("env:") {
             Some(variable) => collect(from_environment("headers", variable), problems),
+            None if value.split_whitespace().any(is_key) => {
+                let message = format!(
+                    "{name} looks like a key, and the job is kept with the run: put the key in an \
+                     environment variable and write \"env:NAME\", with the variable's name"
+                );
+                problems.push(Problem::new("headers", message));
+                None
+            }
             None => Some(value.clone()),
         };
         let Some(value) = value else { continue };
-        if is_secret(&header, keys.headers.and_then(|headers| headers.get(name))) {
+        if is_secret {
             value.split_whitespace().for_each(|word| secrets.add(word));
         }
         let value = sensitive("headers", name, &value);
@@ -75,10 +91,31 @@ pub(super) fn headers(
     headers
 }
 
-fn is_secret(header: &HeaderName, written: Option<&String>) -> bool {
-    let name = header.as_str();
-    written.is_some_and(|value| value.starts_with("env:"))
-        || ["auth", "key", "token", "secret", "cookie"].iter().any(|part| name.contains(part))
+fn is_secret(header: &HeaderName, written: &str) -> bool {
+    written.starts_with("env:") || is_about_a_secret(header.as_str())
+}
+
+/// Whether a name in lower case is that of a secret.
+fn is_about_a_secret(name: &str) -> bool {
+    ["auth", "key", "token", "secret", "cookie"].iter().any(|part| name.contains(part))
+}
+
+/// A piece of a job file for people: keys that were pasted into it are struck out, and nothing moves.
+pub(crate) fn without_keys(text: &str) -> String {
+    text.split_inclusive('\n').map(line_without_keys).collect()
+}
+
+fn line_without_keys(line: &str) -> String {
+    if !is_about_a_secret(&line.to_lowercase()) {
+        return line.to_owned();
+    }
+    let is_between = |sign: char| sign.is_whitespace() || matches!(sign, '"' | '\'' | '=' | '`');
+    let hidden = |word: &str| {
+        let (word, rest) = word.split_at(word.find(is_between).unwrap_or(word.len()));
+        let shown = if looks_like_a_key(word) { "*".repeat(word.len()) } else { word.to_owned() };
+        shown + rest
+    };
+    line.split_inclusive(is_between).map(hidden).collect()
 }
 
 fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
@@ -88,7 +125,29 @@ fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem
         Err(std::env::VarError::NotPresent) => "is not set",
         Err(std::env::VarError::NotUnicode(_)) => "is not text",
     };
-    Err(Problem::new(key, format!("the environment variable {variable} {problem}")))
+    // A key that was pasted in place of the name must not be shown.
+    let message = if is_name(variable) {
+        format!("the environment variable {variable} {problem}")
+    } else {
+        "this is not the name of an environment variable: write the NAME of the one that holds the key, \
+         such as OPENAI_API_KEY, and not the key itself"
+            .into()
+    };
+    Err(Problem::new(key, message))
+}
+
+/// Whether a text can be the name of a variable, and does not look like a key.
+fn is_name(text: &str) -> bool {
+    let is_part = |sign: char| sign == '_' || sign.is_ascii_alphanumeric();
+    !text.is_empty() && text.chars().all(is_part) && !looks_like_a_key(text)
+}
+
+/// Keys are long and mix digits with small letters, which names of variables and of teams do not.
+fn looks_like_a_key(word: &str) -> bool {
+    let is_long = word.len() >= KEY_BYTES_MIN;
+    let is_mixed = word.contains(|sign: char| sign.is_ascii_digit())
+        && word.contains(|sign: char| sign.is_ascii_lowercase());
+    (is_long && is_mixed && !word.contains("://")) || word.starts_with("sk-")
 }
 
 fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, Problem> {
@@ -100,3 +159,4 @@ fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, 
 
 const STRUCK_OUT: &str = "***";
 const SECRET_BYTES_MIN: usize = 8;
+const KEY_BYTES_MIN: usize = 20;

@@ -3,21 +3,24 @@
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
-use reqwest::Url;
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
-use super::reply::{Completion, Said};
+use super::api::Api;
+use super::keys::ParseName;
+use super::reply::Said;
+use super::temperature::Temperature;
 use crate::throttle::Throttle;
-use crate::verifier::endpoint::{Endpoint, EndpointKeys, url_of};
+use crate::verifier::endpoint::{Endpoint, EndpointKeys};
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::in_short;
 use crate::verifier::{Reply, Usage};
 
-/// An OpenAI-compatible `/chat/completions`, with everything that stays the same.
+/// An endpoint with everything that stays the same from request to request.
 #[derive(Debug)]
 pub(super) struct Chat {
     endpoint: Endpoint,
+    api: Api,
     /// The model's name.
     model: String,
     /// The request up to its messages.
@@ -26,7 +29,7 @@ pub(super) struct Chat {
 }
 
 /// A text from a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatReply {
     /// What it said, without thoughts and without secrets.
     pub text: String,
@@ -36,24 +39,32 @@ pub struct ChatReply {
     pub id: String,
     /// Tokens and time.
     pub usage: Usage,
+    /// The log-probabilities of its tokens, as the server has them; null if it gives none.
+    pub logprobs: Value,
 }
 
 impl Chat {
     pub(super) fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<Problem>> {
+        let api = keys.api.unwrap_or_default();
         let mut problems = Vec::new();
+        let headers = api.headers(keys);
         let own = EndpointKeys {
             url: keys.url.as_deref(),
             api_key_env: keys.api_key_env.as_deref(),
-            headers: keys.headers.as_ref(),
+            key_header: api.key_header(),
+            headers: Some(&headers),
+            void_status: keys.void_status.as_deref(),
         };
-        let endpoint = Endpoint::new(own, completions_url(own.url), timeout)
+        let endpoint = Endpoint::new(own, api.url(own.url), timeout)
             .map_err(|more| problems.extend(more))
             .ok();
         let head = head(keys, &mut problems);
+        problems.extend(api.problems(keys));
         let model = keys.model.clone().unwrap_or_default();
+        let max_tokens = keys.limit().map(|(_, count)| count);
         match endpoint {
             Some(endpoint) if problems.is_empty() => {
-                Ok(Self { endpoint, model, head, max_tokens: max_tokens_of(keys) })
+                Ok(Self { endpoint, api, model, head, max_tokens })
             }
             _ => Err(problems),
         }
@@ -83,19 +94,19 @@ impl Chat {
         throttle: &Throttle,
     ) -> Result<ChatReply, Reply> {
         let received = self.endpoint.post(throttle, &self.body(system, prompt)).await?;
-        let completion: Completion = match serde_json::from_slice(&received.body) {
-            Ok(completion) => completion,
+        let answered = match self.api.read(&received.body) {
+            Ok(answered) => answered,
             Err(error) => {
                 let text = String::from_utf8_lossy(&received.body).into_owned();
-                let reason = format!("the reply is not a chat completion: {error}");
+                let reason = format!("the reply is not {}: {error}", self.api.reply_name());
                 return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
             }
         };
-        let usage = Usage { worked: received.worked, ..completion.usage() };
-        let id = completion.id().to_owned();
-        match completion.into_said() {
+        let usage = Usage { worked: received.worked, ..answered.usage };
+        match answered.said {
             Said::Text { text, is_cut } => {
-                Ok(ChatReply { text: self.endpoint.unsecret(text), is_cut, id, usage })
+                let text = self.endpoint.unsecret(text);
+                Ok(ChatReply { text, is_cut, id: answered.id, usage, logprobs: answered.logprobs })
             }
             Said::Refused(said) => {
                 let reason = in_short(&self.endpoint.clean(said));
@@ -124,34 +135,9 @@ impl Chat {
         let room = self.head.len() + system.map_or(0, str::len) + prompt.len() + prompt.len() / 8;
         let mut body = String::with_capacity(room + 96);
         body.push_str(&self.head);
-        if let Some(system) = system {
-            push_message(&mut body, "system", system);
-            body.push(',');
-        }
-        push_message(&mut body, "user", prompt);
-        body.push_str("]}");
+        self.api.push_messages(&mut body, system, prompt);
         body
     }
-}
-
-fn push_message(body: &mut String, role: &str, content: &str) {
-    body.push_str("{\"role\":\"");
-    body.push_str(role);
-    body.push_str("\",\"content\":");
-    body.push_str(&serde_json::to_string(content).expect("any text can be written as JSON"));
-    body.push('}');
-}
-
-/// `{url}/chat/completions`, unless that is there already.
-fn completions_url(url: Option<&str>) -> Result<Url, Problem> {
-    let mut url = url_of(url)?;
-    if !url.path().trim_end_matches('/').ends_with("/chat/completions") {
-        url.path_segments_mut()
-            .map_err(|()| Problem::new("url", "an address with a path is needed"))?
-            .pop_if_empty()
-            .extend(["chat", "completions"]);
-    }
-    Ok(url)
 }
 
 /// Everything of the request that comes before the messages.
@@ -164,19 +150,23 @@ fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
             None
         }
     };
-    if let Some(temperature) = collect(temperature_of(keys), problems) {
+    if let Some(Some(temperature)) = collect(temperature_of(keys), problems) {
         request.insert("temperature".into(), temperature.into());
     }
     request.insert("stream".into(), false.into());
-    match keys.max_tokens {
-        Some(0) => problems.push(Problem::new("max_tokens", "at least 1 is needed")),
-        Some(count) => {
-            request.insert("max_tokens".into(), count.into());
+    match keys.limit() {
+        Some((key, 0)) => problems.push(Problem::new(key, "at least 1 is needed")),
+        Some((key, count)) => {
+            request.insert(key.into(), count.into());
         }
         None => {}
     }
+    if keys.parse == Some(ParseName::Logprobs) {
+        request.insert("logprobs".into(), true.into());
+        request.insert("top_logprobs".into(), keys.top_logprobs.unwrap_or(TOP_LOGPROBS).into());
+    }
     for (name, value) in keys.parameters.iter().flatten() {
-        match reserved(name, value) {
+        match reserved(name, value, keys) {
             Some(message) => problems.push(Problem::new("parameters", message)),
             None => {
                 request.insert(name.clone(), value.clone());
@@ -185,36 +175,37 @@ fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
     }
     let mut head = Value::Object(request).to_string();
     head.pop();
-    head + ",\"messages\":["
+    head
 }
 
-/// How warm, if the file says a number that can be right.
-fn temperature_of(keys: &LlmKeys) -> Result<f64, Problem> {
-    let temperature = keys.temperature.unwrap_or(1.0);
-    if temperature.is_finite() && temperature >= 0.0 {
-        Ok(temperature)
-    } else {
-        Err(Problem::new("temperature", format!("{temperature} is not a number from 0")))
+/// How warm, if a number is to be sent and can be right.
+fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, Problem> {
+    match keys.temperature.unwrap_or_default() {
+        Temperature::Default => Ok(None),
+        Temperature::Degrees(degrees) if degrees.is_finite() && degrees >= 0.0 => Ok(Some(degrees)),
+        Temperature::Degrees(degrees) => {
+            Err(Problem::new("temperature", format!("{degrees} is not a number from 0")))
+        }
     }
 }
 
-/// The newer name for the limit counts too.
-fn max_tokens_of(keys: &LlmKeys) -> Option<u32> {
-    keys.max_tokens.or_else(|| {
-        let value = keys.parameters.as_ref()?.get("max_completion_tokens")?;
-        u32::try_from(value.as_u64()?).ok()
-    })
-}
-
 /// Why a parameter cannot be given here.
-fn reserved(name: &str, value: &Value) -> Option<String> {
+fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
     match name {
-        "model" | "temperature" | "max_tokens" => Some(format!("{name} is a key of its own")),
-        "messages" => Some("messages are made from system and prompt".into()),
+        "model" | "temperature" | "max_tokens" | "max_completion_tokens" => {
+            Some(format!("{name} is a key of its own"))
+        }
+        "messages" | "system" => Some("messages are made from system and prompt".into()),
         "stream" | "stream_options" => Some("replies are not streamed".into()),
+        "logprobs" | "top_logprobs" if keys.parse == Some(ParseName::Logprobs) => {
+            Some(format!("{name} follows from parse = \"logprobs\""))
+        }
         "n" if value.as_u64() != Some(1) => {
             Some("n: a reply has one choice; a solver may have votes".into())
         }
         _ => None,
     }
 }
+
+/// As many as OpenAI gives.
+const TOP_LOGPROBS: u32 = 20;

@@ -34,9 +34,16 @@ impl Parser {
             ParseName::YesNo => Some(Self::YesNo),
             ParseName::Number => Some(Self::Number(range)),
             ParseName::Json => {
-                let pointer = checked_pointer(Some(keys.pointer.as_deref().unwrap_or("/score")));
+                let pointer = keys.pointer.as_deref().ok_or_else(|| {
+                    let message =
+                        "parse = \"json\" needs a JSON pointer to the score, such as \"/score\"";
+                    Problem::missing("pointer", message)
+                });
+                let pointer = pointer.and_then(|pointer| checked_pointer(Some(pointer)));
                 Some(Self::Json { pointer: collect(pointer, problems)?, range })
             }
+            // Has scores of its own.
+            ParseName::Logprobs => None,
         }
     }
 

@@ -1,32 +1,27 @@
-//! What chat endpoints answer. They agree on little, so nothing here insists.
+//! What endpoints answer. They agree on little, so nothing here insists.
 
-use serde::Deserialize;
+mod completion;
+mod message;
+
 use serde_json::Value;
 
+pub(super) use self::completion::Completion;
+pub(super) use self::message::Message;
 use crate::verifier::Usage;
 
-/// A chat completion, as far as anyone looks.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Completion {
-    #[serde(default)]
-    id: Value,
-    #[serde(default)]
-    choices: Vec<Choice>,
-    #[serde(default)]
-    usage: Value,
-    #[serde(default)]
-    error: Value,
+/// A reply, whichever form it came in.
+#[derive(Debug)]
+pub(super) struct Answered {
+    /// The server's name for it; empty if it gives none.
+    pub(super) id: String,
+    /// Tokens, as far as the reply says believable numbers.
+    pub(super) usage: Usage,
+    pub(super) said: Said,
+    /// The log-probabilities of its tokens, as the server has them; null if it gives none.
+    pub(super) logprobs: Value,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct Choice {
-    #[serde(default)]
-    message: Value,
-    #[serde(default)]
-    finish_reason: Value,
-}
-
-/// What a completion comes to.
+/// What a reply comes to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// A text, and whether it was cut off by the limit of tokens.
@@ -37,51 +32,12 @@ pub(super) enum Said {
     Nothing(&'static str),
 }
 
-impl Completion {
-    /// The server's name for this reply; empty if it gives none.
-    pub(super) fn id(&self) -> &str {
-        self.id.as_str().unwrap_or_default()
-    }
-
-    /// Tokens, as far as the reply says believable numbers.
-    pub(super) fn usage(&self) -> Usage {
-        let count = |name: &str| self.usage.get(name).and_then(Value::as_u64);
-        Usage {
-            input_tokens: count("prompt_tokens"),
-            output_tokens: count("completion_tokens"),
-            ..Usage::default()
-        }
-    }
-
-    /// The first choice.
-    pub(super) fn into_said(self) -> Said {
-        let Some(choice) = self.choices.into_iter().next() else {
-            return match self.error {
-                Value::Null => Said::Nothing("the reply has no choices"),
-                error => Said::Refused(message_of(&error)),
-            };
-        };
-        let finish = choice.finish_reason.as_str().unwrap_or_default();
-        let text = match choice.message {
-            Value::Object(mut message) => {
-                if let Some(refusal) = message.get("refusal").and_then(Value::as_str)
-                    && !refusal.is_empty()
-                {
-                    return Said::Refused(refusal.to_owned());
-                }
-                message.remove("content").and_then(text_of)
-            }
-            _ => None,
-        };
-        if finish == "content_filter" {
-            return Said::Refused("a content filter stopped the reply".into());
-        }
-        let is_cut = finish == "length";
-        match text {
-            Some(text) => Said::Text { text: without_thoughts(text), is_cut },
-            None if is_cut => Said::Text { text: String::new(), is_cut },
-            None => Said::Nothing("the reply has no text"),
-        }
+/// A text, if there is one. A reply that was cut off before its text has an empty one.
+fn said(text: Option<String>, is_cut: bool) -> Said {
+    match text {
+        Some(text) => Said::Text { text: without_thoughts(text), is_cut },
+        None if is_cut => Said::Text { text: String::new(), is_cut },
+        None => Said::Nothing("the reply has no text"),
     }
 }
 

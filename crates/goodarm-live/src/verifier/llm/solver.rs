@@ -177,7 +177,7 @@ fn most_frequent(votes: &[Vote]) -> Option<(&str, usize)> {
 }
 
 /// Unknown parts make an unknown sum.
-fn add(left: Usage, right: Usage) -> Usage {
+pub(super) fn add(left: Usage, right: Usage) -> Usage {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
     Usage {
         input_tokens: sum(left.input_tokens, right.input_tokens),

@@ -310,6 +310,71 @@ async fn no_reply_and_garbage_are_crashes() {
     );
 }
 
+#[tokio::test]
+async fn a_busy_server_and_one_that_loads_its_model_are_asked_again() {
+    let busy = |code: u16| Act::Status(code, ("Retry-After", "0".into()), "later".into());
+    let loading = r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#;
+    let other = r#"{"error": "Model a/b is currently loading", "estimated_time": 20.0}"#;
+    for act in [busy(503), busy(529), said(503, loading), said(503, other)] {
+        let server = Server::start([act, Act::Json(json!({"score": 1}))]).await;
+        let line = line(None);
+        let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
+        assert_score(&reply, 1.0);
+        assert_eq!((server.request_count(), line.retry_count()), (2, 1));
+    }
+}
+
+/// What may depend on the answer is never void, whatever it says.
+#[tokio::test]
+async fn a_server_that_may_have_broken_over_the_answer_is_not_asked_again() {
+    let quoted = r#"{"error": {"message": "cannot read: Loading model"}}"#;
+    let busy = |code: u16| Act::Status(code, ("Retry-After", "0".into()), "later".into());
+    for act in
+        [said(503, "sorry"), said(503, quoted), said(529, ""), busy(500), busy(502), busy(504)]
+    {
+        assert_failed(&call(act, json!({})).await, CountedFailure::Crashed, "");
+    }
+    assert_failed(&call(busy(400), json!({})).await, CountedFailure::Refused, "400");
+}
+
+#[tokio::test]
+async fn a_job_says_which_statuses_are_void() {
+    for code in [502, 503, 529] {
+        let server = Server::start([said(code, "x"), Act::Json(json!({"score": 1}))]).await;
+        let verifier = http(&server.url("/"), json!({"void_status": [502, 503, 529]}));
+        assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
+        assert_eq!(server.request_count(), 2);
+    }
+    let busy = Act::Status(503, ("Retry-After", "0".into()), String::new());
+    let reply = call(busy, json!({"void_status": []})).await;
+    assert_failed(&reply, CountedFailure::Crashed, "503");
+    let server = Server::start([status(429), Act::Json(json!({"score": 1}))]).await;
+    let verifier = http(&server.url("/"), json!({"void_status": []}));
+    assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
+    for code in [200, 400, 404, 413, 422, 451, 500, 504] {
+        let keys = json!({"url": "http://127.0.0.1:9", "void_status": [503, code]});
+        let wrong = assert_wrong(make(keys, Http::new), &["void_status"]);
+        assert!(wrong.contains(&format!("{code} may depend on the answer")), "{wrong}");
+    }
+}
+
+#[test]
+fn a_key_that_was_pasted_is_not_shown() {
+    let url = "http://127.0.0.1:9/";
+    for key in ["sk-abc", "sk-proj-0123456789abcdef", "0123456789abcdef0123456789abcdef"] {
+        for (keys, name) in [
+            (json!({"url": url, "api_key_env": key}), "api_key_env"),
+            (json!({"url": url, "headers": {"api-key": format!("env:{key}")}}), "headers"),
+            (json!({"url": url, "headers": {"Authorization": format!("Bearer {key}")}}), "headers"),
+        ] {
+            let wrong = assert_wrong(make(keys, Http::new), &[name]);
+            assert!(!wrong.contains(key) && wrong.contains("NAME"), "{wrong}");
+        }
+    }
+    let plain = json!({"X-Team": "verification-2", "api-key": "none", "X-Trace": "a/b:c"});
+    assert!(make(json!({"url": url, "headers": plain}), Http::new).is_ok());
+}
+
 /// What a client is tempted to send again: the server closed a connection that had been idle.
 #[tokio::test]
 async fn a_request_on_a_reused_connection_is_not_sent_twice() {
@@ -349,8 +414,16 @@ fn what_is_wrong_names_its_key() {
     let new = |keys: Value| make(keys, Http::new);
     let wrong = assert_wrong(new(json!({})), &["url"]);
     assert_eq!(wrong, "url: an address is needed");
-    assert_wrong(new(json!({"url": "score.example"})), &["url"]);
-    assert_wrong(new(json!({"url": "ftp://score.example"})), &["url"]);
+    for (url, expected) in [
+        ("score.example/v1", "; did you mean \"https://score.example/v1\"?"),
+        ("localhost:8000/v1", "; did you mean \"http://localhost:8000/v1\"?"),
+        ("127.0.0.1:8000", "; did you mean \"http://127.0.0.1:8000\"?"),
+        ("ftp://score.example", ""),
+        ("score.example?key=secret-key-1", ""),
+    ] {
+        let wrong = assert_wrong(new(json!({"url": url})), &["url"]);
+        assert_eq!(wrong, format!("url: an address begins with http:// or https://{expected}"));
+    }
     let url = "http://127.0.0.1:9/";
     let keys = json!({
         "url": url, "api_key_env": "NO_SUCH_VARIABLE", "headers": {"A": "env:NO_SUCH_EITHER"},

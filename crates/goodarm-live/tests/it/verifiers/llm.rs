@@ -1,5 +1,8 @@
 //! Models that judge and solve, behind a server that may do anything.
 
+mod apis;
+mod logprobs;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -298,7 +301,14 @@ fn what_is_wrong_names_its_key() {
     assert_wrong(judge(keys), &["votes", "field", "extract", "pattern"]);
     assert_wrong(judge(json!({"temperature": -1.0})), &["temperature"]);
     assert_wrong(judge(json!({"max_tokens": 0})), &["max_tokens"]);
-    for name in ["model", "messages", "stream", "n", "temperature"] {
+    assert_wrong(judge(json!({"max_completion_tokens": 0})), &["max_completion_tokens"]);
+    let both = json!({"max_tokens": 5, "max_completion_tokens": 5});
+    assert_wrong(judge(both), &["max_completion_tokens"]);
+    let wrong = assert_wrong(judge(json!({"parse": "json"})), &["pointer"]);
+    assert!(wrong.contains("such as \"/score\""), "{wrong}");
+    for name in
+        ["model", "messages", "system", "stream", "n", "temperature", "max_completion_tokens"]
+    {
         let mut parameters = json!({});
         parameters[name] = 2.into();
         assert_wrong(judge(json!({"parameters": parameters})), &["parameters"]);
@@ -307,7 +317,7 @@ fn what_is_wrong_names_its_key() {
     for fine in [
         json!({"metered": {"output": 1.0}, "max_tokens": 9}),
         json!({"metered": {"output": 1.0, "ceiling": 5.0}}),
-        json!({"metered": {"output": 1.0}, "parameters": {"max_completion_tokens": 9}}),
+        json!({"metered": {"output": 1.0}, "max_completion_tokens": 9}),
     ] {
         assert!(judge(fine.clone()).is_ok(), "{fine}");
     }

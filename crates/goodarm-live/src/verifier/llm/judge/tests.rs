@@ -51,7 +51,7 @@ fn numbers_in_a_range() {
 
 #[test]
 fn fields_of_json() {
-    let keys = || json!({"parse": "json", "range": [0.0, 5.0]});
+    let keys = || json!({"parse": "json", "pointer": "/score", "range": [0.0, 5.0]});
     check(keys(), r#"Sure! {"why": "ok", "score": 4}"#, Some(0.8));
     check(keys(), "```json\n{\"score\": true}\n```", Some(1.0));
     check(keys(), r#"{"score": "4"}"#, Some(0.8));
@@ -74,4 +74,5 @@ fn what_is_wrong_names_its_key() {
     assert_eq!(wrong(json!({"parse": "number", "range": [1.0, 1.0]})), ["range"]);
     assert_eq!(wrong(json!({"parse": "number", "pointer": "/x"})), ["pointer"]);
     assert_eq!(wrong(json!({"parse": "json", "pointer": "x"})), ["pointer"]);
+    assert_eq!(wrong(json!({"parse": "json"})), ["pointer"]);
 }

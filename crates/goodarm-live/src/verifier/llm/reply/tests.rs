@@ -9,8 +9,15 @@ fn check(message: Value, finish: &str, expected: &Said) {
             {"index": 0, "message": message, "finish_reason": finish, "logprobs": null},
         ],
     });
-    let completion: Completion = serde_json::from_value(body).unwrap();
-    assert_eq!(completion.into_said(), *expected);
+    assert_eq!(completion(body).said, *expected);
+}
+
+fn completion(body: Value) -> Answered {
+    serde_json::from_value::<Completion>(body).unwrap().into()
+}
+
+fn message(body: Value) -> Answered {
+    serde_json::from_value::<Message>(body).unwrap().into()
 }
 
 fn text(text: &str, is_cut: bool) -> Said {
@@ -35,8 +42,7 @@ fn no_text_at_all() {
     for message in [json!({"content": null}), json!({}), json!(null), json!({"content": 5})] {
         check(message, "stop", &Said::Nothing("the reply has no text"));
     }
-    let empty: Completion = serde_json::from_str("{}").unwrap();
-    assert_eq!(empty.into_said(), Said::Nothing("the reply has no choices"));
+    assert_eq!(completion(json!({})).said, Said::Nothing("the reply has no choices"));
 }
 
 #[test]
@@ -45,16 +51,14 @@ fn refusals() {
     check(json!({"content": null, "refusal": "I won't"}), "stop", &refused("I won't"));
     let filtered = refused("a content filter stopped the reply");
     check(json!({"content": "So"}), "content_filter", &filtered);
-    let error: Completion =
-        serde_json::from_value(json!({"error": {"message": "busy", "code": 502}})).unwrap();
-    assert_eq!(error.into_said(), refused("busy"));
+    let error = completion(json!({"error": {"message": "busy", "code": 502}}));
+    assert_eq!(error.said, refused("busy"));
 }
 
 #[test]
 fn usage_is_believed_only_if_it_is_numbers() {
     let usage = |usage: Value| {
-        let completion: Completion = serde_json::from_value(json!({"usage": usage})).unwrap();
-        let usage = completion.usage();
+        let usage = completion(json!({"usage": usage})).usage;
         (usage.input_tokens, usage.output_tokens)
     };
     let right = json!({"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15});
@@ -63,4 +67,46 @@ fn usage_is_believed_only_if_it_is_numbers() {
     assert_eq!(usage(json!({"prompt_tokens": "12"})), (None, None));
     assert_eq!(usage(json!(null)), (None, None));
     assert_eq!(usage(json!([1, 2])), (None, None));
+}
+
+#[test]
+fn messages_of_anthropic() {
+    let say = |content: Value, stop: &str| {
+        message(json!({"type": "message", "content": content, "stop_reason": stop})).said
+    };
+    let parts = json!([{"type": "thinking", "thinking": "no?"}, {"type": "text", "text": "Yes"}]);
+    assert_eq!(say(parts.clone(), "end_turn"), text("Yes", false));
+    assert_eq!(say(parts, "max_tokens"), text("Yes", true));
+    assert_eq!(say(json!([]), "max_tokens"), text("", true));
+    assert_eq!(say(json!([]), "end_turn"), Said::Nothing("the reply has no text"));
+    assert!(matches!(say(json!([]), "refusal"), Said::Refused(_)));
+    let error = json!({"type": "error", "error": {"type": "api_error", "message": "broken"}});
+    assert_eq!(message(error).said, Said::Refused("broken".into()));
+}
+
+#[test]
+fn cached_tokens_of_anthropic_are_tokens() {
+    let usage = |usage: Value| {
+        let usage = message(json!({"usage": usage})).usage;
+        (usage.input_tokens, usage.output_tokens)
+    };
+    let cached = json!({
+        "input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300,
+        "output_tokens": 7,
+    });
+    assert_eq!(usage(cached), (Some(325), Some(7)));
+    assert_eq!(usage(json!({"input_tokens": 5, "cache_read_input_tokens": null})), (Some(5), None));
+    assert_eq!(usage(json!({"input_tokens": 5, "cache_read_input_tokens": -1})), (None, None));
+}
+
+#[test]
+fn a_reply_of_the_other_api_says_which_key_to_write() {
+    let of = |answered: Answered| match answered.said {
+        Said::Nothing(reason) => reason,
+        said => panic!("{said:?}"),
+    };
+    let theirs = json!({"type": "message", "content": [{"type": "text", "text": "Yes"}]});
+    assert!(of(completion(theirs)).contains("write api = \"anthropic\""));
+    let ours = json!({"choices": [{"message": {"content": "Yes"}}]});
+    assert!(of(message(ours)).contains("leave api = \"anthropic\" out"));
 }

@@ -13,7 +13,7 @@ fn solver(votes: u32) -> Solver {
 fn said(text: &str) -> Result<ChatReply, Reply> {
     let worked = Duration::from_secs(1);
     let usage = Usage { input_tokens: Some(10), output_tokens: Some(2), cost: None, worked };
-    Ok(ChatReply { text: text.into(), is_cut: false, id: String::new(), usage })
+    Ok(ChatReply { text: text.into(), usage, ..ChatReply::default() })
 }
 
 fn failed(failure: CountedFailure) -> Result<ChatReply, Reply> {

@@ -1,0 +1,79 @@
+//! Statuses that say that no work was begun, whatever the answer is.
+
+use std::time::Duration;
+
+use goodarm_core::VoidFailure;
+use serde_json::Value;
+
+use crate::verifier::problem::Problem;
+
+/// Which statuses are void beside 401 and 429, which always are.
+pub(super) enum VoidStatus {
+    /// 503 and 529 if the server says when to come back, and 503 while it loads its model.
+    Marked,
+    /// These, whatever the body says.
+    Listed(Vec<u16>),
+}
+
+impl VoidStatus {
+    pub(super) fn new(listed: Option<&[u16]>) -> Result<Self, Problem> {
+        let Some(listed) = listed else { return Ok(Self::Marked) };
+        match listed.iter().find(|code| !VOID_AT_MOST.contains(code)) {
+            None => Ok(Self::Listed(listed.to_vec())),
+            Some(code) => Err(Problem::new(
+                "void_status",
+                format!(
+                    "{code} may depend on the answer, so it counts; only 429, 502, 503 and 529 can be \
+                     void, which servers give before they look at a request"
+                ),
+            )),
+        }
+    }
+
+    /// In which way a status is void, if it is.
+    pub(super) fn failure(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &[u8],
+    ) -> Option<VoidFailure> {
+        let is_busy = matches!(status, 503 | 529) && retry_after.is_some();
+        match self {
+            _ if status == 429 => Some(VoidFailure::RateLimited),
+            Self::Marked if is_busy => Some(VoidFailure::RateLimited),
+            Self::Marked if status == 503 && is_loading(body) => Some(VoidFailure::NotConnected),
+            Self::Listed(listed) if listed.contains(&status) && (is_busy || status == 529) => {
+                Some(VoidFailure::RateLimited)
+            }
+            Self::Listed(listed) if listed.contains(&status) => Some(VoidFailure::NotConnected),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an error's whole message is that a model is being loaded. To find these words somewhere
+/// would not do: an error may quote the answer.
+fn is_loading(body: &[u8]) -> bool {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = body.get("error").unwrap_or(&body);
+    let message = error.get("message").unwrap_or(error).as_str().unwrap_or_default();
+    let words: Vec<String> = message
+        .trim_end_matches(['.', '…', '!'])
+        .split_whitespace()
+        .take(WORDS_MAX + 1)
+        .map(str::to_lowercase)
+        .collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        // llama.cpp
+        ["loading", "model"] | ["the", "model", "is", "loading"] | ["model", "is", "loading"] => {
+            true
+        }
+        // Hugging Face
+        ["model", _, "is", "currently", "loading"] => true,
+        _ => false,
+    }
+}
+
+/// 500 and 504 come after work has begun, and 4xx are about the request.
+const VOID_AT_MOST: [u16; 4] = [429, 502, 503, 529];
+const WORDS_MAX: usize = 5;

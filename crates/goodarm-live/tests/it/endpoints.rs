@@ -1,0 +1,90 @@
+//! Whole runs against models behind endpoints.
+
+use goodarm_live::run::Ending;
+use goodarm_live::view::Overview;
+use serde_json::{Value, json};
+
+use crate::place::{Place, is_good};
+use crate::server::{Act, Seen, Server};
+
+fn job(url: &str, rest: &str) -> String {
+    format!(
+        r#"
+candidates = "answers.jsonl"
+budget = 60000
+unit = "tokens"
+delta = 0.1
+concurrency = 2
+[[verifiers]]
+name = "judge"
+kind = "llm"
+url = "{url}/v1"
+model = "m"
+prompt = "Is {{{{ answer }}}} right?"
+threshold = 0.7
+{rest}
+"#
+    )
+}
+
+/// What a run comes to, and how many requests it made.
+fn run(script: impl Fn(&Seen) -> Act + Send + Sync + 'static, rest: &str) -> (Overview, usize) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let server = runtime.block_on(Server::with(script));
+    let place = Place::new(9);
+    place.write("job.toml", &job(&server.url(""), rest));
+    let (ending, summary) = place.run();
+    place.assert_clean();
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    for line in place.certified() {
+        assert!(line.contains("right"), "a wrong answer was certified: {line}");
+    }
+    (summary, server.request_count())
+}
+
+/// A judge that says yes to a right answer with this probability.
+fn weighed(seen: &Seen, yes: f64) -> Act {
+    let is_right = seen.body.contains("Is right right");
+    let yes: f64 = if is_right { yes } else { 0.1 };
+    let top = json!([
+        {"token": "Yes", "logprob": yes.ln()}, {"token": "No", "logprob": (1.0 - yes).ln()},
+    ]);
+    let place = json!({"token": "Yes", "logprob": yes.ln(), "top_logprobs": top});
+    let logprobs = json!({"content": [place]});
+    chat(json!({"message": {"content": "Yes"}, "finish_reason": "length", "logprobs": logprobs}))
+}
+
+fn chat(choice: Value) -> Act {
+    let usage = json!({"prompt_tokens": 20, "completion_tokens": 1});
+    Act::Json(json!({"choices": [choice], "usage": usage}))
+}
+
+#[test]
+fn one_call_an_answer_is_enough_where_the_probability_of_yes_is_given() {
+    let (summary, requests) = run(|seen| weighed(seen, 0.8), "parse = \"logprobs\"");
+    assert_eq!(summary.certified, (0..9).filter(|&index| is_good(index)).count());
+    assert_eq!(summary.calls, 9);
+    // The first calls ask twice.
+    assert!((12..=14).contains(&requests), "{requests}");
+    assert_eq!(summary.money.spent.to_string(), (21 * requests).to_string());
+    assert_eq!(summary.money.overruns, 0);
+}
+
+#[test]
+fn what_the_margin_may_hide_is_not_certified() {
+    let (summary, _) = run(|seen| weighed(seen, 0.71), "parse = \"logprobs\"\nmargin = 0.02");
+    assert_eq!((summary.certified, summary.rejected), (0, 9));
+}
+
+#[test]
+fn a_prompt_that_is_longer_than_was_said_is_paid_and_recorded() {
+    let yes = |_: &Seen| chat(json!({"message": {"content": "No"}, "finish_reason": "stop"}));
+    let (summary, _) = run(yes, "max_tokens = 5\ninput_tokens_max = 10");
+    assert_eq!(summary.money.overruns, summary.calls);
+    let (summary, _) = run(yes, "max_tokens = 5\ninput_tokens_max = 20");
+    assert_eq!(summary.money.overruns, 0);
+}
