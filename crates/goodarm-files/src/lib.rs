@@ -8,6 +8,7 @@
 //!   `{ sub-gaussian = { sigma = 0.5 } }`.
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
 //! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
+//! - [`words`]: amounts and counts for people.
 //! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was
 //!   expected and which spelling was probably meant.
 //!
@@ -38,6 +39,7 @@ mod names;
 pub mod scores;
 mod spelling;
 pub mod toml_text;
+pub mod words;
 
 pub use crate::names::{GuaranteeName, Unit};
 pub use crate::scores::Scores;

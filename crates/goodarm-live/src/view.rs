@@ -8,6 +8,7 @@ mod uniform;
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure, Share};
+use goodarm_files::words::counted;
 use serde::{Serialize, Serializer};
 
 use crate::account::Account;
@@ -317,7 +318,7 @@ impl VerifierView {
     fn notes(&self) -> impl Iterator<Item = String> + '_ {
         let name = &self.name;
         self.blocked.iter().map(move |(&failure, count)| {
-            let answers = if *count == 1 { "1 answer" } else { &format!("{count} answers") };
+            let answers = counted(*count, "answer");
             if failure == BELOW_LOWEST {
                 format!("{name} scored {answers} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.")
             } else {

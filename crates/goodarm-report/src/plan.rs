@@ -7,13 +7,16 @@ use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Ro
 use goodarm_sim::plan::{Omission, Plan, PlanStep, Spread};
 
 use crate::figures::{FigureError, write};
-use crate::words::printable;
+use crate::words::{counted, printable};
 
 /// The plan, for a terminal.
 pub fn text(plan: &Plan) -> String {
     let mut text = format!(
-        "{} answers, {} of them good; δ = {}; {} simulated sessions\n\n",
-        plan.answers, plan.good, plan.delta, plan.repetitions
+        "{}, {} of them good; δ = {}; {}\n\n",
+        counted(plan.answers, "answer"),
+        plan.good,
+        plan.delta,
+        counted(plan.repetitions, "simulated session")
     );
     if let Some(purchase) = &plan.purchase {
         let Spread { low, median, high } = purchase.realistic;
@@ -98,8 +101,11 @@ pub fn figure(plan: &Plan) -> Figure {
     Figure {
         title: "What the budget buys".into(),
         caption: format!(
-            "{} answers, {} of them good, δ = {}; {} simulated sessions.",
-            plan.answers, plan.good, plan.delta, plan.repetitions
+            "{}, {} of them good, δ = {}; {}.",
+            counted(plan.answers, "answer"),
+            plan.good,
+            plan.delta,
+            counted(plan.repetitions, "simulated session")
         ),
         panels: vec![Panel {
             title: String::new(),

@@ -1,7 +1,13 @@
 //! Amounts, units, verifiers' conditions and foreign texts, as people read them.
 
-use goodarm_core::Cost;
-use goodarm_live::job_file::Unit;
+use std::collections::BTreeMap;
+
+use goodarm_core::{Cost, Failure};
+use goodarm_files::Unit;
+pub use goodarm_files::words::{
+    amount, counted, is_free, money, number, plural, price, thousands, were,
+};
+use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::throttle::Condition;
 
 /// A verifier's condition, for programs.
@@ -30,40 +36,32 @@ pub fn condition_text(condition: &Condition) -> String {
     }
 }
 
-/// What the budget counts, in a sentence.
-pub const fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Tokens => "tokens",
-        Unit::Dollars => "dollars",
-        Unit::Seconds => "seconds",
-        Unit::Calls => "calls",
-    }
+/// An approximate amount, for people.
+pub fn about(units: f64, unit: Unit) -> String {
+    Cost::of_price(units).map_or_else(|_| units.to_string(), |cost| amount(cost, unit))
 }
 
-/// An amount as a person reads it: at most four decimals, thousands separated.
-pub fn amount(cost: Cost) -> String {
-    let units = cost.units();
-    let text = if units >= 1000.0 || units.fract() == 0.0 {
-        format!("{units:.0}")
-    } else if units >= 0.01 {
-        format!("{units:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        format!("{units:.1e}")
+/// The same with what it is an amount of.
+pub fn about_money(units: f64, unit: Unit) -> String {
+    Cost::of_price(units).map_or_else(|_| format!("{units} {unit}"), |cost| money(cost, unit))
+}
+
+/// A verifier's calls without a score by what they are: those that count as the lowest score, and
+/// those that count as nothing. Empty if there are none.
+pub fn failures(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
+    let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
+    let told = |counted: bool, as_what: &str| {
+        let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
+        let sum: u64 = of_kind().map(|(_, count)| count).sum();
+        let kinds: Vec<String> = match of_kind().count() {
+            1 => of_kind().map(|(name, _)| (*name).to_owned()).collect(),
+            _ => of_kind().map(|(name, &count)| format!("{} {name}", number(count))).collect(),
+        };
+        let kinds = kinds.join(", ");
+        let they = if sum == 1 { "it counts" } else { "they count" };
+        (sum > 0).then(|| format!("{} failed ({kinds}): {they} as {as_what}", number(sum)))
     };
-    let (whole, rest) = text.split_at(text.find(['.', 'e']).unwrap_or(text.len()));
-    format!("{}{rest}", thousands(whole))
-}
-
-/// 1234567 as 1,234,567.
-pub fn thousands(digits: &str) -> String {
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    [told(true, "the lowest score"), told(false, "nothing")].into_iter().flatten().collect()
 }
 
 /// Calls a second.

@@ -9,7 +9,9 @@ use goodarm_live::history::Call;
 use goodarm_live::job::Job;
 use goodarm_live::run::{Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
-use goodarm_report::words::{amount, condition_name, condition_text, printable, rate, unit_name};
+use goodarm_report::words::{
+    amount, condition_name, condition_text, counted, money, printable, rate,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -81,14 +83,14 @@ impl<'a> Display<'a> {
     }
 
     fn sentence(&self, progress: &Progress) -> String {
-        let unit = unit_name(self.job.unit());
+        let unit = self.job.unit();
         let overview = &progress.overview;
         let mut text = if progress.is_paused { "paused (from the page): " } else { "" }.to_owned();
         text += &format!(
-            "{} of {} {unit} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} in flight",
-            amount(overview.money.spent),
-            amount(overview.money.budget),
-            amount(overview.money.reserved),
+            "{} of {} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} in flight",
+            amount(overview.money.spent, unit),
+            money(overview.money.budget, unit),
+            amount(overview.money.reserved, unit),
             overview.certified,
             overview.candidates,
             progress.forecast,
@@ -96,10 +98,10 @@ impl<'a> Display<'a> {
             overview.in_flight,
         );
         if progress.retry_count > 0 {
-            text += &format!(", {} retries", progress.retry_count);
+            text += &format!(", {}", counted(progress.retry_count, "retry"));
         }
         if progress.failure_count > 0 {
-            text += &format!(", {} failures", progress.failure_count);
+            text += &format!(", {}", counted(progress.failure_count, "failure"));
         }
         for (verifier, condition) in self.job.verifiers.iter().zip(&progress.conditions) {
             match condition {

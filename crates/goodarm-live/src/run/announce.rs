@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
+use goodarm_files::words::{money, were};
 
 use crate::history::Call;
 use crate::run::{Control, Run};
@@ -263,9 +264,9 @@ impl<'a> Announcer<'a> {
         if ledger.overrun_count() > self.overrun_count {
             self.overrun_count = ledger.overrun_count();
             let text = format!(
-                "{} bills were above their ceiling, by {} in all: raise the ceiling",
-                ledger.overrun_count(),
-                ledger.overrun()
+                "{} above their ceiling, by {} in all: raise the ceiling",
+                were(ledger.overrun_count(), "bill"),
+                money(ledger.overrun(), run.job.unit())
             );
             self.observer.notice(Notice::Warning(&text));
         }

@@ -100,8 +100,8 @@ function spending(overview) {
     const spent = Number(verifier.spent);
     return h("div", { class: "row-bar" }, untrusted(verifier.name, "div", { class: "name" }),
       h("div", { class: "bar" }, stackedBar(PARTS.map((name, index) => [`s-${name}`, parts[index]]), whole, PARTS.map((name, index) => `${money(parts[index], unit)} on ${name} answers`).join(", "))),
-      h("div", { class: "sum" }, money(spent, unit), all > 0 ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
-      h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] > 1e-6 ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
+      h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
+      h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
   });
   return [key(), ...rows];
 }
@@ -127,6 +127,9 @@ function verifierCells(verifier) {
   ];
 }
 
+/// Whether every call has cost the same, as far as a sum of many can say.
+const isFixed = ({ mean_price, ceiling }) => mean_price !== null && Math.abs(mean_price / Number(ceiling) - 1) < 1e-9;
+
 function verifierTable(overview) {
   const { unit } = overview.money;
   const titles = [...VERIFIER_TITLES, "Noise", "Latency", "Price of a call"];
@@ -136,7 +139,7 @@ function verifierTable(overview) {
       ...verifierCells(verifier),
       h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call tells all" : "no answer seen twice")),
       h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
-      h("td", null, verifier.mean_price === null ? "–" : money(verifier.mean_price, unit), h("small", null, verifier.mean_price === verifier.ceiling ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
+      h("td", null, verifier.mean_price === null ? "–" : paid(verifier.mean_price, verifier, unit), h("small", null, isFixed(verifier) ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
     ];
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, stackedTable(titles, rows));

@@ -99,7 +99,7 @@ function healthTable(state) {
     const [name, ...numbers] = verifierCells(verifier);
     const { latency } = state.health[index];
     return [name, healthCell(state.health[index], state.phase), ...numbers,
-      h("td", null, duration(latency)), h("td", null, money(verifier.spent, unit))];
+      h("td", null, duration(latency)), h("td", null, paid(verifier.spent, verifier, unit))];
   });
   const [first, ...others] = VERIFIER_TITLES;
   return stackedTable([first, "Condition", ...others, "Mean latency", "Spent"], rows);

@@ -3,33 +3,34 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::ArmId;
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
-use goodarm_report::words::{amount, printable, unit_name};
+use goodarm_report::words::{about_money, counted, is_free, money, price, printable};
 use goodarm_sim::plan::{AnswerSpec, PlanSpec, Spread, VerifierSpec, plan};
 
 use crate::commands::Failure;
 
 pub(crate) fn show(job: &Job) -> Result<(), Failure> {
-    let unit = unit_name(job.unit());
+    let unit = job.unit();
     let mut text = format!(
-        "{}: {} candidates, {} verifiers, δ = {}; nothing is called and nothing is written.\n\n",
+        "{}: {}, {}, δ = {}; nothing is called and nothing is written.\n\n",
         job.path.display(),
-        job.candidates.len(),
-        job.verifiers.len(),
+        counted(job.candidates.len(), "candidate"),
+        counted(job.verifiers.len(), "verifier"),
         job.settings.delta
     );
     let first = job.candidates.get(ArmId(0));
     for (verifier, terms) in job.verifiers.iter().zip(&job.charter.verifiers) {
-        let price = if terms.metered { "at most " } else { "" };
+        let ceiling = verifier.tariff.ceiling;
+        let most = if terms.metered && !is_free(ceiling) { "at most " } else { "" };
         let _ = writeln!(
             text,
-            "{} ({}): threshold {}, {price}{} {unit} a call",
+            "{} ({}): threshold {}, {most}{}",
             verifier.name,
             terms.kind,
             terms.threshold,
-            amount(verifier.tariff.ceiling)
+            price(ceiling, unit)
         );
         let preview = verifier.verifier.preview(&first);
         for line in preview.lines().take(PREVIEW_LINES_MAX) {
@@ -38,15 +39,15 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
     }
     let _ = writeln!(
         text,
-        "\nIt will spend at most {} {unit}: a call starts only if its ceiling still fits.",
-        amount(job.settings.budget)
+        "\nIt will spend at most {}: a call starts only if its ceiling still fits.",
+        money(job.settings.budget, unit)
     );
-    text += &forecast(job, unit)?;
+    text += &forecast(job)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
 }
 
-fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
+fn forecast(job: &Job) -> Result<String, Failure> {
     let count = job.candidates.len();
     let simulated = count.min(SIMULATED_ANSWERS_MAX);
     #[expect(clippy::cast_precision_loss, reason = "a forecast")]
@@ -89,7 +90,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
     });
     Ok(format!(
         "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
-         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} {unit} \
+         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} \
          at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{implied}",
         100.0 * good_share,
         means(job, true),
@@ -97,7 +98,7 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
         median * scale,
         low * scale,
         high * scale,
-        Cost::of_budget(purchase.spent * scale).map_or_else(|_| "?".into(), amount),
+        about_money(purchase.spent * scale, job.unit()),
     ))
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use goodarm_live::candidates::{Candidate, Candidates, CandidatesError};
+use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
 use crate::commands::Failure;
@@ -30,8 +31,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     let shown = path.display();
     let text = format!(
-        "wrote {shown} for {} candidates. Next:\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
-        candidates.len()
+        "wrote {shown} for {}. Next:\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        counted(candidates.len(), "candidate")
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::pools;
 use goodarm_live::record::{self, RecordError};
-use goodarm_report::words::{amount, thousands, unit_name};
+use goodarm_report::words::{counted, money};
 
 use crate::cli::RecordArguments;
 use crate::commands::Failure;
@@ -41,12 +41,11 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         bar.finish();
     }
     let text = format!(
-        "{} of {} pairs recorded; {} calls now, for {} {}\n",
+        "{} of {} recorded; {} now, for {}\n",
         recorded.pair_count,
-        recorded.pair_total,
-        thousands(&recorded.call_count.to_string()),
-        amount(recorded.spent),
-        unit_name(job.unit())
+        counted(recorded.pair_total, "pair"),
+        counted(recorded.call_count, "call"),
+        money(recorded.spent, job.unit())
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
     if recorded.pair_count < recorded.pair_total {
@@ -58,7 +57,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         let mut file = BufWriter::new(file);
         let count = pools::write(&job, &arguments.out, &arguments.gold, &mut file)
             .map_err(Failure::wrong_input)?;
-        let _ = writeln!(io::stdout().lock(), "{count} pools in {}", path.display());
+        let _ = writeln!(io::stdout().lock(), "{} in {}", counted(count, "pool"), path.display());
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 use goodarm_live::view::Overview;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
-use goodarm_report::words::printable;
+use goodarm_report::words::{counted, printable, were};
 use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
@@ -185,17 +185,16 @@ pub(crate) fn write_report(folder: &Folder, summary: &Overview) -> String {
 
 fn tell_of_the_past(run: &Run, display: &Display<'_>) {
     if run.bytes_cut() > 0 {
-        display
-            .say(&format!("cut {} bytes of an unfinished write from the journal", run.bytes_cut()));
+        let cut = counted(run.bytes_cut(), "byte");
+        display.say(&format!("cut {cut} of an unfinished write from the journal"));
     }
     if run.added_count() > 0 {
-        let candidates = if run.added_count() == 1 { "candidate was" } else { "candidates were" };
-        display.say(&format!("{} {candidates} added", run.added_count()));
+        display.say(&format!("{} added", were(run.added_count(), "candidate")));
     }
     if run.lost_count() > 0 {
         display.say(&format!(
-            "{} calls were in flight when the last process died: they count as spent and as the lowest score",
-            run.lost_count()
+            "{} in flight when the last process died: lost calls count as spent and as the lowest score",
+            were(run.lost_count(), "call")
         ));
     }
 }
