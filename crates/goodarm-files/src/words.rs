@@ -161,7 +161,10 @@ mod tests {
         assert_eq!(counted(1_u64, "call"), "1 call");
         assert_eq!(counted(0_u64, "failure"), "0 failures");
         assert_eq!(counted(2_usize, "retry"), "2 retries");
-        assert_eq!((were(1_u64, "bill"), were(21_u64, "bill")), ("1 bill was".into(), "21 bills were".into()));
+        assert_eq!(
+            (were(1_u64, "bill"), were(21_u64, "bill")),
+            ("1 bill was".into(), "21 bills were".into())
+        );
         assert_eq!(counted(12_345_u64, "certificate"), "12,345 certificates");
     }
 }

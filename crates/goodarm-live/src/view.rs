@@ -7,7 +7,9 @@ mod uniform;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure, Share};
+use goodarm_core::{
+    ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, Failure, Remainder, Share,
+};
 use goodarm_files::words::counted;
 use serde::{Serialize, Serializer};
 
@@ -68,6 +70,8 @@ pub struct Overview {
     pub shares: Option<Shares>,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<Uniform>,
+    /// What the undecided answers that look good would still take: a guess.
+    pub remaining: Option<Remaining>,
     /// A dear verifier that another one has implied so far; known to reports only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implied: Option<ImpliedView>,
@@ -120,6 +124,23 @@ pub struct Shares {
     pub out: usize,
     /// The part of δ that is left to lend.
     pub left: f64,
+}
+
+/// The undecided answers that look good, and what certifying them would still take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Remaining {
+    /// How many look good: more likely to pass every verifier than not, as their scores are so far.
+    pub answers: usize,
+    /// What they would still cost together, in the run's unit.
+    pub cost: f64,
+}
+
+impl Remaining {
+    /// Looks at every answer.
+    pub fn new(books: &Books) -> Self {
+        let Remainder { arm_count, cost } = books.remainder();
+        Self { answers: arm_count, cost }
+    }
 }
 
 /// One certificate: so many answers were certified when so much was spent.
@@ -262,6 +283,7 @@ impl Overview {
                 .pool()
                 .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
             uniform: None,
+            remaining: None,
             implied: None,
             coverage: None,
             notes: verifiers.iter().flat_map(VerifierView::notes).collect(),
@@ -281,6 +303,7 @@ impl Overview {
             }
         }
         overview.uniform = uniform::uniform(books, &overview.verifiers);
+        overview.remaining = (overview.undecided > 0).then(|| Remaining::new(books));
         overview
     }
 

@@ -2,7 +2,9 @@
 
 use goodarm_live::view::Overview;
 
-use crate::words::{amount, counted, failures, is_free, money, printable, printable_note, were};
+use crate::words::{
+    amount, counted, failures, is_free, money, printable, printable_note, remaining, were,
+};
 
 /// The end of a run, in a few lines.
 pub fn summary_text(summary: &Overview) -> String {
@@ -24,13 +26,14 @@ pub fn summary_text(summary: &Overview) -> String {
         money(summary.money.budget, unit),
         counted(summary.calls, "call"),
     );
+    let remaining = remaining(summary);
+    if !remaining.is_empty() {
+        text += &format!("{remaining}\n");
+    }
     let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
     for verifier in &summary.verifiers {
-        let spent = if is_free(verifier.ceiling) {
-            "free".to_owned()
-        } else {
-            money(verifier.spent, unit)
-        };
+        let spent =
+            if is_free(verifier.ceiling) { "free".to_owned() } else { money(verifier.spent, unit) };
         let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
         text += &format!(
             "  {:width$}  {:>15}  {spent:>18}  mean score {mean} (threshold {})\n",

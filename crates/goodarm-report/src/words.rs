@@ -9,6 +9,7 @@ pub use goodarm_files::words::{
 };
 use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::throttle::Condition;
+use goodarm_live::view::{Overview, Remaining};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {
@@ -64,6 +65,38 @@ pub fn failures(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
     [told(true, "the lowest score"), told(false, "nothing")].into_iter().flatten().collect()
 }
 
+/// A time as people say it.
+pub fn duration(seconds: f64) -> String {
+    if seconds < 120.0 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).round();
+    if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
+}
+
+/// What the undecided answers that look good would still take, in a sentence; empty if none is.
+pub fn remaining(overview: &Overview) -> String {
+    let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };
+    let look = if answers == 1 { "looks" } else { "look" };
+    let undecided = counted(overview.undecided, "undecided answer");
+    let text = format!("{} of {undecided} {look} good so far", number(answers as u64));
+    if answers == 0 {
+        return text;
+    }
+    let them = if answers == 1 { "it" } else { "them" };
+    let cost = about_money(two_digits(cost), overview.money.unit);
+    format!("{text}: certifying {them} would take about {cost} more, by a guess")
+}
+
+/// So many digits as a guess has.
+fn two_digits(number: f64) -> f64 {
+    if number <= 0.0 {
+        return 0.0;
+    }
+    let step = 10_f64.powf(number.log10().floor() - 1.0);
+    (number / step).round() * step
+}
+
 /// Calls a second.
 pub fn rate(calls_per_second: f64) -> String {
     if calls_per_second >= 100.0 {
@@ -99,3 +132,31 @@ fn is_harmless(c: char) -> bool {
 }
 
 const PRINTABLE_CHARS_MAX: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_by_what_they_count_as() {
+        let of = |list: &[(&'static str, u64)]| failures(&list.iter().copied().collect());
+        assert!(of(&[]).is_empty());
+        assert_eq!(of(&[("lost", 1)]), ["1 failed (lost): it counts as the lowest score"]);
+        assert_eq!(
+            of(&[("timed-out", 1200), ("unreadable", 3), ("rate-limited", 2)]),
+            [
+                "1,203 failed (1,200 timed-out, 3 unreadable): they count as the lowest score",
+                "2 failed (rate-limited): they count as nothing"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_guess_has_two_digits() {
+        for (number, expected) in
+            [(0.0, 0.0), (41_234.0, 41_000.0), (3.217, 3.2), (0.00456, 0.0046)]
+        {
+            assert!((two_digits(number) - expected).abs() < 1e-12, "{number}");
+        }
+    }
+}

@@ -10,7 +10,7 @@ use goodarm_live::job::Job;
 use goodarm_live::run::{Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_report::words::{
-    amount, condition_name, condition_text, counted, money, printable, rate,
+    amount, condition_name, condition_text, counted, duration, money, printable, rate,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -97,6 +97,9 @@ impl<'a> Display<'a> {
             rate(overview.calls_per_second.unwrap_or_default()),
             overview.in_flight,
         );
+        if let Some(seconds) = progress.seconds_left {
+            text += &format!(", at most {} left at this pace", duration(seconds));
+        }
         if progress.retry_count > 0 {
             text += &format!(", {}", counted(progress.retry_count, "retry"));
         }
@@ -149,6 +152,8 @@ impl<'a> Display<'a> {
             "in_flight": overview.in_flight,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
+            "remaining": overview.remaining,
+            "seconds_left": progress.seconds_left,
             "paused": progress.is_paused,
             "verifiers": conditions,
         })

@@ -51,7 +51,8 @@ pub(super) fn check(
 /// Who the candidates are, once all of them are found to be right.
 pub(super) fn who(candidates: &Candidates, books: &Books, account: &Account) -> String {
     let (began_with, count) = (account.began_with, books.problem().arm_count());
-    let mut text = format!("the candidates are the {} that the run began with", number(began_with as u64));
+    let mut text =
+        format!("the candidates are the {} that the run began with", number(began_with as u64));
     if count > began_with {
         text += &format!(", and {} that were added", number((count - began_with) as u64));
     }
@@ -109,7 +110,10 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
         report.problem(Area::Findings, text);
     }
     let count = counted(auditor.books.certified().len(), "certificate");
-    report.checked(before, format!("what is certified follows from the calls, in its order: {count}"));
+    report.checked(
+        before,
+        format!("what is certified follows from the calls, in its order: {count}"),
+    );
 }
 
 /// What a line claims by being what and where it is.

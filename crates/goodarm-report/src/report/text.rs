@@ -8,7 +8,8 @@ use goodarm_live::view::{Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{
-    self, about, about_money, amount, counted, failures, is_free, number, printable, printable_note, rate,
+    self, about, about_money, amount, counted, duration, failures, is_free, number, printable,
+    printable_note, rate, remaining,
 };
 
 /// The whole report as text.
@@ -70,9 +71,9 @@ fn headline(overview: &Overview) -> String {
 
 fn pace(overview: &Overview) -> String {
     let duration = duration(overview.seconds);
-    overview.calls_per_second.map_or_else(String::new, |calls| {
-        format!(", {duration}, {} calls a second", rate(calls))
-    })
+    overview
+        .calls_per_second
+        .map_or_else(String::new, |calls| format!(", {duration}, {} calls a second", rate(calls)))
 }
 
 /// How much had been spent when a tenth, a quarter, … of the certificates were there.
@@ -136,7 +137,8 @@ fn verifiers(overview: &Overview) -> String {
     ];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for verifier in &overview.verifiers {
-        let decimal = |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
+        let decimal =
+            |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
         rows.push(vec![
             printable(&verifier.name),
             number(verifier.calls),
@@ -193,7 +195,8 @@ fn money(overview: &Overview) -> String {
         );
     }
     if money.budgets.len() > 1 {
-        let budgets: Vec<String> = money.budgets.iter().map(|&budget| amount(budget, unit)).collect();
+        let budgets: Vec<String> =
+            money.budgets.iter().map(|&budget| amount(budget, unit)).collect();
         let _ = writeln!(text, "  the budget was raised: {}", budgets.join(" → "));
     }
     text
@@ -205,6 +208,10 @@ fn answers(data: &Data) -> String {
         "\nAnswers\n  {} certified, {} undecided, {} rejected\n",
         overview.certified, overview.undecided, overview.rejected
     );
+    let remaining = remaining(overview);
+    if !remaining.is_empty() {
+        let _ = writeln!(text, "  {remaining}");
+    }
     if overview.added > 0 {
         let _ = writeln!(text, "  {} of them were added after the run began", overview.added);
     }
@@ -271,14 +278,6 @@ fn without_zeros(number: &str) -> String {
 /// A sentence that is not ours: each of its words is made printable, and none is endless.
 fn sentence(text: &str) -> String {
     text.split_whitespace().map(printable).collect::<Vec<_>>().join(" ")
-}
-
-fn duration(seconds: f64) -> String {
-    if seconds < 120.0 {
-        return format!("{seconds:.1} s");
-    }
-    let minutes = (seconds / 60.0).round();
-    if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
 }
 
 const BAR_CHARS: usize = 30;

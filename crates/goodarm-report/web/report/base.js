@@ -72,6 +72,9 @@ function digits(number, significant) {
   return number.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }
 
+/// Two digits that matter.
+const about = (number) => Number(number.toPrecision(2));
+
 const score = (number) => (number === null ? "–" : number.toFixed(2));
 
 function percent(share) {

@@ -50,11 +50,13 @@ function tile(title, big, small, text, meter) {
     h("p", null, text), meter ? h("div", { class: "meter" }, meter) : null);
 }
 
-/// What became of the answers that are not certified, how many came late, and where δ is.
-function standings({ undecided, rejected, added, shares }) {
+/// What became of the answers that are not certified, what the best of them would take, how many came late,
+/// and where δ is.
+function standings({ undecided, rejected, added, shares, remaining, money: { unit } }) {
+  const good = remaining && remaining.answers > 0 ? ` (${count(remaining.answers)} look${remaining.answers === 1 ? "s" : ""} good: about ${moneyWords(about(remaining.cost), unit)} more, by a guess)` : "";
   const late = added > 0 ? `; ${count(added)} of all were added later` : "";
   const lent = shares ? `; ${plural(shares.out, "share")} of δ out, ${percent(Math.round(1000 * shares.left) / 1000)} of it left to lend` : "";
-  return `${count(undecided)} undecided, ${count(rejected)} rejected${late}${lent}`;
+  return `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
 }
 
 function tiles(overview) {

@@ -47,7 +47,9 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
     let unit = ours.money.unit;
     let mut text = format!(
         "\nThe same recording, the same budget, other ways to spend it:\n  {:<34} {:>9} {:>12}\n",
-        "", "certified", unit.name()
+        "",
+        "certified",
+        unit.name()
     );
     let mut row = |name: &str, summary: &Overview| {
         let spent = amount(summary.money.spent, unit);

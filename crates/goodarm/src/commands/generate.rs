@@ -60,7 +60,11 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     }
     let (done, total) = (generated.answer_count, generated.question_count);
     let out = arguments.out.display();
-    let _ = writeln!(io::stdout().lock(), "{done} of {} answered, in {out}", counted(total, "question"));
+    let _ = writeln!(
+        io::stdout().lock(),
+        "{done} of {} answered, in {out}",
+        counted(total, "question")
+    );
     if done == total {
         return Ok(());
     }
