@@ -4,9 +4,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use goodarm_core::Failure;
 use goodarm_live::history::Call;
 use goodarm_live::job::Job;
+use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_report::words::{
@@ -167,7 +167,7 @@ impl Observer for Display<'_> {
             Notice::Progress(progress) => self.progress(progress),
             Notice::Called { id, verifier, call } => print_json(&json!({
                 "event": "call", "id": id, "verifier": verifier, "score": call.outcome.ok(),
-                "failure": call.outcome.err().map(|failure| failure_words(failure, call)),
+                "failure": call.outcome.err().map(failure_name), "reason": reason(call),
                 "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
             })),
             Notice::Certified { id, count, .. } if is_json => {
@@ -201,12 +201,9 @@ impl Drop for Display<'_> {
     }
 }
 
-/// Why a call has no score, in words.
-fn failure_words<'a>(failure: Failure, call: &'a Call<'_>) -> &'a str {
-    match failure {
-        Failure::Void(_) => "not reached: to be tried again",
-        Failure::Blocking(_) | Failure::Counted(_) => &call.note.reason,
-    }
+/// Why a call has no score, in words; none if it has one.
+fn reason<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.outcome.err().map(|_| call.note.reason.as_ref())
 }
 
 fn line(text: &str) {

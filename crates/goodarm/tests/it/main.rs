@@ -4,6 +4,7 @@ mod book;
 mod laboratory;
 mod live;
 mod model;
+mod outputs;
 mod pages;
 mod paper;
 mod report;
