@@ -74,6 +74,11 @@ pub fn duration(seconds: f64) -> String {
     if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
 }
 
+/// A time that is a guess.
+pub fn about_time(seconds: f64) -> String {
+    if seconds < 120.0 { format!("{seconds:.0} s") } else { duration(seconds) }
+}
+
 /// What the undecided answers that look good would still take, in a sentence; empty if none is.
 pub fn remaining(overview: &Overview) -> String {
     let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };

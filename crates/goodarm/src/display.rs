@@ -10,7 +10,7 @@ use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_report::words::{
-    amount, condition_name, condition_text, counted, duration, money, printable, rate,
+    about_time, amount, condition_name, condition_text, counted, money, printable, rate,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -98,7 +98,7 @@ impl<'a> Display<'a> {
             overview.in_flight,
         );
         if let Some(seconds) = progress.seconds_left {
-            text += &format!(", at most {} left at this pace", duration(seconds));
+            text += &format!(", at most {} left at this pace", about_time(seconds));
         }
         if progress.retry_count > 0 {
             text += &format!(", {}", counted(progress.retry_count, "retry"));

@@ -102,7 +102,7 @@ function spending(overview) {
     const spent = Number(verifier.spent);
     return h("div", { class: "row-bar" }, untrusted(verifier.name, "div", { class: "name" }),
       h("div", { class: "bar" }, stackedBar(PARTS.map((name, index) => [`s-${name}`, parts[index]]), whole, PARTS.map((name, index) => `${money(parts[index], unit)} on ${name} answers`).join(", "))),
-      h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
+      h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 && paid(0, verifier, unit) !== "free" ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
       h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
   });
   return [key(), ...rows];
@@ -124,7 +124,7 @@ function verifierCells(verifier) {
     h("td", null, untrusted(verifier.name, "span", { class: "name" }), h("small", null, verifier.exact ? `${verifier.kind}, exact` : verifier.kind)),
     h("td", null, count(verifier.calls)),
     h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
-    h("td", null, score(verifier.mean_score), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
+    h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
     h("td", null, digits(verifier.threshold, 3)),
   ];
 }
