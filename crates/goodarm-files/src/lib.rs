@@ -43,4 +43,4 @@ pub mod words;
 
 pub use crate::names::{GuaranteeName, Unit};
 pub use crate::scores::Scores;
-pub use crate::spelling::{nearest, suggestion};
+pub use crate::spelling::{nearest, no_such_key, told};
