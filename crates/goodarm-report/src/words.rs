@@ -29,10 +29,10 @@ pub fn condition_text(condition: &Condition) -> String {
             format!("asks for a pause (429): backing off {:.1} s", wait.as_secs_f64())
         }
         Condition::Down { reason, .. } => {
-            format!("is down ({}): paused, and tried again now and then", printable(reason))
+            format!("is down ({}): paused, and tried again now and then", printable_note(reason))
         }
         Condition::GivenUp { reason } => {
-            format!("is down for too long ({}): stopping", printable(reason))
+            format!("is down for too long ({}): stopping", printable_note(reason))
         }
     }
 }

@@ -83,8 +83,9 @@ pub(crate) struct RunArguments {
     /// Continue a run that was stopped or died; candidates that were added to the file join it.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Show what would be asked, what it may cost and what to expect; call nothing.
-    #[arg(long, conflicts_with = "resume")]
+    /// Show what would be asked, what it may cost and what to expect; call nothing. With --resume: where
+    /// the run stands, and what it may still spend.
+    #[arg(long)]
     pub(crate) dry_run: bool,
     /// In place of the file's budget; on --resume it may only be more.
     #[arg(long, value_name = "AMOUNT")]

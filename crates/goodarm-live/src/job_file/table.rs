@@ -82,7 +82,11 @@ impl<'a> Table<'a> {
             let place = error.span().filter(|place| *place != self.span);
             // Without this key the next problem shows.
             match place.and_then(|place| known.take_key_at(&place)) {
-                Some(key) => problems.push(Problem::new(key, message(&error))),
+                Some(key) => {
+                    let hint = self.text_of(&key).map(|text| list_hint(&message(&error), text));
+                    let message = message(&error) + &hint.unwrap_or_default();
+                    problems.push(Problem::new(key, message));
+                }
                 None if problems.len() == before => {
                     problems.push(Problem::new("", message(&error)));
                     return None;
@@ -154,7 +158,18 @@ pub(crate) fn unknown_keys<'a>(
     })
 }
 
+/// How to write a list of words that was given as one text.
+fn list_hint(message: &str, text: &str) -> String {
+    if !message.starts_with("expected a list") || text.len() > HINT_BYTES_MAX {
+        return String::new();
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!("; write {words:?}")
+}
+
 /// What the parser says, in our words.
 fn message(error: &toml::de::Error) -> String {
     goodarm_files::told(error.message().trim_end())
 }
+
+const HINT_BYTES_MAX: usize = 200;

@@ -231,12 +231,17 @@ const fn is_about_the_request(status: StatusCode) -> bool {
 /// An address to POST to.
 pub(crate) fn url_of(url: Option<&str>) -> Result<Url, Problem> {
     let url = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
-    let url = Url::parse(url).map_err(|error| Problem::new("url", error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        let expected = "an address that begins with http:// or https:// is needed";
-        return Err(Problem::new("url", expected));
+    match Url::parse(url) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        Err(error) if url.starts_with("http://") || url.starts_with("https://") => {
+            Err(Problem::new("url", error.to_string()))
+        }
+        // What was given is not shown: it may be a key.
+        _ => Err(Problem::new(
+            "url",
+            "an address that begins with http:// or https:// is needed, such as http://127.0.0.1:8080/v1",
+        )),
     }
-    Ok(url)
 }
 
 /// So much of an error's body is read.

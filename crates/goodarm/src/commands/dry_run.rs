@@ -5,13 +5,16 @@ use std::io::{self, Write as _};
 
 use goodarm_core::ArmId;
 use goodarm_files::Scores;
+use goodarm_live::folder::Folder;
 use goodarm_live::job::Job;
-use goodarm_report::words::{about_money, counted, is_free, money, price, printable};
-use goodarm_sim::plan::{AnswerSpec, PlanSpec, Spread, VerifierSpec, plan};
+use goodarm_live::run::RunError;
+use goodarm_report::Report;
+use goodarm_report::words::{about_money, counted, is_free, money, price, printable, remaining};
+use goodarm_sim::plan::{AnswerSpec, Plan, PlanSpec, Spread, VerifierSpec, plan};
 
 use crate::commands::Failure;
 
-pub(crate) fn show(job: &Job) -> Result<(), Failure> {
+pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
     let mut text = format!(
         "{}: {}, {}, δ = {}; nothing is called and nothing is written.\n\n",
@@ -37,6 +40,11 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
             let _ = writeln!(text, "    {}", printable(line));
         }
     }
+    if is_resumed {
+        text += &standing(job)?;
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+        return Ok(());
+    }
     let _ = writeln!(
         text,
         "\nIt will spend at most {}: a call starts only if its ceiling still fits.",
@@ -45,6 +53,38 @@ pub(crate) fn show(job: &Job) -> Result<(), Failure> {
     text += &forecast(job)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
+}
+
+/// Where the run stands that would be resumed.
+fn standing(job: &Job) -> Result<String, Failure> {
+    let folder = Folder::new(&job.settings.output);
+    if !folder.journal().is_file() {
+        return Err(Failure::wrong_input(RunError::NothingToResume(folder.path().to_owned())));
+    }
+    let report = Report::read(folder.path(), None).map_err(Failure::wrong_input)?;
+    let (overview, unit) = (report.overview(), job.unit());
+    let left = job.settings.budget.saturating_sub(overview.money.spent);
+    let mut text = format!(
+        "\n{} holds a run: {} of {} certified, {} spent in {}. Resumed, it may spend {} more; calls that were \
+         in flight when it stopped ({}) count as spent.\n",
+        folder.path().display(),
+        overview.certified,
+        counted(overview.candidates, "answer"),
+        money(overview.money.spent, unit),
+        counted(overview.calls, "call"),
+        money(left, unit),
+        overview.in_flight,
+    );
+    if job.settings.budget < overview.money.budget {
+        let budget = money(overview.money.budget, unit);
+        let _ =
+            writeln!(text, "It would be refused: its budget is {budget}, and may only be raised.");
+    }
+    let remaining = remaining(overview);
+    if !remaining.is_empty() {
+        let _ = writeln!(text, "As things stand, {remaining}.");
+    }
+    Ok(text)
 }
 
 fn forecast(job: &Job) -> Result<String, Failure> {
@@ -88,10 +128,11 @@ fn forecast(job: &Job) -> Result<String, Failure> {
             omission.realistic.median * scale,
         )
     });
+    let hopeless = if median * scale < 1.0 { hopeless(job, &plan) } else { String::new() };
     Ok(format!(
         "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
          about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} \
-         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{implied}",
+         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{hopeless}{implied}",
         100.0 * good_share,
         means(job, true),
         means(job, false),
@@ -100,6 +141,21 @@ fn forecast(job: &Job) -> Result<String, Failure> {
         high * scale,
         about_money(purchase.spent * scale, job.unit()),
     ))
+}
+
+/// What to do about a job that will certify next to nothing.
+fn hopeless(job: &Job, plan: &Plan) -> String {
+    let unit = job.unit();
+    let first = plan.steps.first().map_or_else(String::new, |step| {
+        let cost = step.realistic.map_or(step.asymptotic, |spread| spread.median);
+        let least = if step.realistic.is_some() { "about" } else { "more than" };
+        format!(": the first certificate alone takes {least} {}", about_money(cost, unit))
+    });
+    format!(
+        "This will certify hardly anything{first}, and the budget is {}. What helps: a larger budget, lower thresholds, \
+         cheaper or fewer verifiers, a larger delta; `goodarm plan` says how much.\n",
+        money(job.settings.budget, unit)
+    )
 }
 
 fn means(job: &Job, good: bool) -> Vec<f64> {

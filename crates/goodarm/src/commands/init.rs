@@ -171,6 +171,7 @@ candidates = @candidates@   # @count@ of them
 @id@budget = 1000                  # the most that may be spent, in `unit`
 unit = "calls"                 # or "tokens", "dollars", "seconds"
 delta = 0.05                   # with probability 0.95 no certificate is wrong
+# guarantee = "fdr"            # instead: on average at most 5 % of the certificates are wrong
 concurrency = 8                # calls in flight at once
 output = "run"                 # the folder for results and journal
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
@@ -10,7 +11,7 @@ use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 use goodarm_live::view::Overview;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
-use goodarm_report::words::{counted, printable, were};
+use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
     let job = Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?;
     if arguments.dry_run {
-        return dry_run::show(&job);
+        return dry_run::show(&job, arguments.resume);
     }
     let job = Arc::new(job);
     // First of all, because without its port nothing should begin.
@@ -140,7 +141,7 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
             Exit::VerifierDown,
             format!(
                 "{verifier} is down ({}), and everything is saved; {resume}",
-                printable(reason)
+                printable_note(reason)
             ),
         )),
     }
@@ -201,7 +202,12 @@ fn tell_of_the_past(run: &Run, display: &Display<'_>) {
 
 pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure> {
     let control = Arc::clone(control);
+    let mut last: Option<Instant> = None;
     ctrlc::set_handler(move || {
+        if last.is_some_and(|last| last.elapsed() < SAME_SIGNAL) {
+            return;
+        }
+        last = Some(Instant::now());
         if !quiet {
             let text = if control.is_stopping() {
                 "leaving; calls in flight count as lost"
@@ -232,6 +238,8 @@ pub(crate) fn failure(error: RunError) -> Failure {
     }
 }
 
+/// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.
+const SAME_SIGNAL: Duration = Duration::from_millis(300);
 /// Larger runs end without a page, which would take longer than a person waits.
 const REPORT_CALLS_MAX: u64 = 2_000_000;
 const REPORT_CANDIDATES_MAX: usize = 200_000;

@@ -3,6 +3,7 @@
 mod book;
 mod laboratory;
 mod live;
+mod messages;
 mod model;
 mod outputs;
 mod pages;
