@@ -39,12 +39,17 @@ pub fn condition_text(condition: &Condition) -> String {
 
 /// An approximate amount, for people.
 pub fn about(units: f64, unit: Unit) -> String {
-    Cost::of_price(units).map_or_else(|_| units.to_string(), |cost| amount(cost, unit))
+    approximate(units).map_or_else(|| units.to_string(), |cost| amount(cost, unit))
 }
 
 /// The same with what it is an amount of.
 pub fn about_money(units: f64, unit: Unit) -> String {
-    Cost::of_price(units).map_or_else(|_| format!("{units} {unit}"), |cost| money(cost, unit))
+    approximate(units).map_or_else(|| format!("{units} {unit}"), |cost| money(cost, unit))
+}
+
+/// Nobody wants the decimals of a large number that is not exact.
+fn approximate(units: f64) -> Option<Cost> {
+    Cost::of_price(if units >= 100.0 { units.round() } else { units }).ok()
 }
 
 /// A verifier's calls without a score by what they are: those that count as the lowest score, and

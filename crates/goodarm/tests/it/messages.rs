@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -111,22 +111,47 @@ fn begun(folder: &Path) -> usize {
     fs::read_to_string(folder.join("begun")).unwrap_or_default().lines().count()
 }
 
-#[test]
-fn the_interrupt_of_timeout_is_one_ctrl_c() {
-    let slow = "concurrency = 2\n[[verifiers]]\nname = \"slow\"\nkind = \"command\"\n\
-        shell = 'echo x >> begun; sleep 0.7; echo 1'\nthreshold = 0.5\n";
-    let place = place(slow);
-    let started = std::time::Instant::now();
-    let output = Command::new("timeout")
-        .args(["--preserve-status", "-s", "INT", "2", env!("CARGO_BIN_EXE_goodarm"), "run"])
-        .arg(path(&place, "job.toml"))
-        .output()
-        .expect("timeout runs");
-    assert!(begun(place.path()) > 0 && started.elapsed() > Duration::from_secs(1));
-    let said = message(&output);
+const SLOW: &str = "concurrency = 2\n[[verifiers]]\nname = \"slow\"\nkind = \"command\"\n\
+    shell = 'echo x >> begun; sleep 0.7; echo 1'\nthreshold = 0.5\n";
+
+/// It was stopped once, waited for its calls and lost none.
+fn check_stopped_once(place: &TempDir, output: &Output) {
+    let said = message(output);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("stopped, and everything is saved"), "{said}");
     assert!(!said.contains("leaving"), "{said}");
     let summary = fs::read_to_string(place.path().join("run/summary.json")).expect("a summary");
     assert!(!summary.contains("\"lost\""), "{summary}");
+}
+
+#[test]
+fn the_interrupt_of_timeout_is_one_ctrl_c() {
+    let place = place(SLOW);
+    let output = Command::new("timeout")
+        .args(["--preserve-status", "-s", "INT", "2", env!("CARGO_BIN_EXE_goodarm"), "run"])
+        .arg(path(&place, "job.toml"))
+        .output()
+        .expect("timeout runs");
+    check_stopped_once(&place, &output);
+}
+
+/// What `timeout` does, with a moment between its signal to the process and that to the group.
+#[test]
+fn interrupts_close_together_are_one() {
+    let place = place(SLOW);
+    let child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
+        .args(["run", &path(&place, "job.toml")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    while begun(place.path()) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for _ in 0..2 {
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    check_stopped_once(&place, &child.wait_with_output().expect("it ends"));
 }
