@@ -167,7 +167,7 @@ fn a_plan_answers_what_a_budget_buys() {
     let output = goodarm(&["plan", example, "--plot", path(&plot)]);
     assert!(output.status.success(), "{}", message(&output));
     let said = text(&output);
-    assert!(said.contains("A budget of 200000 certifies about"), "{said}");
+    assert!(said.contains("A budget of 200,000 certifies about"), "{said}");
     assert!(fs::read_to_string(&plot).unwrap().contains("<svg"));
     let output = goodarm(&["plan", example, "--budget", "400000", "--json"]);
     let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

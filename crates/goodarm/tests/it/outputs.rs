@@ -95,6 +95,19 @@ fn every_key_of_every_file_is_on_its_page() {
     }
 }
 
+#[test]
+fn what_the_undecided_would_take_is_in_the_summary_and_in_the_report() {
+    let place = tempfile::tempdir().expect("a folder");
+    run(place.path());
+    let folder = place.path().join("run");
+    let summary = read(&folder.join("summary.json"));
+    let (undecided, good) = (&summary["undecided"], &summary["remaining"]["answers"]);
+    assert!(good.as_u64() <= undecided.as_u64(), "{summary}");
+    assert!(summary["remaining"]["cost"].as_f64().is_some_and(f64::is_finite), "{summary}");
+    let said = text(&goodarm(&["report", "--text", folder.to_str().expect("UTF-8")]));
+    assert!(said.contains(&format!("{good} of {undecided} undecided answers look")), "{said}");
+}
+
 /// Sum and count of the calls that count, by verifier, and by verifier and answer.
 fn means(calls: &[Value]) -> BTreeMap<(String, Option<String>), (f64, f64)> {
     let mut sums = BTreeMap::<_, (f64, f64)>::new();
