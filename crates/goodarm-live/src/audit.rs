@@ -23,7 +23,7 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History};
 use crate::outputs::calls::CallLine;
-use crate::run::is_free;
+use crate::run::{VERSION, is_free};
 use crate::view::Overview;
 
 /// What an audit found.
@@ -333,6 +333,12 @@ fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
             // Which version wrote it, and how the run ended, is not in the calls.
             for key in ["goodarm", "ending"] {
                 found[key] = claimed[key].clone();
+            }
+            // An older version may not have known all of these.
+            if let (Value::Object(claims), Value::Object(keys)) = (&claimed, &mut found)
+                && claimed["goodarm"] != VERSION
+            {
+                keys.retain(|key, _| claims.contains_key(key));
             }
             for (key, claim, found) in changes::of_values(&claimed, &found) {
                 let text = format!("summary.json: {key} is {claim}, but the calls give {found}");

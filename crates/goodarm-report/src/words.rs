@@ -1,4 +1,4 @@
-//! Amounts, units, verifiers' conditions and foreign texts, as people read them.
+//! Amounts, failures, verifiers' conditions, guesses and foreign texts, as people read them.
 
 use std::collections::BTreeMap;
 

@@ -85,6 +85,11 @@ fn a_wrong_experiment_is_refused_with_what_is_wrong() {
         ("repetitions = 4", "repetitions = 0", "repetitions"),
         ("normalized = [0.5, 2]", "normalized = [-1]", "budget"),
         ("expensive-decoys = {", "expensive-decoy = {", "did you mean `expensive-decoys`?"),
+        (
+            "means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }",
+            "means = { boundary-null = { arms = 4, good = 0, attributes = 1 } }",
+            "in this world none is good; give absolute budgets",
+        ),
         ("means = { random = {", "means = { pools = { questions = 1 }, x = {", "pools"),
     ] {
         let file = folder.join("experiment.toml");

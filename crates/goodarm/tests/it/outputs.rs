@@ -108,6 +108,23 @@ fn what_the_undecided_would_take_is_in_the_summary_and_in_the_report() {
     assert!(said.contains(&format!("{good} of {undecided} undecided answers look")), "{said}");
 }
 
+/// A summary without a key that an older version did not know is right; without it now, it is not.
+#[test]
+fn a_summary_of_an_older_version_is_audited_by_what_it_says() {
+    let place = tempfile::tempdir().expect("a folder");
+    run(place.path());
+    let path = place.path().join("run/summary.json");
+    let mut summary = read(&path);
+    summary.as_object_mut().expect("an object").remove("remaining");
+    for (version, exit) in [(summary["goodarm"].clone(), 4), (Value::from("0.0.1"), 0)] {
+        summary["goodarm"] = version;
+        fs::write(&path, summary.to_string()).expect("written");
+        let folder = place.path().join("run");
+        let output = goodarm(&["audit", folder.to_str().expect("UTF-8")]);
+        assert_eq!(output.status.code(), Some(exit), "{}", text(&output));
+    }
+}
+
 /// Sum and count of the calls that count, by verifier, and by verifier and answer.
 fn means(calls: &[Value]) -> BTreeMap<(String, Option<String>), (f64, f64)> {
     let mut sums = BTreeMap::<_, (f64, f64)>::new();
