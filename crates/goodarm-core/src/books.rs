@@ -21,7 +21,7 @@ use crate::evidence::{Evidence, Process};
 use crate::guarantee::{Certifier, RejectionLevel};
 use crate::ledger::Ledger;
 use crate::num::real;
-use crate::outlook::certified_count_forecast;
+use crate::outlook::{Remainder, certified_count_forecast, remainder};
 use crate::prior::{Belief, Prior};
 use crate::problem::{Guarantee, Problem};
 use crate::pull::Ticket;
@@ -364,6 +364,12 @@ impl Books {
     /// scores so far suggest: a guess, in a time that grows with the number of pairs.
     pub fn certified_count_forecast(&self) -> f64 {
         certified_count_forecast(self)
+    }
+
+    /// The undecided arms that look good, and what certifying them would still take, whether or not
+    /// the money is there: a guess, in the same time.
+    pub fn remainder(&self) -> Remainder {
+        remainder(self)
     }
 
     /// Calls and money of an attribute over all arms.

@@ -74,6 +74,7 @@ pub mod units;
 pub use crate::books::{ArmStatus, Books, Change, Loan, TellError};
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
+pub use crate::outlook::Remainder;
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::{
     Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,

@@ -162,6 +162,27 @@ pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
     count
 }
 
+/// The undecided arms that look good, and what certifying them would still take: a guess.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Remainder {
+    /// Arms that are more likely to pass than not.
+    pub arm_count: usize,
+    /// What they would still cost together, if they pass.
+    pub cost: f64,
+}
+
+/// The undecided arms that look good, whether or not there is money left for them.
+pub(crate) fn remainder(books: &Books) -> Remainder {
+    let offered_level = offered_level(books);
+    certifiable_arms(books)
+        .map(|arm| forecast(books, arm, offered_level, EXPECTED_CASE))
+        .filter(|forecast| forecast.cost.is_finite() && forecast.pass_probability > 0.5)
+        .fold(Remainder::default(), |sum, forecast| Remainder {
+            arm_count: sum.arm_count + 1,
+            cost: sum.cost + forecast.cost,
+        })
+}
+
 /// What certifying an arm would cost, and how likely it is to work.
 struct ArmForecast {
     cost: f64,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use crate::spelling::{nearest, unknown};
+use crate::spelling::{FAULTS, PART_CHARS_MAX, reworded, shortened};
 
 /// What is wrong with a JSON text, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,9 +54,7 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
     let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
     let path = if path == "." { String::new() } else { shortened(&path, PART_CHARS_MAX) };
     // The path to these ends above the key.
-    for (start, fault) in
-        [("missing", "this key is missing"), ("duplicate", "this key is given twice")]
-    {
+    for (start, fault) in FAULTS {
         if let Some(key) = text.strip_prefix(&format!("{start} field `")) {
             let joint = if path.is_empty() { "" } else { "." };
             let path = format!("{path}{joint}{}", key.trim_end_matches('`'));
@@ -67,56 +65,6 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
     JsonError { line, column, path, message: shortened(&message, MESSAGE_CHARS_MAX), suggestion }
 }
 
-/// Serde's words with those of files in the place of Rust's; if one name is meant, the others are
-/// left out.
-fn reworded(text: &str) -> (String, Option<String>) {
-    if let Some((found, names)) = unknown(text) {
-        // The path ends in a key that is not known, but not in a word.
-        let fault = match text.starts_with("unknown field") {
-            true => "no such key".to_owned(),
-            false => format!("unknown word `{}`", shortened(found, PART_CHARS_MAX)),
-        };
-        let names: Vec<&str> = names.collect();
-        return match nearest(found, names.iter().copied()) {
-            Some(name) => (fault, Some(name.to_owned())),
-            None => (format!("{fault}; there are {}", names.join(", ")), None),
-        };
-    }
-    let invalid = ["invalid type: ", "invalid value: ", "invalid length "]
-        .into_iter()
-        .find_map(|start| text.strip_prefix(start)?.rsplit_once(", expected "));
-    let Some((found, expected)) = invalid else {
-        return (text.to_owned(), None);
-    };
-    let expected = match expected {
-        "f64" => "a number",
-        "u32" | "u64" | "usize" => "a whole number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        "a string" => "a text",
-        "enum" => "an object with one key",
-        _ if expected.starts_with("struct ") => "an object",
-        _ => expected,
-    };
-    let found = match found {
-        "sequence" => "a list",
-        "map" => "an object",
-        _ if text.starts_with("invalid length ") => "a list",
-        // Else a kind and a value, such as: string "two", integer `2`.
-        _ => found.strip_prefix("string ").or(found.split('`').nth(1)).unwrap_or(found),
-    };
-    (format!("expected {expected}, found {}", shortened(found, PART_CHARS_MAX)), None)
-}
-
-/// What a file says may be long, and may do things to a terminal.
-fn shortened(text: &str, chars_max: usize) -> String {
-    let cut: String = text.chars().take(chars_max).collect();
-    let dots = if cut.len() < text.len() { "…" } else { "" };
-    let plain = cut.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
-    plain.collect::<String>() + dots
-}
-
-const PART_CHARS_MAX: usize = 60;
 const MESSAGE_CHARS_MAX: usize = 400;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //!   `{ sub-gaussian = { sigma = 0.5 } }`.
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
 //! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
+//! - [`words`]: amounts and counts for people.
 //! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was
 //!   expected and which spelling was probably meant.
 //!
@@ -38,7 +39,8 @@ mod names;
 pub mod scores;
 mod spelling;
 pub mod toml_text;
+pub mod words;
 
 pub use crate::names::{GuaranteeName, Unit};
 pub use crate::scores::Scores;
-pub use crate::spelling::{nearest, suggestion};
+pub use crate::spelling::{nearest, no_such_key, told};

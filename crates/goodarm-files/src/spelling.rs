@@ -23,9 +23,88 @@ pub(crate) fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>
     Some((found, expected.split('`').skip(1).step_by(2)))
 }
 
-const SPELLING_CHARS_MAX: usize = 100;
-
-/// The name that was probably meant, where a parser says that it found one that it does not know.
-pub fn suggestion(message: &str) -> Option<&str> {
-    unknown(message).and_then(|(found, names)| nearest(found, names))
+/// What is wrong with a file, in the words that all files have, from what a parser says: `budgt: no such
+/// key; did you mean `budget`?`.
+pub fn told(message: &str) -> String {
+    for (start, fault) in FAULTS {
+        if let Some(key) = message.strip_prefix(&format!("{start} field `")) {
+            return format!("{}: {fault}", key.trim_end_matches('`'));
+        }
+    }
+    let (fault, meant) = reworded(message);
+    match unknown(message) {
+        Some((key, _)) if message.starts_with("unknown field") => {
+            format!("{}: {fault}{}", shortened(key, PART_CHARS_MAX), hint(meant.as_deref()))
+        }
+        _ => fault + &hint(meant.as_deref()),
+    }
 }
+
+/// What is said of a key that is none of these: the one that was meant, or all of them.
+pub fn no_such_key<'a>(key: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match nearest(key, names.iter().copied()) {
+        Some(name) => format!("{NO_SUCH_KEY}{}", hint(Some(name))),
+        None => format!("{NO_SUCH_KEY}; there are {}", names.join(", ")),
+    }
+}
+
+fn hint(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// Serde's words with those of files in the place of Rust's; if one name is meant, the others are
+/// left out.
+pub(crate) fn reworded(text: &str) -> (String, Option<String>) {
+    if let Some((found, names)) = unknown(text) {
+        // The path ends in a key that is not known, but not in a word.
+        let fault = match text.starts_with("unknown field") {
+            true => NO_SUCH_KEY.to_owned(),
+            false => format!("unknown word `{}`", shortened(found, PART_CHARS_MAX)),
+        };
+        let names: Vec<&str> = names.collect();
+        return match nearest(found, names.iter().copied()) {
+            Some(name) => (fault, Some(name.to_owned())),
+            None => (format!("{fault}; there are {}", names.join(", ")), None),
+        };
+    }
+    let invalid = ["invalid type: ", "invalid value: ", "invalid length "]
+        .into_iter()
+        .find_map(|start| text.strip_prefix(start)?.rsplit_once(", expected "));
+    let Some((found, expected)) = invalid else {
+        return (text.to_owned(), None);
+    };
+    let expected = match expected {
+        "f64" => "a number",
+        "u32" | "u64" | "usize" => "a whole number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a string" => "a text",
+        "enum" => "an object with one key",
+        _ if expected.starts_with("struct ") => "an object",
+        _ => expected,
+    };
+    let found = match found {
+        "sequence" => "a list",
+        "map" => "an object",
+        _ if text.starts_with("invalid length ") => "a list",
+        // Else a kind and a value, such as: string "two", integer `2`.
+        _ => found.strip_prefix("string ").or(found.split('`').nth(1)).unwrap_or(found),
+    };
+    (format!("expected {expected}, found {}", shortened(found, PART_CHARS_MAX)), None)
+}
+
+/// What a file says may be long, and may do things to a terminal.
+pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
+    let cut: String = text.chars().take(chars_max).collect();
+    let dots = if cut.len() < text.len() { "…" } else { "" };
+    let plain = cut.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
+    plain.collect::<String>() + dots
+}
+
+/// How serde begins, and what is meant.
+pub(crate) const FAULTS: [(&str, &str); 2] =
+    [("missing", "this key is missing"), ("duplicate", "this key is given twice")];
+const NO_SUCH_KEY: &str = "no such key";
+const SPELLING_CHARS_MAX: usize = 100;
+pub(crate) const PART_CHARS_MAX: usize = 60;

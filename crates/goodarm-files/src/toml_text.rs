@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::spelling::suggestion;
+use crate::spelling::{reworded, told};
 
 /// What is wrong with a TOML text, and where. It shows the line itself, too.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,17 +17,13 @@ pub struct TomlError {
     pub message: String,
     /// The key or word that was probably meant.
     pub suggestion: Option<String>,
-    /// The parser's own text, with the line and a mark below it.
+    /// The place and what is wrong there; of what is not TOML, the line itself with a mark below it.
     shown: String,
 }
 
 impl fmt::Display for TomlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)?;
-        match &self.suggestion {
-            Some(name) => write!(f, "\ndid you mean `{name}`?"),
-            None => Ok(()),
-        }
+        f.write_str(&self.shown)
     }
 }
 
@@ -36,15 +32,19 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let (line, column) =
+            (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
         let message = error.message();
-        let meant = suggestion(message);
-        TomlError {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            suggestion: meant.map(str::to_owned),
-            message: message.to_owned(),
-            shown: error.to_string().trim_end().to_owned(),
-        }
+        let is_of_keys = ["unknown ", "missing ", "duplicate field", "invalid "]
+            .iter()
+            .any(|start| message.starts_with(start) && message.contains(['`', ':']));
+        let shown = if is_of_keys {
+            format!("line {line}, column {column}: {}", told(message))
+        } else {
+            error.to_string().trim_end().to_owned()
+        };
+        let (_, suggestion) = reworded(message);
+        TomlError { line, column, message: message.to_owned(), suggestion, shown }
     })
 }
 
@@ -71,7 +71,7 @@ mod tests {
         let (line, column) = place;
         assert!(shown.contains(&format!("line {line}, column {column}")), "{shown}");
         if let Some(name) = suggestion {
-            assert!(shown.ends_with(&format!("\ndid you mean `{name}`?")), "{shown}");
+            assert!(shown.ends_with(&format!("; did you mean `{name}`?")), "{shown}");
         }
     }
 
@@ -101,5 +101,15 @@ mod tests {
             Some("lowest"),
         );
         check("zzzzzzzz = 1", (1, 1), "unknown field `zzzzzzzz`", None);
+        for (text, shown) in [
+            (
+                "zzzzzzzz = 1",
+                "line 1, column 1: zzzzzzzz: no such key; there are guarantee, scores",
+            ),
+            ("scors = 1", "line 1, column 1: scors: no such key; did you mean `scores`?"),
+            (right, "line 1, column 1: scores: this key is missing"),
+        ] {
+            assert_eq!(parse::<File>(text).unwrap_err().to_string(), shown);
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Ticket};
+use goodarm_files::words::{amount, counted, money, were};
 use serde_json::Value;
 
 use crate::account::Account;
@@ -22,7 +23,7 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History};
 use crate::outputs::calls::CallLine;
-use crate::run::is_free;
+use crate::run::{VERSION, is_free};
 use crate::view::Overview;
 
 /// What an audit found.
@@ -202,7 +203,9 @@ impl Auditor {
             return Err(problem(
                 Area::Calls,
                 format!(
-                    "{file}: {count} calls of the journal are missing, from call {} on; if the run was cut off, --resume it and the files are written again",
+                    "{file}: {} of the journal {} missing, from call {} on; if the run was cut off, --resume it and the files are written again",
+                    counted(count, "call"),
+                    if count == 1 { "is" } else { "are" },
                     first.0
                 ),
             ));
@@ -211,16 +214,17 @@ impl Auditor {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
         report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
-        let count = self.account.asked_count();
-        report.checked(before, format!("the journal is whole, and {file} has its {count} calls"));
+        let count = counted(self.account.asked_count(), "call");
+        report.checked(before, format!("the journal is whole, and {file} has its {count}"));
         let ledger = self.books.ledger();
+        let unit = self.history.charter.unit;
         report.checked(
             before,
             format!(
                 "every call was affordable when it was made: spent {}, reserved {}, of {}",
-                ledger.settled(),
-                ledger.reserved(),
-                ledger.budget()
+                amount(ledger.settled(), unit),
+                amount(ledger.reserved(), unit),
+                money(ledger.budget(), unit)
             ),
         );
         if let Some(pool) = self.books.pool() {
@@ -235,9 +239,9 @@ impl Auditor {
         }
         if ledger.overrun_count() > 0 {
             report.checked.push(format!(
-                "{} bills were above their ceiling, by {} in all (recorded as such)",
-                ledger.overrun_count(),
-                ledger.overrun()
+                "{} above their ceiling, by {} in all (recorded as such)",
+                were(ledger.overrun_count(), "bill"),
+                money(ledger.overrun(), unit)
             ));
         }
         Ok(())
@@ -329,6 +333,12 @@ fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
             // Which version wrote it, and how the run ended, is not in the calls.
             for key in ["goodarm", "ending"] {
                 found[key] = claimed[key].clone();
+            }
+            // An older version may not have known all of these.
+            if let (Value::Object(claims), Value::Object(keys)) = (&claimed, &mut found)
+                && claimed["goodarm"] != VERSION
+            {
+                keys.retain(|key, _| claims.contains_key(key));
             }
             for (key, claim, found) in changes::of_values(&claimed, &found) {
                 let text = format!("summary.json: {key} is {claim}, but the calls give {found}");

@@ -237,7 +237,8 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     for (place, verifier) in origin.places.iter().zip(verifiers) {
         let name = verifier.name.clone();
         if !names.insert(name.clone()) {
-            let taken = Problem::new("name", "an earlier verifier has this name");
+            let message = "an earlier verifier has this name: each needs one of its own, such as";
+            let taken = Problem::new("name", format!("{message} {:?}", format!("{name} 2")));
             error::extend(&mut problems, Some((*place, &name)), vec![taken]);
         }
         match checked(verifier, &settings, &candidates) {

@@ -250,7 +250,7 @@ fn amount(key: &str, value: f64) -> Result<Cost, Problem> {
 
 fn no_ceiling() -> Problem {
     let hint =
-        "the most that a call may cost is not known: give a ceiling (or, for an llm, max_tokens)";
+        "the most that a call may cost is not known: give a ceiling (or, for an LLM, max_tokens)";
     Problem::new("metered", hint)
 }
 

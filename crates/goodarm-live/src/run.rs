@@ -67,6 +67,9 @@ impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
         let folder = Folder::new(&job.settings.output);
+        if folder.path().is_file() {
+            return Err(RunError::OutputIsFile(folder.path().to_owned()));
+        }
         fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
         let lock = FolderLock::take(folder.path())?;
         if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {

@@ -9,7 +9,7 @@ pub mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Share};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Remainder, Share};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, VerifierTotals};
@@ -73,6 +73,8 @@ pub struct Overview {
     pub shares: Option<Shares>,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<Uniform>,
+    /// What the undecided answers that look good would still take: a guess.
+    pub remaining: Option<Remaining>,
     /// A dear verifier that another one has implied so far; known to reports only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implied: Option<ImpliedView>,
@@ -125,6 +127,23 @@ pub struct Shares {
     pub out: usize,
     /// The part of δ that is left to lend.
     pub left: f64,
+}
+
+/// The undecided answers that look good, and what certifying them would still take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Remaining {
+    /// How many look good: more likely to pass every verifier than not, as their scores are so far.
+    pub answers: usize,
+    /// What they would still cost together, in the run's unit.
+    pub cost: f64,
+}
+
+impl Remaining {
+    /// Looks at every answer.
+    pub fn new(books: &Books) -> Self {
+        let Remainder { arm_count, cost } = books.remainder();
+        Self { answers: arm_count, cost }
+    }
 }
 
 /// One certificate: so many answers were certified when so much was spent.
@@ -269,6 +288,7 @@ impl Overview {
                 .pool()
                 .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
             uniform: None,
+            remaining: None,
             implied: None,
             coverage: None,
             notes: warnings.into_iter().map(|warning| warning.text).collect(),
@@ -288,6 +308,7 @@ impl Overview {
             }
         }
         overview.uniform = uniform::uniform(books, &overview.verifiers);
+        overview.remaining = (overview.undecided > 0).then(|| Remaining::new(books));
         overview
     }
 

@@ -3,30 +3,35 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use goodarm_files::Unit;
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Omission, Plan, PlanStep, Spread};
 
 use crate::figures::{FigureError, write};
-use crate::words::printable;
+use crate::words::{about, counted, printable};
 
 /// The plan, for a terminal.
 pub fn text(plan: &Plan) -> String {
     let mut text = format!(
-        "{} answers, {} of them good; δ = {}; {} simulated sessions\n\n",
-        plan.answers, plan.good, plan.delta, plan.repetitions
+        "{}, {} of them good; δ = {}; {}\n\n",
+        counted(plan.answers, "answer"),
+        plan.good,
+        plan.delta,
+        counted(plan.repetitions, "simulated session")
     );
     if let Some(purchase) = &plan.purchase {
         let Spread { low, median, high } = purchase.realistic;
         let _ = write!(
             text,
-            "A budget of {} certifies about {median} answers ({low} to {high} in eight of ten \
-             sessions, {:.1} on average), and spends {:.0}.\n\
-             As δ → 0 (b = {:.1}): K(b) = {}; at least {} are reached and no reliable policy \
+            "A budget of {} certifies about {} ({low} to {high} in eight of ten \
+             sessions, {:.1} on average), and spends {}.\n\
+             As δ → 0 (b = {}): K(b) = {}; at least {} are reached and no reliable policy \
              exceeds {}.\n\n",
-            purchase.budget,
+            shown(purchase.budget),
+            answers_about(median),
             purchase.mean,
-            purchase.spent,
-            purchase.normalized,
+            shown(purchase.spent),
+            shown(purchase.normalized),
             purchase.asymptotic,
             purchase.asymptotic_lower,
             purchase.asymptotic_upper
@@ -45,22 +50,35 @@ pub fn text(plan: &Plan) -> String {
         );
     }
     text += "certified          h_q         T*    asymptotic     realistic (8 of 10 sessions)\n";
-    for step in shown(&plan.steps) {
+    for step in some_of(&plan.steps) {
         let realistic = step.realistic.map_or("most sessions do not get there".into(), |spread| {
             let Spread { low, median, high } = spread;
-            format!("{median:>13.0} ({low:.0} to {high:.0})")
+            format!("{:>13} ({} to {})", shown(median), shown(low), shown(high))
         });
         let PlanStep { certified, complexity, characteristic, asymptotic, .. } = step;
         let _ = writeln!(
             text,
-            "{certified:>9} {complexity:>12.1} {characteristic:>10.1} {asymptotic:>13.0} {realistic}"
+            "{certified:>9} {:>12} {:>10} {:>13} {realistic}",
+            shown(*complexity),
+            shown(*characteristic),
+            shown(*asymptotic)
         );
     }
     text
 }
 
+/// An amount of whatever the prices are in.
+fn shown(units: f64) -> String {
+    about(units, Unit::default())
+}
+
+/// 1 answer, 2.5 answers.
+fn answers_about(median: f64) -> String {
+    format!("{median} {}", if (median - 1.0).abs() < f64::EPSILON { "answer" } else { "answers" })
+}
+
 /// All steps if they are few, else about twenty of them.
-fn shown(steps: &[PlanStep]) -> impl Iterator<Item = &PlanStep> {
+fn some_of(steps: &[PlanStep]) -> impl Iterator<Item = &PlanStep> {
     let stride = steps.len().div_ceil(20).max(1);
     let last = steps.len();
     steps.iter().filter(move |step| {
@@ -98,8 +116,11 @@ pub fn figure(plan: &Plan) -> Figure {
     Figure {
         title: "What the budget buys".into(),
         caption: format!(
-            "{} answers, {} of them good, δ = {}; {} simulated sessions.",
-            plan.answers, plan.good, plan.delta, plan.repetitions
+            "{}, {} of them good, δ = {}; {}.",
+            counted(plan.answers, "answer"),
+            plan.good,
+            plan.delta,
+            counted(plan.repetitions, "simulated session")
         ),
         panels: vec![Panel {
             title: String::new(),

@@ -19,6 +19,7 @@ use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::{self, OutputError};
+use goodarm_live::view::Overview;
 use goodarm_plot::Figure;
 use thiserror::Error;
 
@@ -131,6 +132,11 @@ impl Report {
     /// Every plot with the name of its file.
     pub fn figures(&self) -> [(&'static str, Figure); 3] {
         plots::figures(&self.data)
+    }
+
+    /// The run as a whole.
+    pub const fn overview(&self) -> &Overview {
+        &self.data.overview
     }
 
     /// What a reader should know about this report.

@@ -2,11 +2,13 @@
 
 use goodarm_live::view::Overview;
 
-use crate::words::{amount, printable, printable_note, thousands, unit_name};
+use crate::words::{
+    amount, counted, failures, is_free, money, printable, printable_note, remaining, were,
+};
 
 /// The end of a run, in a few lines.
 pub fn summary_text(summary: &Overview) -> String {
-    let unit = unit_name(summary.money.unit);
+    let unit = summary.money.unit;
     let mut text = format!(
         "{} of {} answers certified, {} rejected, {} undecided: {}\n",
         summary.certified,
@@ -19,29 +21,36 @@ pub fn summary_text(summary: &Overview) -> String {
         text += &format!("{} of them were added after the run began\n", summary.added);
     }
     text += &format!(
-        "spent {} of {} {unit} in {} calls\n",
-        amount(summary.money.spent),
-        amount(summary.money.budget),
-        thousands(&summary.calls.to_string()),
+        "spent {} of {} in {}\n",
+        amount(summary.money.spent, unit),
+        money(summary.money.budget, unit),
+        counted(summary.calls, "call"),
     );
+    let remaining = remaining(summary);
+    if !remaining.is_empty() {
+        text += &format!("{remaining}\n");
+    }
     let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
     for verifier in &summary.verifiers {
-        let failures: u64 = verifier.failures.values().sum();
+        let spent =
+            if is_free(verifier.ceiling) { "free".to_owned() } else { money(verifier.spent, unit) };
         let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
         text += &format!(
-            "  {:width$}  {:>9} calls  {:>10} {unit}  mean score {mean} (threshold {}), {failures} failures\n",
+            "  {:width$}  {:>15}  {spent:>18}  mean score {mean} (threshold {})\n",
             printable(&verifier.name),
-            thousands(&verifier.calls.to_string()),
-            amount(verifier.spent),
+            counted(verifier.calls, "call"),
             verifier.threshold,
             width = width.unwrap_or(0),
         );
+        for failed in failures(&verifier.failures) {
+            text += &format!("  {:width$}  {failed}\n", "", width = width.unwrap_or(0));
+        }
     }
     if summary.money.overruns > 0 {
         text += &format!(
-            "warning: {} bills were above their ceiling, by {} {unit} in all\n",
-            summary.money.overruns,
-            amount(summary.money.overrun)
+            "warning: {} above their ceiling, by {} in all\n",
+            were(summary.money.overruns, "bill"),
+            money(summary.money.overrun, unit)
         );
     }
     for note in &summary.notes {

@@ -1,8 +1,15 @@
-//! Amounts, units, verifiers' conditions and foreign texts, as people read them.
+//! Amounts, failures, verifiers' conditions, guesses and foreign texts, as people read them.
 
-use goodarm_core::Cost;
-use goodarm_live::job_file::Unit;
+use std::collections::BTreeMap;
+
+use goodarm_core::{Cost, Failure};
+use goodarm_files::Unit;
+pub use goodarm_files::words::{
+    amount, counted, is_free, money, number, plural, price, thousands, were,
+};
+use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::throttle::Condition;
+use goodarm_live::view::{Overview, Remaining};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {
@@ -23,10 +30,10 @@ pub fn condition_text(condition: &Condition) -> String {
             format!("asks for a pause (429): backing off {:.1} s", wait.as_secs_f64())
         }
         Condition::Down { reason, .. } => {
-            format!("is down ({}): paused, and tried again now and then", printable(reason))
+            format!("is down ({}): paused, and tried again now and then", printable_note(reason))
         }
         Condition::GivenUp { reason } => {
-            format!("is down for too long ({}): stopping", printable(reason))
+            format!("is down for too long ({}): stopping", printable_note(reason))
         }
         Condition::NeverScored { reason } => {
             format!("has never given a score ({}): stopping", printable(reason))
@@ -34,40 +41,74 @@ pub fn condition_text(condition: &Condition) -> String {
     }
 }
 
-/// What the budget counts, in a sentence.
-pub const fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Tokens => "tokens",
-        Unit::Dollars => "dollars",
-        Unit::Seconds => "seconds",
-        Unit::Calls => "calls",
-    }
+/// An approximate amount, for people.
+pub fn about(units: f64, unit: Unit) -> String {
+    approximate(units).map_or_else(|| units.to_string(), |cost| amount(cost, unit))
 }
 
-/// An amount as a person reads it: at most four decimals, thousands separated.
-pub fn amount(cost: Cost) -> String {
-    let units = cost.units();
-    let text = if units >= 1000.0 || units.fract() == 0.0 {
-        format!("{units:.0}")
-    } else if units >= 0.01 {
-        format!("{units:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        format!("{units:.1e}")
+/// The same with what it is an amount of.
+pub fn about_money(units: f64, unit: Unit) -> String {
+    approximate(units).map_or_else(|| format!("{units} {unit}"), |cost| money(cost, unit))
+}
+
+/// Nobody wants the decimals of a large number that is not exact.
+fn approximate(units: f64) -> Option<Cost> {
+    Cost::of_price(if units >= 100.0 { units.round() } else { units }).ok()
+}
+
+/// A verifier's calls without a score by what they are: those that count as the lowest score, and
+/// those that count as nothing. Empty if there are none.
+pub fn failures(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
+    let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
+    let told = |counted: bool, as_what: &str| {
+        let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
+        let sum: u64 = of_kind().map(|(_, count)| count).sum();
+        let kinds: Vec<String> = match of_kind().count() {
+            1 => of_kind().map(|(name, _)| (*name).to_owned()).collect(),
+            _ => of_kind().map(|(name, &count)| format!("{} {name}", number(count))).collect(),
+        };
+        let kinds = kinds.join(", ");
+        let they = if sum == 1 { "it counts" } else { "they count" };
+        (sum > 0).then(|| format!("{} failed ({kinds}): {they} as {as_what}", number(sum)))
     };
-    let (whole, rest) = text.split_at(text.find(['.', 'e']).unwrap_or(text.len()));
-    format!("{}{rest}", thousands(whole))
+    [told(true, "the lowest score"), told(false, "nothing")].into_iter().flatten().collect()
 }
 
-/// 1234567 as 1,234,567.
-pub fn thousands(digits: &str) -> String {
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+/// A time as people say it.
+pub fn duration(seconds: f64) -> String {
+    if seconds < 120.0 {
+        return format!("{seconds:.1} s");
     }
-    text
+    let minutes = (seconds / 60.0).round();
+    if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
+}
+
+/// A time that is a guess.
+pub fn about_time(seconds: f64) -> String {
+    if seconds < 120.0 { format!("{seconds:.0} s") } else { duration(seconds) }
+}
+
+/// What the undecided answers that look good would still take, in a sentence; empty if none is.
+pub fn remaining(overview: &Overview) -> String {
+    let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };
+    let look = if answers == 1 { "looks" } else { "look" };
+    let undecided = counted(overview.undecided, "undecided answer");
+    let text = format!("{} of {undecided} {look} good so far", number(answers as u64));
+    if answers == 0 {
+        return text;
+    }
+    let them = if answers == 1 { "it" } else { "them" };
+    let cost = about_money(two_digits(cost), overview.money.unit);
+    format!("{text}: certifying {them} would take about {cost} more, by a guess")
+}
+
+/// So many digits as a guess has.
+fn two_digits(number: f64) -> f64 {
+    if number <= 0.0 {
+        return 0.0;
+    }
+    let step = 10_f64.powf(number.log10().floor() - 1.0);
+    (number / step).round() * step
 }
 
 /// Calls a second.
@@ -105,3 +146,31 @@ fn is_harmless(c: char) -> bool {
 }
 
 const PRINTABLE_CHARS_MAX: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_by_what_they_count_as() {
+        let of = |list: &[(&'static str, u64)]| failures(&list.iter().copied().collect());
+        assert!(of(&[]).is_empty());
+        assert_eq!(of(&[("lost", 1)]), ["1 failed (lost): it counts as the lowest score"]);
+        assert_eq!(
+            of(&[("timed-out", 1200), ("unreadable", 3), ("rate-limited", 2)]),
+            [
+                "1,203 failed (1,200 timed-out, 3 unreadable): they count as the lowest score",
+                "2 failed (rate-limited): they count as nothing"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_guess_has_two_digits() {
+        for (number, expected) in
+            [(0.0, 0.0), (41_234.0, 41_000.0), (3.217, 3.2), (0.00456, 0.0046)]
+        {
+            assert!((two_digits(number) - expected).abs() < 1e-12, "{number}");
+        }
+    }
+}

@@ -66,6 +66,17 @@ pub enum Budgets {
     Normalized(Vec<f64>),
 }
 
+/// Why a budget that is an amount as it is written may come to none.
+fn why(written: f64, amount: f64) -> &'static str {
+    if !(written > 0.0 && written.is_finite()) {
+        ""
+    } else if amount > 0.0 {
+        ": normalized budgets are in units of what certifying every good arm costs, which has no limit here; give absolute budgets"
+    } else {
+        ": normalized budgets are in units of what certifying every good arm costs, and in this world none is good; give absolute budgets"
+    }
+}
+
 impl Budgets {
     /// The numbers as they were written.
     pub fn values(&self) -> &[f64] {
@@ -177,7 +188,7 @@ pub enum ExperimentError {
         reason: WorldError,
     },
     /// A budget comes to nothing, or to infinity, in a world.
-    #[error("world {world:?}, method {method:?}: the budget {written} comes to {amount}")]
+    #[error("world {world:?}, method {method:?}: the budget {written} comes to {amount}{}", why(*written, *amount))]
     Budget {
         /// Where.
         world: String,

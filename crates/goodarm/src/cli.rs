@@ -105,8 +105,9 @@ pub(crate) struct RunArguments {
     /// Begin anew; the run that the output folder holds is moved aside and kept.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) again: bool,
-    /// Show what would be asked, what it may cost and what to expect; call nothing.
-    #[arg(long, conflicts_with_all = ["resume", "again"])]
+    /// Show what would be asked, what it may cost and what to expect; call nothing. With --resume: where
+    /// the run stands, and what it may still spend.
+    #[arg(long, conflicts_with = "again")]
     pub(crate) dry_run: bool,
     /// In place of the file's budget; on --resume it may only be more.
     #[arg(long, value_name = "AMOUNT")]

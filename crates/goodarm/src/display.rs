@@ -4,12 +4,14 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use goodarm_core::Failure;
 use goodarm_live::history::Call;
 use goodarm_live::job::Job;
+use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
-use goodarm_report::words::{amount, condition_name, condition_text, printable, rate, unit_name};
+use goodarm_report::words::{
+    about_time, amount, condition_name, condition_text, counted, money, printable, rate,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -81,14 +83,14 @@ impl<'a> Display<'a> {
     }
 
     fn sentence(&self, progress: &Progress) -> String {
-        let unit = unit_name(self.job.unit());
+        let unit = self.job.unit();
         let overview = &progress.overview;
         let mut text = if progress.is_paused { "paused (from the page): " } else { "" }.to_owned();
         text += &format!(
-            "{} of {} {unit} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} in flight",
-            amount(overview.money.spent),
-            amount(overview.money.budget),
-            amount(overview.money.reserved),
+            "{} of {} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} in flight",
+            amount(overview.money.spent, unit),
+            money(overview.money.budget, unit),
+            amount(overview.money.reserved, unit),
             overview.certified,
             overview.candidates,
             progress.forecast,
@@ -98,11 +100,14 @@ impl<'a> Display<'a> {
         if progress.held_by == Some(HeldBy::Money) {
             text += " (2 % of the money left)";
         }
+        if let Some(seconds) = progress.seconds_left {
+            text += &format!(", at most {} left at this pace", about_time(seconds));
+        }
         if progress.retry_count > 0 {
-            text += &format!(", {} retries", progress.retry_count);
+            text += &format!(", {}", counted(progress.retry_count, "retry"));
         }
         if progress.failure_count > 0 {
-            text += &format!(", {} failures", progress.failure_count);
+            text += &format!(", {}", counted(progress.failure_count, "failure"));
         }
         for (verifier, condition) in self.job.verifiers.iter().zip(&progress.conditions) {
             match condition {
@@ -153,6 +158,8 @@ impl<'a> Display<'a> {
             "held_by": progress.held_by,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
+            "remaining": overview.remaining,
+            "seconds_left": progress.seconds_left,
             "paused": progress.is_paused,
             "verifiers": conditions,
         })
@@ -166,7 +173,7 @@ impl Observer for Display<'_> {
             Notice::Progress(progress) => self.progress(progress),
             Notice::Called { id, verifier, call } => print_json(&json!({
                 "event": "call", "id": id, "verifier": verifier, "score": call.outcome.ok(),
-                "failure": call.outcome.err().map(|failure| failure_words(failure, call)),
+                "failure": call.outcome.err().map(failure_name), "reason": reason(call),
                 "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
             })),
             Notice::Certified { id, count, .. } if is_json => {
@@ -200,12 +207,9 @@ impl Drop for Display<'_> {
     }
 }
 
-/// Why a call has no score, in words.
-fn failure_words<'a>(failure: Failure, call: &'a Call<'_>) -> &'a str {
-    match failure {
-        Failure::Void(_) => "not reached: to be tried again",
-        Failure::Blocking(_) | Failure::Counted(_) => &call.note.reason,
-    }
+/// Why a call has no score, in words; none if it has one.
+fn reason<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.outcome.err().map(|_| call.note.reason.as_ref())
 }
 
 fn line(text: &str) {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use goodarm_core::{ArmId, ArmStatus, Books};
+use goodarm_files::words::{counted, number};
 use serde::Deserialize;
 
 use super::{Area, Auditor, Problem, Report, problem, shortened};
@@ -50,9 +51,10 @@ pub(super) fn check(
 /// Who the candidates are, once all of them are found to be right.
 pub(super) fn who(candidates: &Candidates, books: &Books, account: &Account) -> String {
     let (began_with, count) = (account.began_with, books.problem().arm_count());
-    let mut text = format!("the {began_with} candidates are those that the run began with");
+    let mut text =
+        format!("the candidates are the {} that the run began with", number(began_with as u64));
     if count > began_with {
-        text += &format!(", and {} those that were added", count - began_with);
+        text += &format!(", and {} that were added", number((count - began_with) as u64));
     }
     if candidates.len() > count {
         let more = candidates.len() - count;
@@ -104,12 +106,14 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
     let missing = is_seen.iter().filter(|is_seen| !**is_seen).count();
     if missing > 0 {
         let count = is_seen.len();
-        let text = format!("{missing} of {count} candidates are in none of the files");
+        let text = format!("{missing} of {} in none of the files", counted(count, "candidate"));
         report.problem(Area::Findings, text);
     }
-    let count = auditor.books.certified().len();
-    report
-        .checked(before, format!("all {count} certificates follow from the calls, in their order"));
+    let count = counted(auditor.books.certified().len(), "certificate");
+    report.checked(
+        before,
+        format!("what is certified follows from the calls, in its order: {count}"),
+    );
 }
 
 /// What a line claims by being what and where it is.

@@ -12,7 +12,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use super::error::{self, JobError, JobProblem};
 use super::{Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble, in_range};
 use crate::candidates::Candidates;
-use crate::job_file::table::{Table, unknown_key, unknown_keys};
+use crate::job_file::table::{Table, unknown_keys};
 use crate::job_file::{GuaranteeName, JobFile, VerifierKeys, key_names};
 use crate::pricing::{Pricing, TIMEOUT};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
@@ -82,13 +82,7 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
 /// The job's own keys.
 fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
     let known = key_names(&JobFile::json_schema(&mut SchemaGenerator::default()));
-    let list: Vec<&str> = known.iter().map(String::as_str).collect();
-    let list = list.join(", ");
-    let unknown = unknown_keys(table, &known);
-    let unknown = unknown.map(|(key, meant)| {
-        unknown_key(key, format!("a job has no such key; it has {list}"), meant)
-    });
-    error::extend(problems, None, unknown.collect());
+    error::extend(problems, None, unknown_keys(table, &known).collect());
     let mut more = Vec::new();
     let file = table.read(&mut more);
     error::extend(problems, None, more);
@@ -132,7 +126,7 @@ impl<'a> Entry<'a> {
         });
         let own = kind.and_then(|kind| {
             let own_names = kind.key_names();
-            more.extend(foreign_keys(&self.table, kind, (&known, &own_names)));
+            more.extend(foreign_keys(&self.table, kind, &(&known | &own_names)));
             kind.read(&self.table.with_keys(&own_names), &mut more)
         });
         error::extend(problems, Some((place, &self.name)), more);
@@ -148,17 +142,12 @@ fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
 }
 
 /// Keys that a kind does not have.
-fn foreign_keys(
-    table: &Table<'_>,
-    kind: &Kind,
-    (common, own): (&BTreeSet<String>, &BTreeSet<String>),
-) -> Vec<Problem> {
-    let known = common | own;
-    let list: Vec<&str> = own.iter().map(String::as_str).collect();
-    let list = if list.is_empty() { "none of its own".into() } else { list.join(", ") };
-    let message = format!("a verifier of kind {} has no such key; it has {list}", kind.name);
-    unknown_keys(table, &known)
-        .map(|(key, meant)| unknown_key(key, message.clone(), meant))
+fn foreign_keys(table: &Table<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<Problem> {
+    unknown_keys(table, known)
+        .map(|problem| Problem {
+            message: format!("{} (kind {})", problem.message, kind.name),
+            ..problem
+        })
         .collect()
 }
 

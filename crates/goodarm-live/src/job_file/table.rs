@@ -82,7 +82,11 @@ impl<'a> Table<'a> {
             let place = error.span().filter(|place| *place != self.span);
             // Without this key the next problem shows.
             match place.and_then(|place| known.take_key_at(&place)) {
-                Some(key) => problems.push(Problem::new(key, message(&error))),
+                Some(key) => {
+                    let hint = self.text_of(&key).map(|text| list_hint(&message(&error), text));
+                    let message = message(&error) + &hint.unwrap_or_default();
+                    problems.push(Problem::new(key, message));
+                }
                 None if problems.len() == before => {
                     problems.push(Problem::new("", message(&error)));
                     return None;
@@ -143,26 +147,29 @@ fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
         })
 }
 
-/// Keys that are in none of these lists, each with the name that was probably meant.
+/// Keys that are not among these, each with the name that was probably meant, or with all of them.
 pub(crate) fn unknown_keys<'a>(
     table: &'a Table<'_>,
     known: &'a BTreeSet<String>,
-) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
-    let unknown = table.keys().filter(|key| !known.contains(*key));
-    unknown.map(|key| (key, goodarm_files::nearest(key, known.iter().map(String::as_str))))
+) -> impl Iterator<Item = Problem> + 'a {
+    table.keys().filter(|key| !known.contains(*key)).map(|key| {
+        let message = goodarm_files::no_such_key(key, known.iter().map(String::as_str));
+        Problem { kind: ProblemKind::UnknownKey, ..Problem::new(key, message) }
+    })
 }
 
-/// A key that there is not.
-pub(crate) fn unknown_key(key: &str, message: String, meant: Option<&str>) -> Problem {
-    let hint = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    Problem { kind: ProblemKind::UnknownKey, ..Problem::new(key, message + &hint) }
-}
-
-/// What the parser says, with the spelling that was probably meant.
-fn message(error: &toml::de::Error) -> String {
-    let message = error.message().trim_end();
-    match goodarm_files::suggestion(message) {
-        Some(name) => format!("{message}; did you mean `{name}`?"),
-        None => message.to_owned(),
+/// How to write a list of words that was given as one text.
+fn list_hint(message: &str, text: &str) -> String {
+    if !message.starts_with("expected a list") || text.len() > HINT_BYTES_MAX {
+        return String::new();
     }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!("; write {words:?}")
 }
+
+/// What the parser says, in our words.
+fn message(error: &toml::de::Error) -> String {
+    goodarm_files::told(error.message().trim_end())
+}
+
+const HINT_BYTES_MAX: usize = 200;

@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
+use goodarm_files::words::{money, were};
 
 use crate::history::Call;
 use crate::run::{Control, HeldBy, Run};
 use crate::throttle::Condition;
 use crate::view::warnings::{Warning, WarningKind, warnings};
-use crate::view::{LoanView, Overview, PairView};
+use crate::view::{LoanView, Overview, PairView, Remaining};
 
 /// Takes notice of what happens in a run.
 pub trait Observer: Send {
@@ -80,6 +81,9 @@ pub struct Progress {
     pub working_on: Option<(ArmId, AttributeId)>,
     /// How many will be certified in the end, as it looks now.
     pub forecast: f64,
+    /// Seconds until the budget is spent at the pace of late; none before there is one. A run may end
+    /// earlier, when nothing is worth a call any more.
+    pub seconds_left: Option<f64>,
     /// How the verifiers are doing.
     pub conditions: Vec<Condition>,
     /// What keeps more calls from being in flight.
@@ -99,6 +103,7 @@ impl Progress {
             retry_count: 0,
             working_on: None,
             forecast: 0.0,
+            seconds_left: None,
             conditions: run.engine.conditions().collect(),
             held_by: None,
             is_paused: false,
@@ -115,10 +120,13 @@ pub(super) struct Announcer<'a> {
     started: Instant,
     looked: Instant,
     call_count_then: u64,
+    spent_then: f64,
     conditions: Vec<Condition>,
     working_on: Option<(ArmId, AttributeId)>,
     calls_per_second: f64,
+    spent_per_second: f64,
     forecast: f64,
+    remaining: Option<Remaining>,
     forecast_due: Instant,
     overrun_count: u64,
     /// What was already said about verifiers.
@@ -140,10 +148,13 @@ impl<'a> Announcer<'a> {
             started: now,
             looked: now,
             call_count_then: run.account.call_count(),
+            spent_then: run.session.books().ledger().settled().units(),
             conditions: run.engine.conditions().collect(),
             working_on: None,
             calls_per_second: 0.0,
+            spent_per_second: 0.0,
             forecast: 0.0,
+            remaining: None,
             forecast_due: now,
             overrun_count: run.session.books().ledger().overrun_count(),
             warned: Vec::new(),
@@ -233,15 +244,11 @@ impl<'a> Announcer<'a> {
     fn look_closely(&mut self, run: &Run) {
         let now = Instant::now();
         let seconds = now.duration_since(self.looked).as_secs_f64().max(1e-3);
-        let call_count = run.account.call_count();
-        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-        let rate = (call_count - self.call_count_then) as f64 / seconds;
-        let weight = (seconds / RATE_MEMORY_SECONDS).min(1.0);
-        self.calls_per_second += weight * (rate - self.calls_per_second);
-        self.call_count_then = call_count;
+        self.measure(run, seconds);
         self.looked = now;
         if now >= self.forecast_due {
             self.forecast = run.session.books().certified_count_forecast();
+            self.remaining = Some(Remaining::new(run.session.books()));
             // Guessing must not take more than a twentieth of the time.
             self.forecast_due = now + (now.elapsed() * 20).max(LOOK_INTERVAL);
         }
@@ -249,6 +256,31 @@ impl<'a> Announcer<'a> {
         self.warn(run);
         let progress = self.progress(run);
         self.observer.notice(Notice::Progress(&progress));
+    }
+
+    /// How fast calls come back and money goes, of late; in the beginning, since the beginning.
+    fn measure(&mut self, run: &Run, seconds: f64) {
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let call_count = run.account.call_count();
+        let spent = run.session.books().ledger().settled().units();
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let calls = (call_count - self.call_count_then) as f64;
+        let recall = |rate: &mut f64, amount: f64, memory_seconds: f64| {
+            let weight = (seconds / elapsed.min(memory_seconds)).min(1.0);
+            *rate += weight * (amount / seconds - *rate);
+        };
+        recall(&mut self.calls_per_second, calls, RATE_MEMORY_SECONDS);
+        if !self.control.is_paused() {
+            recall(&mut self.spent_per_second, spent - self.spent_then, PACE_MEMORY_SECONDS);
+        }
+        (self.call_count_then, self.spent_then) = (call_count, spent);
+    }
+
+    fn seconds_left(&self, run: &Run) -> Option<f64> {
+        let ledger = run.session.books().ledger();
+        let left = (ledger.left() + ledger.reserved()).units();
+        let is_known = self.started.elapsed() >= PACE_KNOWN_AFTER && self.spent_per_second > 0.0;
+        is_known.then(|| left / self.spent_per_second)
     }
 
     fn compare_conditions(&mut self, run: &Run) {
@@ -267,9 +299,9 @@ impl<'a> Announcer<'a> {
         if ledger.overrun_count() > self.overrun_count {
             self.overrun_count = ledger.overrun_count();
             let text = format!(
-                "{} bills were above their ceiling, by {} in all: raise the ceiling",
-                ledger.overrun_count(),
-                ledger.overrun()
+                "{} above their ceiling, by {} in all: raise the ceiling",
+                were(ledger.overrun_count(), "bill"),
+                money(ledger.overrun(), run.job.unit())
             );
             self.observer.notice(Notice::Warning(&text));
         }
@@ -290,12 +322,14 @@ impl<'a> Announcer<'a> {
         let mut overview = Overview::new(&run.job.charter, run.session.books(), &run.account);
         overview.seconds = self.started.elapsed().as_secs_f64();
         overview.calls_per_second = Some(self.calls_per_second);
+        overview.remaining = self.remaining;
         Progress {
             overview,
             failure_count: run.account.failure_count(),
             retry_count: run.engine.retry_count(),
             working_on: self.working_on,
             forecast: self.forecast,
+            seconds_left: self.seconds_left(run),
             conditions: self.conditions.clone(),
             held_by: run.held_by,
             is_paused: self.control.is_paused(),
@@ -323,3 +357,6 @@ impl FailureKind {
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 const RATE_MEMORY_SECONDS: f64 = 2.0;
+/// Verifiers of different price take turns: a few seconds say little about the money of an hour.
+const PACE_MEMORY_SECONDS: f64 = 60.0;
+const PACE_KNOWN_AFTER: Duration = Duration::from_secs(3);

@@ -53,6 +53,9 @@ pub enum RunError {
     /// The folder holds a run.
     #[error("{} holds a run already: continue it with --resume, move it aside and begin anew with --again, or choose another output", .0.display())]
     AlreadyBegun(PathBuf),
+    /// The folder is a file.
+    #[error("the output {} is a file: name a folder, which is made if it is not there (output = \"run\", or --output run)", .0.display())]
+    OutputIsFile(PathBuf),
     /// A file of a run whose journal is gone, or of something else.
     #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
     InTheWay(PathBuf),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use goodarm_core::{
     ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Pull, Ticket, VoidFailure,
 };
+use goodarm_files::words::were;
 
 use crate::account::Account;
 use crate::changes;
@@ -156,8 +157,8 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
         changes.push(other_candidates(job));
     } else if grown_by > 0 && charter.guarantee != GuaranteeName::Lent {
         changes.push(format!(
-            "  {}: {grown_by} candidates were added, but guarantee {:?} divides delta among those that the run began with: take them out, or begin a new run with guarantee = \"lent\", which takes more at any time",
-            job.candidates_name, charter.guarantee.to_string()
+            "  {}: {} added, but guarantee {:?} divides delta among those that the run began with: take them out, or begin a new run with guarantee = \"lent\", which takes more at any time",
+            job.candidates_name, were(grown_by, "candidate"), charter.guarantee.to_string()
         ));
     }
     let is_same_job = changes.is_empty();

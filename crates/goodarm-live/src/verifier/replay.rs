@@ -2,6 +2,7 @@
 //! and k alone, so a call that was lost can be made again and says the same.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
+use goodarm_files::words::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +94,8 @@ impl Replay {
         starts.push(outcomes.len());
         if let Some(first) = missing.first() {
             let count = missing.len();
-            return Err(format!("no outcomes for {count} candidates, the first is {first:?}"));
+            let count = counted(count, "candidate");
+            return Err(format!("no outcomes for {count}, the first is {first:?}"));
         }
         let ceiling = outcomes.iter().map(|outcome| outcome.cost).max().unwrap_or(Cost::ZERO);
         let file = recording.file.clone();

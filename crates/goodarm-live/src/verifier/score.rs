@@ -36,14 +36,34 @@ pub(crate) fn shorten(mut text: String) -> String {
     text
 }
 
-/// The beginning of a text in one line, for a reason.
+/// A text in one line, for a reason. Of a long one the beginning and the end: a server says first what
+/// is wrong, a program last.
 pub(crate) fn in_short(text: &str) -> String {
-    let line = text.split_whitespace().take(WORDS_MAX).collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = line.chars().count();
+    if count <= HEAD_CHARS_MAX + TAIL_CHARS_MAX {
+        return line;
     }
+    let head: String = line.chars().take(HEAD_CHARS_MAX).collect();
+    let tail: String = line.chars().skip(count - TAIL_CHARS_MAX).collect();
+    format!("{head} … {tail}")
 }
 
-const CHARS_MAX: usize = 200;
-const WORDS_MAX: usize = 100;
+const HEAD_CHARS_MAX: usize = 240;
+const TAIL_CHARS_MAX: usize = 160;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_keeps_its_beginning_and_its_point() {
+        assert_eq!(in_short(" a\n  b "), "a b");
+        let text =
+            format!("Traceback: {} ZeroDivisionError: division by zero", "é ".repeat(100_000));
+        let short = in_short(&text);
+        assert!(short.starts_with("Traceback: é é"), "{short}");
+        assert!(short.ends_with("é ZeroDivisionError: division by zero"), "{short}");
+        assert!(short.chars().count() <= 410, "{}", short.chars().count());
+    }
+}

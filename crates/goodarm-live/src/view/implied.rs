@@ -3,6 +3,7 @@
 
 use goodarm_core::implied::{Implied, Verdict, implied};
 use goodarm_core::{ArmId, AttributeId, Books, Cost};
+use goodarm_files::words::counted;
 use serde::Serialize;
 
 use super::VerifierView;
@@ -65,17 +66,18 @@ fn words(verifier: &str, by: &str, found: &Implied, certified: usize) -> String 
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let estimate = if certified > 0 {
         format!(
-            " Without it the same {certified} certificates might have cost about {} of this, and would \
+            " Without it the same {} might have cost about {} of this, and would \
              say nothing of it: an estimate, which takes off all that was paid to it.",
+            counted(certified, "certificate"),
             percent(1.0 - found.share)
         )
     } else {
         String::new()
     };
     format!(
-        "“{verifier}” took {} of the money, and all {} answers so far that passed “{by}” passed it, \
+        "“{verifier}” took {} of the money, and all {} so far that passed “{by}” passed it, \
          too.{estimate} That it will never turn one down is not proved.",
         percent(found.share),
-        found.arm_count
+        counted(found.arm_count, "answer")
     )
 }

@@ -2,6 +2,7 @@
 //! summaries, reports and audits, and said on the terminal once.
 
 use goodarm_core::{BlockingFailure, Failure};
+use goodarm_files::words::counted;
 
 use crate::account::VerifierTotals;
 use crate::charter::{Charter, VerifierTerms};
@@ -74,7 +75,7 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
     if below > 0 {
         let text = format!(
             "scored {} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.",
-            answers(below)
+            counted(below, "answer")
         );
         found.push((WarningKind::BelowLowest, text));
     }
@@ -82,15 +83,14 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
     if exhausted > 0 {
         let text = format!(
             "ran out of recorded outcomes for {}, and is not asked about them any more.",
-            answers(exhausted)
+            counted(exhausted, "answer")
         );
         found.push((WarningKind::Exhausted, text));
     }
     if terms.scores == crate::job_file::Scores::Exact && totals.counted_failure_count > 0 {
-        let count = usize::try_from(totals.counted_failure_count).unwrap_or(usize::MAX);
         let text = format!(
             "failed to score {}: without its word they are neither certified nor rejected.",
-            answers(count)
+            counted(totals.counted_failure_count, "answer")
         );
         found.push((WarningKind::Unscored, text));
     }
@@ -118,10 +118,6 @@ fn about_prices(terms: &VerifierTerms, totals: &VerifierTotals) -> Option<(Warni
         );
         (WarningKind::HighCeiling, text)
     })
-}
-
-fn answers(count: usize) -> String {
-    if count == 1 { "1 answer".to_owned() } else { format!("{count} answers") }
 }
 
 /// What failures that end a stream are called in files.

@@ -158,7 +158,10 @@ fn keys_in_a_table_of_their_own_are_found() {
     let table = "[verifiers.metered]\nsecond = 1\ninptu = 2\n";
     check_problems(&format!("{JOB}{table}"), &[(10, "judge", "metered", ProblemKind::Value)]);
     let error = complaint(|job| format!("{job}{table}"));
-    assert!(error.contains("`inptu`") && error.contains("did you mean `input`?"), "{error}");
+    assert!(
+        error.contains("inptu: no such key") && error.contains("did you mean `input`?"),
+        "{error}"
+    );
 }
 
 #[test]

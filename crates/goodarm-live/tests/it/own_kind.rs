@@ -130,12 +130,12 @@ fn its_keys_are_checked_like_ours() {
     };
     let (kind, line, text) = complaint("wins = 9", "wins = 9\nwin = 8");
     assert_eq!((kind, line), (ProblemKind::UnknownKey, Some(9)));
-    assert!(text.contains("it has stake, wins; did you mean `wins`?"), "{text}");
+    assert!(text.contains("no such key; did you mean `wins`? (kind coin)"), "{text}");
     let (kind, line, _) = complaint("wins = 9\n", "");
     assert_eq!((kind, line), (ProblemKind::MissingKey, Some(5)));
     let (kind, line, text) = complaint("wins = 9", "wins = \"many\"");
     assert_eq!((kind, line), (ProblemKind::Value, Some(8)));
-    assert!(text.contains("verifier \"tosses\": wins: invalid type"), "{text}");
+    assert!(text.contains("verifier \"tosses\": wins: expected"), "{text}");
     let (_, line, text) = complaint("wins = 9", "wins = 99");
     assert_eq!(line, Some(8));
     assert!(text.ends_with("wins: 99 of ten"), "{text}");

@@ -8,8 +8,8 @@ use goodarm_plot::{
 };
 
 use super::data::Data;
-use super::text::{confidence, unit_label, units};
-use crate::words::printable;
+use super::text::confidence;
+use crate::words::{about_money, printable};
 
 /// Every plot with the name of its file.
 pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {
@@ -18,7 +18,7 @@ pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {
 }
 
 fn coverage(overview: &Overview) -> Figure {
-    let unit = unit_label(overview.money.unit);
+    let unit = overview.money.unit;
     let point = |x: f64, y: f64| Point { x, y, error: None };
     let mut points = vec![point(0.0, 0.0)];
     points.extend(
@@ -47,7 +47,7 @@ fn coverage(overview: &Overview) -> Figure {
             let name = "checking all alike (estimate)".into();
             series.push(Series { name, role: Role(1), kind: Kind::Line, points });
         }
-        let cost = units(uniform.cost);
+        let cost = about_money(uniform.cost, unit);
         caption += &format!(" Checking all alike: about {cost} {unit}. {}", uniform.rule);
     }
     single(
@@ -72,7 +72,7 @@ fn spending(overview: &Overview) -> Figure {
         "What was paid to each verifier, by what became of the answers in the end.".into(),
         Content::Bars(BarChart {
             x_label: "verifier".into(),
-            y: Axis::linear(format!("spent ({})", unit_label(overview.money.unit))),
+            y: Axis::linear(format!("spent ({})", overview.money.unit)),
             groups: names(overview),
             series: series.collect(),
         }),

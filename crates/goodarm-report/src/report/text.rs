@@ -3,11 +3,14 @@
 use std::fmt::Write;
 
 use goodarm_core::{ArmStatus, Cost};
-use goodarm_live::job_file::{GuaranteeName, Unit};
+use goodarm_live::job_file::GuaranteeName;
 use goodarm_live::view::{Overview, VerifierView};
 
 use super::data::Data;
-use crate::words::{amount, printable, printable_note, thousands, unit_name};
+use crate::words::{
+    self, about, about_money, amount, counted, duration, failures, is_free, number, printable,
+    printable_note, rate, remaining,
+};
 
 /// The whole report as text.
 pub(crate) fn text(data: &Data) -> String {
@@ -29,7 +32,7 @@ pub(crate) fn text(data: &Data) -> String {
 }
 
 fn headline(overview: &Overview) -> String {
-    let unit = unit_name(overview.money.unit);
+    let unit = overview.money.unit;
     let (certified, candidates) = (overview.certified, overview.candidates);
     let bound = match overview.guarantee {
         GuaranteeName::Fdr => {
@@ -43,10 +46,10 @@ fn headline(overview: &Overview) -> String {
     let mut text = format!("{certified} of {candidates} answers certified: {bound}.\n");
     let _ = writeln!(
         text,
-        "Spent {} of {} {unit} in {} calls{}.",
-        amount(overview.money.spent),
-        amount(overview.money.budget),
-        thousands(&overview.calls.to_string()),
+        "Spent {} of {} in {}{}.",
+        amount(overview.money.spent, unit),
+        words::money(overview.money.budget, unit),
+        counted(overview.calls, "call"),
         pace(overview),
     );
     if let Some(uniform) = &overview.uniform {
@@ -54,8 +57,8 @@ fn headline(overview: &Overview) -> String {
             uniform.times.map_or_else(String::new, |times| format!(", {times:.1} times as much"));
         let _ = writeln!(
             text,
-            "Checking all answers alike would have cost about {} {unit}{times} (an estimate).",
-            units(uniform.cost),
+            "Checking all answers alike would have cost about {}{times} (an estimate).",
+            about_money(uniform.cost, unit),
         );
     }
     let ending = overview.ending.as_deref().map_or_else(
@@ -68,11 +71,9 @@ fn headline(overview: &Overview) -> String {
 
 fn pace(overview: &Overview) -> String {
     let duration = duration(overview.seconds);
-    overview.calls_per_second.map_or_else(String::new, |rate| {
-        let rate =
-            if rate >= 100.0 { thousands(&format!("{rate:.0}")) } else { format!("{rate:.1}") };
-        format!(", {duration}, {rate} calls a second")
-    })
+    overview
+        .calls_per_second
+        .map_or_else(String::new, |calls| format!(", {duration}, {} calls a second", rate(calls)))
 }
 
 /// How much had been spent when a tenth, a quarter, … of the certificates were there.
@@ -82,7 +83,7 @@ fn coverage(overview: &Overview) -> String {
     if count == 0 {
         return String::new();
     }
-    let unit = unit_name(overview.money.unit);
+    let unit = overview.money.unit;
     let mut text = String::from("\nCertified over spend\n");
     let mut before = 0;
     for share in [1, 10, 25, 50, 75, 90, 100] {
@@ -93,27 +94,32 @@ fn coverage(overview: &Overview) -> String {
         before = wanted;
         let step = coverage[wanted - 1];
         let bar = "█".repeat((BAR_CHARS * wanted).div_ceil(count));
-        let spent = units(step.spent);
+        let spent = about(step.spent, unit);
         let _ = writeln!(text, "  {:>7}  after {spent:>10} {unit}  {bar}", step.certified);
     }
     text
 }
 
 fn spending(overview: &Overview) -> String {
+    let shown = |cost: Cost| amount(cost, overview.money.unit);
     let mut rows = vec![vec!["Where the money went".to_owned()]];
     rows[0].extend(ArmStatus::ALL.map(|status| status.name().to_owned()));
     rows[0].push("all".into());
     for verifier in &overview.verifiers {
         let mut row = vec![printable(&verifier.name)];
-        row.extend(verifier.spent_by_status.map(sum_of_money));
-        row.push(sum_of_money(verifier.spent));
+        if is_free(verifier.ceiling) {
+            row.extend(["–", "–", "–", "free"].map(str::to_owned));
+        } else {
+            row.extend(verifier.spent_by_status.map(shown));
+            row.push(shown(verifier.spent));
+        }
         rows.push(row);
     }
     let mut row = vec!["all".to_owned()];
     row.extend((0..ArmStatus::ALL.len()).map(|index| {
-        sum_of_money(sum(overview.verifiers.iter().map(|verifier| verifier.spent_by_status[index])))
+        shown(sum(overview.verifiers.iter().map(|verifier| verifier.spent_by_status[index])))
     }));
-    row.push(sum_of_money(overview.money.spent));
+    row.push(shown(overview.money.spent));
     rows.push(row);
     table(&rows)
 }
@@ -131,24 +137,25 @@ fn verifiers(overview: &Overview) -> String {
     ];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for verifier in &overview.verifiers {
-        let number = |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
+        let decimal =
+            |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
         rows.push(vec![
             printable(&verifier.name),
-            thousands(&verifier.calls.to_string()),
-            verifier.failures.values().sum::<u64>().to_string(),
-            number(verifier.mean_score),
+            number(verifier.calls),
+            number(verifier.failures.values().sum()),
+            decimal(verifier.mean_score),
             format!("{:.3}", verifier.threshold),
             verifier.noise.map_or_else(|| "–".into(), |noise| percent(noise.disagreement)),
-            number(verifier.latency_median),
-            number(verifier.latency_p95),
+            decimal(verifier.latency_median),
+            decimal(verifier.latency_p95),
         ]);
     }
     let mut text = table(&rows);
     overview.verifiers.iter().for_each(|verifier| text += &noise_line(verifier));
-    for verifier in overview.verifiers.iter().filter(|verifier| !verifier.failures.is_empty()) {
-        let kinds: Vec<String> =
-            verifier.failures.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        let _ = writeln!(text, "  {} failed: {}", printable(&verifier.name), kinds.join(", "));
+    for verifier in &overview.verifiers {
+        for failed in failures(&verifier.failures) {
+            let _ = writeln!(text, "  {}: {failed}", printable(&verifier.name));
+        }
     }
     text
 }
@@ -156,35 +163,40 @@ fn verifiers(overview: &Overview) -> String {
 fn noise_line(verifier: &VerifierView) -> String {
     verifier.noise.map_or_else(String::new, |noise| {
         format!(
-            "  {} gave mixed verdicts on {} of the {} answers that it saw more than once\n",
+            "  {} gave mixed verdicts on {} of the {} that it saw more than once\n",
             printable(&verifier.name),
             noise.mixed,
-            noise.answers
+            counted(noise.answers, "answer")
         )
     })
 }
 
 fn money(overview: &Overview) -> String {
     let money = &overview.money;
-    let unit = unit_name(money.unit);
+    let unit = money.unit;
     let mut text = String::from("\nMoney\n");
     let mut line = |name: &str, cost: Cost, words: &str| {
-        let _ = writeln!(text, "  {name:9} {:>12} {unit}{words}", amount(cost));
+        let _ = writeln!(text, "  {name:9} {:>12} {unit}{words}", amount(cost, unit));
     };
     line("budget", money.budget, "");
     line("spent", money.spent, "");
-    line("reserved", money.reserved, &format!(", for {} calls in flight", overview.in_flight));
+    let out = match overview.in_flight {
+        0 => ": no call is in flight".to_owned(),
+        count => format!(", for {} in flight", counted(count, "call")),
+    };
+    line("reserved", money.reserved, &out);
     line("left", money.left, "");
     line("stranded", money.spent_on_failures, ", paid for calls that brought no score");
     if money.overruns > 0 {
         line(
             "overrun",
             money.overrun,
-            &format!(", on {} bills above their ceiling", money.overruns),
+            &format!(", on {} above their ceiling", counted(money.overruns, "bill")),
         );
     }
     if money.budgets.len() > 1 {
-        let budgets: Vec<String> = money.budgets.iter().copied().map(amount).collect();
+        let budgets: Vec<String> =
+            money.budgets.iter().map(|&budget| amount(budget, unit)).collect();
         let _ = writeln!(text, "  the budget was raised: {}", budgets.join(" → "));
     }
     text
@@ -196,18 +208,24 @@ fn answers(data: &Data) -> String {
         "\nAnswers\n  {} certified, {} undecided, {} rejected\n",
         overview.certified, overview.undecided, overview.rejected
     );
+    let remaining = remaining(overview);
+    if !remaining.is_empty() {
+        let _ = writeln!(text, "  {remaining}");
+    }
     if overview.added > 0 {
         let _ = writeln!(text, "  {} of them were added after the run began", overview.added);
     }
     if let Some(shares) = &overview.shares {
         let loans = || data.answers.iter().filter_map(|answer| answer.loan);
-        let counted = thousands(&loans().map(|loan| loan.counted).sum::<u64>().to_string());
-        let looks = thousands(&loans().map(|loan| loan.looks).sum::<u64>().to_string());
+        let count = loans().map(|loan| loan.counted).sum::<u64>();
+        let looks = loans().map(|loan| loan.looks).sum::<u64>();
         let _ = writeln!(
             text,
-            "  shares of δ: {} out, {} of δ left to lend; {counted} scores count, {looks} were looks",
+            "  shares of δ: {} out, {} of δ left to lend; {} since their loans, {} before",
             shares.out,
-            percent(shares.left)
+            percent(shares.left),
+            counted(count, "score"),
+            counted(looks, "look"),
         );
     }
     text
@@ -241,11 +259,6 @@ fn sum(costs: impl Iterator<Item = Cost>) -> Cost {
     costs.fold(Cost::ZERO, Cost::saturating_add)
 }
 
-/// An approximate amount, for people.
-pub(super) fn units(number: f64) -> String {
-    Cost::of_price(number).map_or_else(|_| number.to_string(), amount)
-}
-
 /// 21.9 %.
 fn percent(share: f64) -> String {
     without_zeros(&format!("{:.1}", 100.0 * share))
@@ -262,33 +275,12 @@ fn without_zeros(number: &str) -> String {
     format!("{} %", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Tiny sums, such as the price of built-in checks, are not written out in digits.
-fn sum_of_money(cost: Cost) -> String {
-    let is_trifle = cost > Cost::ZERO && cost.units() < TRIFLE;
-    if is_trifle { "≈ 0".into() } else { amount(cost) }
-}
-
 /// A sentence that is not ours: each of its words is made printable, and none is endless.
 fn sentence(text: &str) -> String {
     text.split_whitespace().map(printable).collect::<Vec<_>>().join(" ")
 }
 
-fn duration(seconds: f64) -> String {
-    if seconds < 120.0 {
-        return format!("{seconds:.1} s");
-    }
-    let minutes = (seconds / 60.0).round();
-    if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
-}
-
-/// The unit on an axis or in a sentence.
-pub(super) const fn unit_label(unit: Unit) -> &'static str {
-    unit_name(unit)
-}
-
 const BAR_CHARS: usize = 30;
-/// In whole units.
-const TRIFLE: f64 = 1e-6;
 
 #[cfg(test)]
 mod tests {

@@ -68,7 +68,8 @@ impl Shared {
     }
 
     fn live<'a>(&'a self, snapshot: &'a Snapshot, rank_known: usize) -> Live<'a> {
-        let Progress { forecast, failure_count, retry_count, .. } = *snapshot.progress;
+        let Progress { forecast, seconds_left, failure_count, retry_count, .. } =
+            *snapshot.progress;
         let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
         let working_on = snapshot.progress.working_on.map(|(arm, attribute)| {
             let verifier = &self.job.verifiers[attribute.index()].name;
@@ -83,6 +84,7 @@ impl Shared {
                 _ => "",
             },
             forecast,
+            seconds_left,
             failures: failure_count,
             retries: retry_count,
             working_on,
@@ -205,6 +207,7 @@ struct Live<'a> {
     /// The last word about the run, and where the report is.
     told: &'a str,
     forecast: f64,
+    seconds_left: Option<f64>,
     failures: u64,
     retries: u64,
     /// A verifier's name and an answer's id.

@@ -86,14 +86,14 @@ function evidenceCard(pair, verifier, overview) {
   const { unit } = overview.money;
   const head = [untrusted(verifier.name, "h4")];
   if (calls === 0) return h("div", { class: "card" }, head, h("p", null, "not asked"));
-  if (verifier.exact) return h("div", { class: "card" }, head, h("p", null, `exact: one call tells all · ${money(spent, unit)}`), outcome(met));
+  if (verifier.exact) return h("div", { class: "card" }, head, h("p", null, `exact: one call tells all · ${paid(spent, verifier, unit)}`), outcome(met));
   const meanHolder = h("div", { class: "trail" });
   const shareHolder = h("div", { class: "trail" });
   const words = evidence !== null && needed !== null ? `evidence ${digits(evidence, 3)} of ${digits(needed, 3)} needed (ln E): ${met ? "enough" : "not enough"}` : needed === null && !met ? "no share yet: calls so far were looks" : met ? "evidence: enough" : "evidence: not enough";
   if (means) trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
-    { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${calls} calls` });
+    { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${plural(calls, "call")}` });
   if (shares && needed !== null) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
-  return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${money(spent, unit)}`), meanHolder,
+  return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${paid(spent, verifier, unit)}`), meanHolder,
     h("p", null, words), shares && needed !== null ? shareHolder : null);
 }
 
@@ -123,5 +123,5 @@ function callRow(call, number, overview) {
   if (reason) said.push(untrusted(reason, "div", { class: "text fail" }));
   if (reply || total) said.push(longText(reply, total, "calls.jsonl"));
   return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(overview.verifiers[verifier].name, 60))), h("td", null, result),
-    h("td", null, money(cost, overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
+    h("td", null, paid(cost, overview.verifiers[verifier], overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
 }

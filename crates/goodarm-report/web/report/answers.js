@@ -49,9 +49,7 @@ class Answers {
     this.table = byId("table");
     const verifiers = this.overview.verifiers;
     this.titles = [["status", "Status"], ["id", "Answer"], ...verifiers.map((verifier, index) => [`v${index}`, verifier.name]), ["calls", "Calls"], ["spent", "Spent"]];
-    const widths = ["7rem", "minmax(13rem, 1fr)", ...verifiers.map((verifier) => (verifier.exact ? "5.5rem" : "8.25rem")), "3rem", "5rem"];
-    this.table.style.setProperty("--columns", widths.join(" "));
-    if (verifiers.length > 3) this.table.style.setProperty("--wide", `${40 + 9.75 * verifiers.length}rem`);
+    this.setWidths(verifiers);
     this.head = h("div", { class: "head", role: "row" }, this.titles.map(([name, title], index) => {
       const button = h("button", { type: "button" }, untrusted(title));
       button.addEventListener("click", () => this.sortBy(name));
@@ -72,6 +70,23 @@ class Answers {
       clearTimeout(timer);
       timer = setTimeout(() => this.show({ q: byId("search").value }), 120);
     });
+  }
+
+  /// Columns in rem. With many verifiers each takes less room, so that five of them fit a small screen;
+  /// more than fit are scrolled to.
+  setWidths(verifiers) {
+    const isMany = verifiers.length > 3;
+    const room = isMany ? { status: 6, answer: 10, exact: 4.75, noisy: 6.5, calls: 2.75, spent: 4.25, gap: 0.75 }
+      : { status: 7, answer: 13, exact: 5.5, noisy: 8.25, calls: 3, spent: 5, gap: 1 };
+    const pictures = verifiers.map((verifier) => (verifier.exact ? room.exact : room.noisy));
+    const widths = [room.status, room.answer, ...pictures, room.calls, room.spent];
+    const columns = widths.map((width, index) => (index === 1 ? `minmax(${width}rem, 1fr)` : `${width}rem`));
+    const padding = 2.2;
+    const wide = widths.reduce((sum, width) => sum + width, padding + room.gap * (widths.length - 1));
+    this.table.classList.toggle("many", isMany);
+    this.table.style.setProperty("--columns", columns.join(" "));
+    this.table.style.setProperty("--gap", `${room.gap}rem`);
+    if (isMany) this.table.style.setProperty("--wide", `${wide}rem`);
   }
 
   buildFilters() {

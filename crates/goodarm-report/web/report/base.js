@@ -72,6 +72,9 @@ function digits(number, significant) {
   return number.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }
 
+/// Two digits that matter.
+const about = (number) => Number(number.toPrecision(2));
+
 const score = (number) => (number === null ? "–" : number.toFixed(2));
 
 function percent(share) {
@@ -88,7 +91,7 @@ function confidence(delta) {
 /// An amount of what the budget counts.
 function money(amount, unit) {
   const number = Number(amount);
-  if (number > 0 && number < 1e-6) return unit === "dollars" ? "≈ $0" : "≈ 0";
+  if (number > 0 && number < 1e-7) return unit === "dollars" ? "≈ $0" : "≈ 0";
   if (unit !== "dollars") return digits(number, Math.abs(number) >= 1000 ? 15 : 3).replace(/\.\d+$/, (rest) => (number >= 1000 ? "" : rest));
   if (number >= 1000) return `$${count(Math.round(number))}`;
   if (number >= 1) return `$${number.toFixed(2)}`;
@@ -97,9 +100,15 @@ function money(amount, unit) {
   return `$${/^0\.\d$/.test(text) ? `${text}0` : text}`;
 }
 
-/// The same in a sentence.
+/// What a verifier took: a check that goodarm makes itself is free.
+function paid(amount, verifier, unit) {
+  return Number(verifier.ceiling) <= 1e-9 ? "free" : money(amount, unit);
+}
+
+/// An amount in a sentence.
 function moneyWords(amount, unit) {
-  return unit === "dollars" ? money(amount, unit) : `${money(amount, unit)} ${unit}`;
+  if (unit === "dollars") return money(amount, unit);
+  return `${money(amount, unit)} ${Number(amount) === 1 ? unit.slice(0, -1) : unit}`;
 }
 
 function duration(seconds) {

@@ -50,11 +50,13 @@ function tile(title, big, small, text, meter) {
     h("p", null, text), meter ? h("div", { class: "meter" }, meter) : null);
 }
 
-/// What became of the answers that are not certified, how many came late, and where δ is.
-function standings({ undecided, rejected, added, shares }) {
+/// What became of the answers that are not certified, what the best of them would take, how many came late,
+/// and where δ is.
+function standings({ undecided, rejected, added, shares, remaining, money: { unit } }) {
+  const good = remaining && remaining.answers > 0 ? ` (${count(remaining.answers)} look${remaining.answers === 1 ? "s" : ""} good: about ${moneyWords(about(remaining.cost), unit)} more, by a guess)` : "";
   const late = added > 0 ? `; ${count(added)} of all were added later` : "";
   const lent = shares ? `; ${plural(shares.out, "share")} of δ out, ${percent(Math.round(1000 * shares.left) / 1000)} of it left to lend` : "";
-  return `${count(undecided)} undecided, ${count(rejected)} rejected${late}${lent}`;
+  return `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
 }
 
 function tiles(overview) {
@@ -100,8 +102,8 @@ function spending(overview) {
     const spent = Number(verifier.spent);
     return h("div", { class: "row-bar" }, untrusted(verifier.name, "div", { class: "name" }),
       h("div", { class: "bar" }, stackedBar(PARTS.map((name, index) => [`s-${name}`, parts[index]]), whole, PARTS.map((name, index) => `${money(parts[index], unit)} on ${name} answers`).join(", "))),
-      h("div", { class: "sum" }, money(spent, unit), all > 0 ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
-      h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] > 1e-6 ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
+      h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 && paid(0, verifier, unit) !== "free" ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
+      h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
   });
   return [key(), ...rows];
 }
@@ -122,10 +124,13 @@ function verifierCells(verifier) {
     h("td", null, untrusted(verifier.name, "span", { class: "name" }), h("small", null, verifier.exact ? `${verifier.kind}, exact` : verifier.kind)),
     h("td", null, count(verifier.calls)),
     h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
-    h("td", null, score(verifier.mean_score), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
+    h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
     h("td", null, digits(verifier.threshold, 3)),
   ];
 }
+
+/// Whether every call has cost the same, as far as a sum of many can say.
+const isFixed = ({ mean_price, ceiling }) => mean_price !== null && Math.abs(mean_price / Number(ceiling) - 1) < 1e-9;
 
 function verifierTable(overview) {
   const { unit } = overview.money;
@@ -136,7 +141,7 @@ function verifierTable(overview) {
       ...verifierCells(verifier),
       h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call tells all" : "no answer seen twice")),
       h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
-      h("td", null, verifier.mean_price === null ? "–" : money(verifier.mean_price, unit), h("small", null, verifier.mean_price === verifier.ceiling ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
+      h("td", null, verifier.mean_price === null ? "–" : paid(verifier.mean_price, verifier, unit), h("small", null, isFixed(verifier) ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
     ];
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, stackedTable(titles, rows));

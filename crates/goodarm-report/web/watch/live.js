@@ -74,12 +74,18 @@ function paceTile(state, isOver) {
     const rate = state.seconds > 0 ? state.calls / state.seconds : 0;
     return tile("Calls", count(state.calls), `in ${duration(state.seconds)}`, `${digits(rate, 3)} a second · ${trouble}`, null);
   }
-  const pace = tile("Pace", digits(state.calls_per_second, 2), "calls a second", `${count(state.out)} in flight · ${trouble}`, null);
+  const pace = tile("Pace", digits(state.calls_per_second, 2), "calls a second", `${count(state.out)} in flight · ${trouble}${timeLeft(state)}`, null);
   if (state.working_on) {
     const [verifier, id] = state.working_on;
     pace.append(h("p", { class: "line" }, state.phase === "running" ? "now: " : "last: ", untrusted(preview(verifier, 40)), " on ", untrusted(preview(id, 60))));
   }
   return pace;
+}
+
+/// An upper limit: a run ends earlier when nothing is worth a call any more.
+function timeLeft({ seconds_left, phase }) {
+  if (seconds_left === null || phase !== "running") return "";
+  return ` · at most ${duration(about(seconds_left))} left at this pace`;
 }
 
 const CONDITIONS = { open: "working", "backing-off": "backing off", down: "down", "given-up": "given up" };
@@ -99,7 +105,7 @@ function healthTable(state) {
     const [name, ...numbers] = verifierCells(verifier);
     const { latency } = state.health[index];
     return [name, healthCell(state.health[index], state.phase), ...numbers,
-      h("td", null, duration(latency)), h("td", null, money(verifier.spent, unit))];
+      h("td", null, duration(latency)), h("td", null, paid(verifier.spent, verifier, unit))];
   });
   const [first, ...others] = VERIFIER_TITLES;
   return stackedTable([first, "Condition", ...others, "Mean latency", "Spent"], rows);

@@ -5,51 +5,60 @@ use std::io::{self, Write as _};
 
 use goodarm_core::{ArmId, Cost, Options};
 use goodarm_files::Scores;
+use goodarm_live::folder::Folder;
 use goodarm_live::job::Job;
-use goodarm_report::words::{amount, printable, unit_name};
-use goodarm_sim::plan::{AnswerSpec, PlanSpec, Spread, VerifierSpec, plan};
+use goodarm_live::run::RunError;
+use goodarm_report::Report;
+use goodarm_report::words::{about_money, counted, is_free, money, price, printable, remaining};
+use goodarm_sim::plan::{AnswerSpec, Plan, PlanSpec, Spread, VerifierSpec, plan};
 
 use crate::commands::Failure;
 
-pub(crate) fn show(job: &Job) -> Result<(), Failure> {
-    let unit = unit_name(job.unit());
+pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
+    let unit = job.unit();
     let mut text = format!(
-        "{}: {} candidates, {} verifiers, δ = {}; nothing is called and nothing is written.\n\n",
+        "{}: {}, {}, δ = {}; nothing is called and nothing is written.\n\n",
         job.path.display(),
-        job.candidates.len(),
-        job.verifiers.len(),
+        counted(job.candidates.len(), "candidate"),
+        counted(job.verifiers.len(), "verifier"),
         job.settings.delta
     );
     let first = job.candidates.get(ArmId(0));
     for (verifier, terms) in job.verifiers.iter().zip(&job.charter.verifiers) {
-        let price = if terms.metered { "at most " } else { "" };
+        let ceiling = verifier.tariff.ceiling;
+        let most = if terms.metered && !is_free(ceiling) { "at most " } else { "" };
         let _ = writeln!(
             text,
-            "{} ({}): threshold {}, {price}{} {unit} a call",
+            "{} ({}): threshold {}, {most}{}",
             verifier.name,
             terms.kind,
             terms.threshold,
-            amount(verifier.tariff.ceiling)
+            price(ceiling, unit)
         );
         let preview = verifier.verifier.preview(&first);
         for line in preview.lines().take(PREVIEW_LINES_MAX) {
             let _ = writeln!(text, "    {}", printable(line));
         }
     }
+    if is_resumed {
+        text += &standing(job)?;
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+        return Ok(());
+    }
     let _ = writeln!(
         text,
-        "\nIt will spend at most {} {unit}: a call starts only if its ceiling still fits.",
-        amount(job.settings.budget)
+        "\nIt will spend at most {}: a call starts only if its ceiling still fits.",
+        money(job.settings.budget, unit)
     );
-    text += &in_flight(job, unit);
+    text += &in_flight(job);
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
-    text += &forecast(job, unit)?;
+    text += &forecast(job)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
 }
 
 /// How many calls are in flight at first, if the money allows fewer than the job.
-fn in_flight(job: &Job, unit: &str) -> String {
+fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
     let others = job.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible());
     let Some(dearest) = others.max_by_key(|verifier| verifier.tariff.ceiling) else {
@@ -68,14 +77,46 @@ fn in_flight(job: &Job, unit: &str) -> String {
         ""
     };
     format!(
-        "At first {allowed} {calls} in flight at once, not {concurrency}, as 2 % of the budget ({}) may be: {} at {} {unit} each{changes}.\n",
-        Cost::of_budget(share).map_or_else(|_| "?".into(), amount),
+        "At first {allowed} {calls} in flight at once, not {concurrency}, as 2 % of the budget ({}) may be: {} at {} a call{changes}.\n",
+        Cost::of_budget(share).map_or_else(|_| "?".into(), |share| money(share, job.unit())),
         printable(&dearest.name),
-        amount(dearest.tariff.ceiling),
+        money(dearest.tariff.ceiling, job.unit()),
     )
 }
 
-fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
+/// Where the run stands that would be resumed.
+fn standing(job: &Job) -> Result<String, Failure> {
+    let folder = Folder::new(&job.settings.output);
+    if !folder.journal().is_file() {
+        return Err(Failure::wrong_input(RunError::NothingToResume(folder.path().to_owned())));
+    }
+    let report = Report::read(folder.path(), None).map_err(Failure::wrong_input)?;
+    let (overview, unit) = (report.overview(), job.unit());
+    let left = job.settings.budget.saturating_sub(overview.money.spent);
+    let mut text = format!(
+        "\n{} holds a run: {} of {} certified, {} spent in {}. Resumed, it may spend {} more; calls that were \
+         in flight when it stopped ({}) count as spent.\n",
+        folder.path().display(),
+        overview.certified,
+        counted(overview.candidates, "answer"),
+        money(overview.money.spent, unit),
+        counted(overview.calls, "call"),
+        money(left, unit),
+        overview.in_flight,
+    );
+    if job.settings.budget < overview.money.budget {
+        let budget = money(overview.money.budget, unit);
+        let _ =
+            writeln!(text, "It would be refused: its budget is {budget}, and may only be raised.");
+    }
+    let remaining = remaining(overview);
+    if !remaining.is_empty() {
+        let _ = writeln!(text, "As things stand, {remaining}.");
+    }
+    Ok(text)
+}
+
+fn forecast(job: &Job) -> Result<String, Failure> {
     let count = job.candidates.len();
     let simulated = count.min(SIMULATED_ANSWERS_MAX);
     #[expect(clippy::cast_precision_loss, reason = "a forecast")]
@@ -116,18 +157,34 @@ fn forecast(job: &Job, unit: &str) -> Result<String, Failure> {
             omission.realistic.median * scale,
         )
     });
+    let hopeless = if median * scale < 1.0 { hopeless(job, &plan) } else { String::new() };
     Ok(format!(
         "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
-         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} {unit} \
-         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{implied}",
+         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} \
+         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{hopeless}{implied}",
         100.0 * good_share,
         means(job, true),
         means(job, false),
         median * scale,
         low * scale,
         high * scale,
-        Cost::of_budget(purchase.spent * scale).map_or_else(|_| "?".into(), amount),
+        about_money(purchase.spent * scale, job.unit()),
     ))
+}
+
+/// What to do about a job that will certify next to nothing.
+fn hopeless(job: &Job, plan: &Plan) -> String {
+    let unit = job.unit();
+    let first = plan.steps.first().map_or_else(String::new, |step| {
+        let cost = step.realistic.map_or(step.asymptotic, |spread| spread.median);
+        let least = if step.realistic.is_some() { "about" } else { "more than" };
+        format!(": the first certificate alone takes {least} {}", about_money(cost, unit))
+    });
+    format!(
+        "This will certify hardly anything{first}, and the budget is {}. What helps: a larger budget, lower thresholds, \
+         cheaper or fewer verifiers, a larger delta; `goodarm plan` says how much.\n",
+        money(job.settings.budget, unit)
+    )
 }
 
 fn means(job: &Job, good: bool) -> Vec<f64> {

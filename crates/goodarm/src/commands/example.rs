@@ -12,7 +12,7 @@ use goodarm_live::outputs;
 use goodarm_live::run::{Control, Run};
 use goodarm_live::view::Overview;
 use goodarm_report::summary_text;
-use goodarm_report::words::{amount, unit_name};
+use goodarm_report::words::amount;
 
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     let (summary, run) = certify(&job, JOB, "run")?;
     let mut text = format!("{}wrote {}\n", summary_text(&summary), run.path().display());
     text += &write_report(&run, &summary);
+    let _ = writeln!(text, "\n{FAILURES}");
     text += &comparison(&job, &summary)?;
     let _ = write!(
         text,
@@ -43,13 +44,15 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
 
 /// The same answers, the same money, the same luck, other ways to spend it.
 fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
-    let unit = unit_name(ours.money.unit);
+    let unit = ours.money.unit;
     let mut text = format!(
         "\nThe same recording, the same budget, other ways to spend it:\n  {:<34} {:>9} {:>12}\n",
-        "", "certified", unit
+        "",
+        "certified",
+        unit.name()
     );
     let mut row = |name: &str, summary: &Overview| {
-        let spent = amount(summary.money.spent);
+        let spent = amount(summary.money.spent, unit);
         let _ = writeln!(text, "  {name:<34} {:>9} {spent:>12}", summary.certified);
     };
     row("goodarm", ours);
@@ -78,6 +81,9 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder)
     Ok((summary, Folder::new(&job.settings.output)))
 }
 
+/// The recording has them as they were.
+const FAILURES: &str = "The failed calls are real: the small model was cut off after its 12 tokens, or gave no \
+    answer in them.\nNo call is left out because of how it ended, so they count against the answer.";
 const JOB: &str = include_str!("../../../../examples/capitals/job.toml");
 const FILES: [(&str, &[u8]); 3] = [
     ("job.toml", JOB.as_bytes()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::verifier::llm::LlmKeys;
-use goodarm_report::words::printable;
+use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;
 use crate::commands::Failure;
@@ -62,14 +62,18 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     }
     let (done, total) = (generated.answer_count, generated.question_count);
     let out = arguments.out.display();
-    let _ = writeln!(io::stdout().lock(), "{done} of {total} questions have an answer in {out}");
+    let _ = writeln!(
+        io::stdout().lock(),
+        "{done} of {} answered, in {out}",
+        counted(total, "question")
+    );
     if done == total {
         return Ok(());
     }
     let reason = last_reason.unwrap_or_else(|| "stopped".into());
     let exit = if control.is_stopping() { Exit::Interrupted } else { Exit::WrongInput };
     let none = total - done;
-    let message =
-        format!("{none} questions have none ({reason}); the same command tries them again");
+    let none = counted(none, "question");
+    let message = format!("{none} without an answer ({reason}); the same command tries again");
     Err(Failure::with_exit(exit, message))
 }

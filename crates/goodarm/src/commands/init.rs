@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use goodarm_live::candidates::{Candidate, Candidates, CandidatesError};
+use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
 use crate::commands::Failure;
@@ -30,8 +31,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     let shown = path.display();
     let text = format!(
-        "wrote {shown} for {} candidates. Next:\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
-        candidates.len()
+        "wrote {shown} for {}. Next:\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        counted(candidates.len(), "candidate")
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
@@ -170,6 +171,7 @@ candidates = @candidates@   # @count@ of them
 @id@budget = 1000                  # the most that may be spent, in `unit`
 unit = "calls"                 # or "tokens", "dollars", "seconds"
 delta = 0.05                   # with probability 0.95 no certificate is wrong
+# guarantee = "fdr"            # instead: on average at most 5 % of the certificates are wrong
 concurrency = 8                # calls in flight at once
 output = "run"                 # the folder for results and journal
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::pools;
 use goodarm_live::record::{self, RecordError};
-use goodarm_report::words::{amount, printable, thousands, unit_name};
+use goodarm_report::words::{counted, money, printable, printable_note};
 
 use crate::cli::RecordArguments;
 use crate::commands::Failure;
@@ -43,17 +43,17 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         bar.finish();
     }
     let text = format!(
-        "{} of {} pairs recorded; {} calls now, for {} {}\n",
+        "{} of {} recorded; {} now, for {}\n",
         recorded.pair_count,
-        recorded.pair_total,
-        thousands(&recorded.call_count.to_string()),
-        amount(recorded.spent),
-        unit_name(job.unit())
+        counted(recorded.pair_total, "pair"),
+        counted(recorded.call_count, "call"),
+        money(recorded.spent, job.unit())
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
     for (verifier, (count, reason)) in &recorded.failures {
-        let calls = if *count == 1 { "1 call".to_owned() } else { format!("{count} calls") };
-        let text = format!("{}: {calls} failed, first: {}", printable(verifier), printable(reason));
+        let calls = counted(*count, "call");
+        let text =
+            format!("{}: {calls} failed, first: {}", printable(verifier), printable_note(reason));
         let _ = writeln!(io::stdout().lock(), "{text}");
     }
     if recorded.pair_count < recorded.pair_total {
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         let mut file = BufWriter::new(file);
         let count = pools::write(&job, &arguments.out, &arguments.gold, &mut file)
             .map_err(Failure::wrong_input)?;
-        let _ = writeln!(io::stdout().lock(), "{count} pools in {}", path.display());
+        let _ = writeln!(io::stdout().lock(), "{} in {}", counted(count, "pool"), path.display());
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 use goodarm_report::Report;
 use goodarm_report::figures::write_figure;
@@ -11,6 +12,7 @@ use crate::cli::ReportArguments;
 use crate::commands::Failure;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
+    check_out(arguments)?;
     let report = Report::read(&arguments.folder, arguments.candidates.as_deref())
         .map_err(Failure::wrong_input)?;
     if let Some(folder) = &arguments.plots {
@@ -36,6 +38,21 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Text and JSON are printed: `--out` is the page's file, and no other's.
+fn check_out(arguments: &ReportArguments) -> Result<(), Failure> {
+    let option = if arguments.json { "--json" } else { "--text" };
+    let is_printed = arguments.json || arguments.text;
+    let is_page = |out: &Path| out.extension().is_some_and(|name| name == "html" || name == "htm");
+    match &arguments.out {
+        Some(out) if is_printed && !is_page(out) => Err(Failure::wrong_input(format!(
+            "--out names the page, a file that ends in .html; {option} is printed: goodarm report {} {option} > {}",
+            arguments.folder.display(),
+            out.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn print(text: &str) {

@@ -18,6 +18,10 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
     set_threads(arguments.work.threads)?;
     fs::create_dir_all(&arguments.out).map_err(|error| Failure::file(&arguments.out, &error))?;
     let data = arguments.work.data.as_deref().map(experiment_file::read_data).transpose()?;
+    let needs_data = |entry: &&Entry| matches!(entry.recorded, Recorded::Given);
+    if data.is_none() && entries.iter().all(needs_data) {
+        return Err(Failure::wrong_input(DATA_NEEDED));
+    }
     let cancelled = cancelled_by_ctrl_c()?;
     let begin = Instant::now();
     let mut done: Vec<Section> = Vec::new();
@@ -93,6 +97,10 @@ fn report(done: &[Section], missing: &[&str], path: &Path, begin: Instant, quiet
     let _ = writeln!(out, "{} figures in {seconds:.0} s: open {}", done.len(), path.display());
 }
 
+const DATA_NEEDED: &str = "\
+gsm8k replays recorded answers, and there is no file of them: give it with --data POOLS.jsonl (or .jsonl.gz). \
+docs/pools.md says what it holds and how to make it from public outputs. `goodarm reproduce capitals` is the same \
+experiment on a recording that is built in.";
 const DATA_MISSING: &str = "\
 gsm8k: left out, since it replays recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). In its place \
 stands `capitals`, the same experiment on the recording of a small model in examples/capitals. \

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
@@ -10,7 +11,7 @@ use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
 use goodarm_live::view::Overview;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
-use goodarm_report::words::printable;
+use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
     let job = Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?;
     if arguments.dry_run {
-        return dry_run::show(&job);
+        return dry_run::show(&job, arguments.resume);
     }
     let job = Arc::new(job);
     // First of all, because without its port nothing should begin.
@@ -153,7 +154,7 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
             Exit::VerifierDown,
             format!(
                 "{verifier} is down ({}), and everything is saved; {resume}",
-                printable(reason)
+                printable_note(reason)
             ),
         )),
         Ending::NeverScored(failed) => {
@@ -168,8 +169,8 @@ fn never_scored(failed: &NeverScored, arguments: &RunArguments) -> String {
     let mut text = format!(
         "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
          asked about {}:\n{}why there is no score:\n{}",
-        printable(verifier),
-        printable(id),
+        printable_note(verifier),
+        printable_note(id),
         indented(request),
         indented(reason),
     );
@@ -185,7 +186,7 @@ fn never_scored(failed: &NeverScored, arguments: &RunArguments) -> String {
 
 fn indented(text: &str) -> String {
     let lines = text.lines().take(SHOWN_LINES_MAX);
-    lines.map(|line| format!("    {}\n", printable(line))).collect()
+    lines.map(|line| format!("    {}\n", printable_note(line))).collect()
 }
 
 /// The command that these arguments came with, and one more word.
@@ -227,24 +228,28 @@ pub(crate) fn write_report(folder: &Folder, summary: &Overview) -> String {
 
 fn tell_of_the_past(run: &Run, display: &Display<'_>) {
     if run.bytes_cut() > 0 {
-        display
-            .say(&format!("cut {} bytes of an unfinished write from the journal", run.bytes_cut()));
+        let cut = counted(run.bytes_cut(), "byte");
+        display.say(&format!("cut {cut} of an unfinished write from the journal"));
     }
     if run.added_count() > 0 {
-        let candidates = if run.added_count() == 1 { "candidate was" } else { "candidates were" };
-        display.say(&format!("{} {candidates} added", run.added_count()));
+        display.say(&format!("{} added", were(run.added_count(), "candidate")));
     }
     if run.lost_count() > 0 {
         display.say(&format!(
-            "{} calls were in flight when the last process died: they count as spent and as the lowest score",
-            run.lost_count()
+            "{} in flight when the last process died: lost calls count as spent and as the lowest score",
+            were(run.lost_count(), "call")
         ));
     }
 }
 
 pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure> {
     let control = Arc::clone(control);
+    let mut last: Option<Instant> = None;
     ctrlc::set_handler(move || {
+        if last.is_some_and(|last| last.elapsed() < SAME_SIGNAL) {
+            return;
+        }
+        last = Some(Instant::now());
         if !quiet {
             let text = if control.is_stopping() {
                 "leaving; calls in flight count as lost"
@@ -276,6 +281,8 @@ pub(crate) fn failure(error: RunError) -> Failure {
 }
 
 const SHOWN_LINES_MAX: usize = 40;
+/// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.
+const SAME_SIGNAL: Duration = Duration::from_millis(300);
 /// Larger runs end without a page, which would take longer than a person waits.
 const REPORT_CALLS_MAX: u64 = 2_000_000;
 const REPORT_CANDIDATES_MAX: usize = 200_000;

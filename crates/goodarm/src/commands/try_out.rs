@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::trial::{Trial, suspicions, try_out};
-use goodarm_report::words::{amount, printable_note, unit_name};
+use goodarm_report::words::{money, printable_note};
 use serde_json::json;
 
 use crate::cli::TryArguments;
@@ -69,7 +69,7 @@ fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, Failure> {
 }
 
 fn shown(job: &Job, trial: &Trial) -> String {
-    let unit = unit_name(job.unit());
+    let unit = job.unit();
     let mut text =
         format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
     for exchange in &trial.exchanges {
@@ -87,9 +87,9 @@ fn shown(job: &Job, trial: &Trial) -> String {
     };
     let _ = writeln!(
         text,
-        "; {} {unit} (at most {}), {:.2} s\n",
-        amount(trial.cost),
-        amount(trial.ceiling),
+        "; {} (at most {}), {:.2} s\n",
+        money(trial.cost, unit),
+        money(trial.ceiling, unit),
         trial.seconds
     );
     text
@@ -98,9 +98,8 @@ fn shown(job: &Job, trial: &Trial) -> String {
 fn total(job: &Job, trials: &[Trial]) -> String {
     let sum = trials.iter().map(|trial| trial.cost).fold(Cost::ZERO, Cost::saturating_add);
     format!(
-        "These calls come to {} {}; they are booked nowhere, and no run knows of them.\n",
-        amount(sum),
-        unit_name(job.unit())
+        "These calls come to {}; they are booked nowhere, and no run knows of them.\n",
+        money(sum, job.unit())
     )
 }
 

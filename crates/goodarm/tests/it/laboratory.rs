@@ -85,6 +85,11 @@ fn a_wrong_experiment_is_refused_with_what_is_wrong() {
         ("repetitions = 4", "repetitions = 0", "repetitions"),
         ("normalized = [0.5, 2]", "normalized = [-1]", "budget"),
         ("expensive-decoys = {", "expensive-decoy = {", "did you mean `expensive-decoys`?"),
+        (
+            "means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }",
+            "means = { boundary-null = { arms = 4, good = 0, attributes = 1 } }",
+            "in this world none is good; give absolute budgets",
+        ),
         ("means = { random = {", "means = { pools = { questions = 1 }, x = {", "pools"),
     ] {
         let file = folder.join("experiment.toml");
@@ -167,7 +172,7 @@ fn a_plan_answers_what_a_budget_buys() {
     let output = goodarm(&["plan", example, "--plot", path(&plot)]);
     assert!(output.status.success(), "{}", message(&output));
     let said = text(&output);
-    assert!(said.contains("A budget of 200000 certifies about"), "{said}");
+    assert!(said.contains("A budget of 200,000 certifies about"), "{said}");
     assert!(fs::read_to_string(&plot).unwrap().contains("<svg"));
     let output = goodarm(&["plan", example, "--budget", "400000", "--json"]);
     let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

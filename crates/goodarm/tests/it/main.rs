@@ -3,7 +3,9 @@
 mod book;
 mod laboratory;
 mod live;
+mod messages;
 mod model;
+mod outputs;
 mod pages;
 mod paper;
 mod report;

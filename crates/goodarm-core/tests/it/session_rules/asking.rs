@@ -68,6 +68,24 @@ fn asking_while_there_is_nothing_to_do_changes_nothing() {
     assert_eq!(picture(session.books()), before);
 }
 
+/// One arm that always passes and one that never does: the money ends before anything is certified.
+#[test]
+fn what_would_still_be_needed_is_told_of_arms_that_look_good() {
+    let spec = ProblemSpec { budget: 20.0, ..spec(2, Guarantee::Union, &[ScoreModel::Binary]) };
+    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    let mut costs = Vec::new();
+    while let Ask::Pull(pull) = session.ask().unwrap() {
+        let score = if pull.arm == ArmId(0) { 1.0 } else { 0.0 };
+        session.tell(pull.ticket, score, UNIT).unwrap();
+        costs.push(session.books().remainder().cost);
+    }
+    let remainder = session.books().remainder();
+    assert!(session.certified().is_empty() || remainder.arm_count == 0, "{remainder:?}");
+    assert!(remainder.arm_count <= 1, "the second arm looks bad: {remainder:?}");
+    let (first, last) = (costs[1], costs[costs.len() - 1]);
+    assert!(last < first && costs.iter().all(|cost| cost.is_finite()), "{first} to {last}");
+}
+
 /// Condition 10: the retry comes before anything that the policy wants.
 #[test]
 fn a_retry_is_asked_first() {

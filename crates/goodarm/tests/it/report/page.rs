@@ -191,6 +191,40 @@ fn the_keyboard_is_enough() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
+/// The table of answers with a check and four judges, on a screen and on a phone.
+#[test]
+fn five_verifiers_fit_a_small_screen() {
+    let run = Run::ordinary("five");
+    let (recording, job) = (run.root().join("recording.jsonl"), run.root().join("job.toml"));
+    let (mut lines, mut keys) =
+        (fs::read_to_string(&recording).unwrap(), fs::read_to_string(&job).unwrap());
+    let of_judge: String = lines.lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let table = keys[keys.rfind("[[verifiers]]").unwrap()..].to_owned();
+    for name in ["majority of five", "judge of style and tone", "unit tests in a sandbox"] {
+        lines += &of_judge.replace("\"judge\"", &format!("\"{name}\""));
+        keys += &table.replace("\"judge\"", &format!("\"{name}\""));
+    }
+    fs::write(&recording, lines).unwrap();
+    fs::write(&job, keys).unwrap();
+    let output = run.root().join("five");
+    let of = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    let ran = crate::tool::goodarm(&["run", &of(&job), "--quiet", "--output", &of(&output)]);
+    assert_eq!(ran.status.code(), Some(0), "{}", crate::tool::message(&ran));
+    let mut browser = Browser::start("five");
+    for width in [1280, 390] {
+        let screen = serde_json::json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500});
+        browser.call("Emulation.setDeviceMetricsOverride", &screen);
+        browser.open(&output.join("report.html"), "");
+        assert_eq!(
+            browser.value("document.querySelectorAll('.row')[0].querySelectorAll('.pic').length"),
+            5
+        );
+        let overflow = "(() => { const t = document.querySelector('.table'); return t.scrollWidth - t.clientWidth; })()";
+        assert_eq!(browser.value(overflow), 0, "at {width} pixels");
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
 #[test]
 fn without_scripts_there_is_the_text() {
     let run = Run::ordinary("scriptless");

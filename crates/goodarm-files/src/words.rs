@@ -1,0 +1,170 @@
+//! Amounts and counts as people write them. Files and JSON have exact decimals instead ([`crate::money`]).
+
+use goodarm_core::Cost;
+
+use crate::Unit;
+
+/// An amount: 60,000 or 0.00089, never 8.9e-4. Two digits that matter are enough for what is small.
+pub fn amount(cost: Cost, unit: Unit) -> String {
+    let units = cost.units();
+    if cost != Cost::ZERO && units < TRIFLE {
+        return "≈ 0".into();
+    }
+    if units >= 1000.0 || units.fract() == 0.0 {
+        return thousands(&format!("{units:.0}"));
+    }
+    if unit == Unit::Dollars && units >= 0.1 {
+        // Cents, both of them.
+        let decimals = if units >= 1.0 { 2 } else { 3 };
+        return grouped(&format!("{units:.decimals$}"), 2);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "4 to 8")]
+    let decimals = if units >= 0.001 { 4 } else { (1.0 - units.log10().floor()) as usize };
+    grouped(&format!("{units:.decimals$}"), 0)
+}
+
+/// An amount with what it is an amount of: 1 token, 0.50 dollars.
+pub fn money(cost: Cost, unit: Unit) -> String {
+    let amount = amount(cost, unit);
+    let is_one = amount == "1";
+    format!("{amount} {}", if is_one { one_of(unit) } else { unit.name() })
+}
+
+/// The price of a call in a list: a check that this program makes itself is free.
+pub fn price(cost: Cost, unit: Unit) -> String {
+    match unit {
+        _ if is_free(cost) => "free".into(),
+        Unit::Calls => format!("counted as {}", money(cost, unit)),
+        _ => format!("{} a call", money(cost, unit)),
+    }
+}
+
+/// Whether a call of this price is free for people; in the books nothing is, quite.
+pub fn is_free(price: Cost) -> bool {
+    price.units() <= FREE
+}
+
+/// So many of something: 1 call, 1,200 calls, 2 retries.
+pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{} {}", number(count), plural(count, noun))
+}
+
+/// The same as the subject of a sentence about the past: 1 bill was, 2 bills were.
+pub fn were(count: impl TryInto<u64>, noun: &str) -> String {
+    let text = counted(count, noun);
+    let verb = if text.starts_with("1 ") { "was" } else { "were" };
+    format!("{text} {verb}")
+}
+
+/// A noun for so many.
+pub fn plural(count: u64, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if count == 1 => noun.to_owned(),
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
+    }
+}
+
+/// 1234567 as 1,234,567.
+pub fn number(count: u64) -> String {
+    thousands(&count.to_string())
+}
+
+/// The digits of a whole number with its thousands apart.
+pub fn thousands(digits: &str) -> String {
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Thousands apart, and no zeros at the end but for so many decimals.
+fn grouped(decimal: &str, decimals_min: usize) -> String {
+    let (whole, rest) = decimal.split_at(decimal.find('.').unwrap_or(decimal.len()));
+    let kept = rest.trim_end_matches('0').trim_end_matches('.').len();
+    let least = if decimals_min == 0 { 0 } else { (decimals_min + 1).min(rest.len()) };
+    format!("{}{}", thousands(whole), &rest[..kept.max(least)])
+}
+
+const fn one_of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Tokens => "token",
+        Unit::Dollars => "dollar",
+        Unit::Seconds => "second",
+        Unit::Calls => "call",
+    }
+}
+
+/// What no one wants to see in digits.
+const TRIFLE: f64 = 1e-7;
+/// The price of a check: a billionth.
+const FREE: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, unit: Unit) -> String {
+        money(text.parse().unwrap(), unit)
+    }
+
+    #[test]
+    fn amounts_are_written_as_people_write_them() {
+        for (cost, expected) in [
+            ("0", "0 tokens"),
+            ("1", "1 token"),
+            ("60000", "60,000 tokens"),
+            ("1234567.4", "1,234,567 tokens"),
+            ("999.5", "999.5 tokens"),
+            ("12.34567", "12.3457 tokens"),
+            ("0.00089", "0.00089 tokens"),
+            ("0.000061", "0.000061 tokens"),
+            ("0.00000025", "0.00000025 tokens"),
+            ("0.000000001", "≈ 0 tokens"),
+        ] {
+            assert_eq!(shown(cost, Unit::Tokens), expected);
+        }
+    }
+
+    #[test]
+    fn dollars_have_cents() {
+        for (cost, expected) in [
+            ("1", "1 dollar"),
+            ("50", "50 dollars"),
+            ("2.5", "2.50 dollars"),
+            ("12.3456", "12.35 dollars"),
+            ("0.5", "0.50 dollars"),
+            ("0.125", "0.125 dollars"),
+            ("0.05", "0.05 dollars"),
+            ("0.00044", "0.00044 dollars"),
+            ("0.0012345", "0.0012 dollars"),
+            ("1234.5", "1,234 dollars"),
+        ] {
+            assert_eq!(shown(cost, Unit::Dollars), expected);
+        }
+    }
+
+    #[test]
+    fn a_check_is_free_and_a_cheap_call_is_not() {
+        assert_eq!(price(Cost::from_picos(1000), Unit::Calls), "free");
+        assert_eq!(price("0.000061".parse().unwrap(), Unit::Dollars), "0.000061 dollars a call");
+        assert_eq!(price(Cost::from_units(1), Unit::Calls), "counted as 1 call");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(counted(1_u64, "call"), "1 call");
+        assert_eq!(counted(0_u64, "failure"), "0 failures");
+        assert_eq!(counted(2_usize, "retry"), "2 retries");
+        assert_eq!(
+            (were(1_u64, "bill"), were(21_u64, "bill")),
+            ("1 bill was".into(), "21 bills were".into())
+        );
+        assert_eq!(counted(12_345_u64, "certificate"), "12,345 certificates");
+    }
+}

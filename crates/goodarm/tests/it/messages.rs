@@ -1,0 +1,157 @@
+//! Messages name what to write: each of these was a riddle once.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::tool::{goodarm, message, text};
+
+const CHECK: &str =
+    "[[verifiers]]\nname = \"c\"\nkind = \"check\"\ncheck = \"regex\"\npattern = '.'\n";
+
+/// A folder with two answers and a job of these lines.
+fn place(keys: &str) -> TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let answers = "{\"id\": \"a\", \"answer\": \"1\"}\n{\"id\": \"b\", \"answer\": \"2\"}\n";
+    fs::write(place.path().join("answers.jsonl"), answers).expect("written");
+    let job = format!("candidates = \"answers.jsonl\"\nbudget = 10\ndelta = 0.05\n{keys}");
+    fs::write(place.path().join("job.toml"), job).expect("written");
+    place
+}
+
+fn path(place: &TempDir, name: &str) -> String {
+    place.path().join(name).to_str().expect("UTF-8").to_owned()
+}
+
+fn run(place: &TempDir, options: &[&str]) -> Output {
+    goodarm(&[&["run", &path(place, "job.toml")], options].concat())
+}
+
+/// A job of these lines is refused, and these words are in the message.
+fn check(keys: &str, words: &[&str]) {
+    let place = place(keys);
+    fs::write(place.path().join("a-file"), "x").expect("written");
+    let output = run(&place, &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    for word in words {
+        assert!(message(&output).contains(word), "{word}: {}", message(&output));
+    }
+}
+
+#[test]
+fn a_wrong_job_is_told_what_to_write() {
+    check(&format!("output = \"a-file\"\n{CHECK}"), &["a-file is a file", "output = \"run\""]);
+    check(&format!("{CHECK}{CHECK}"), &["line 10", "each needs one of its own, such as \"c 2\""]);
+    let command = "[[verifiers]]\nname = \"c\"\nkind = \"command\"\nthreshold = 0.5\n";
+    check(
+        &format!("{command}command = \"python3 x.py\"\n"),
+        &["expected a list, found \"python3 x.py\"; write [\"python3\", \"x.py\"]"],
+    );
+    let http = "[[verifiers]]\nname = \"c\"\nkind = \"http\"\nthreshold = 0.5\nprice = 1\n";
+    check(&format!("{http}url = \"127.0.0.1:80/score\"\n"), &["begins with http:// or https://"]);
+    check("bugdet = 3\n", &["bugdet: no such key; did you mean `budget`?"]);
+    check(&format!("{CHECK}zzzzzz = 3\n"), &["zzzzzz: no such key; there are", "threshold"]);
+}
+
+#[test]
+fn a_pasted_key_is_not_shown() {
+    let http = "[[verifiers]]\nname = \"c\"\nkind = \"http\"\nthreshold = 0.5\nprice = 1\n";
+    let output = run(&place(&format!("{http}url = \"sk-abcdef123456\"\n")), &[]);
+    assert!(!message(&output).contains("sk-abcdef"), "{}", message(&output));
+}
+
+#[test]
+fn a_resumed_run_can_be_tried_dry() {
+    let place = place(CHECK);
+    let output = run(&place, &["--resume", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("holds no run to resume"), "{}", message(&output));
+    assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
+    let journal = fs::read(place.path().join("run/journal")).expect("a journal");
+    let output = run(&place, &["--resume", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+    assert!(text(&output).contains("2 of 2 answers certified"), "{}", text(&output));
+    assert!(text(&output).contains("in 2 calls"), "{}", text(&output));
+    assert_eq!(fs::read(place.path().join("run/journal")).expect("a journal"), journal);
+}
+
+#[test]
+fn a_hopeless_job_is_called_so_before_it_runs() {
+    let judge = "[[verifiers]]\nname = \"judge\"\nkind = \"command\"\ncommand = [\"cat\"]\nthreshold = 0.9\n";
+    let output = run(&place(judge), &["--dry-run"]);
+    let said = text(&output);
+    assert!(said.contains("This will certify hardly anything"), "{said}");
+    assert!(said.contains("the budget is 10 calls") && said.contains("goodarm plan"), "{said}");
+    assert!(said.contains("2 candidates, 1 verifier,"), "{said}");
+}
+
+#[test]
+fn the_page_and_json_are_two_things() {
+    let place = place(CHECK);
+    assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
+    let output = goodarm(&["report", &path(&place, "run"), "--json", "--out", "x.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("--json > x.json"), "{}", message(&output));
+}
+
+#[test]
+fn a_figure_without_its_data_says_which_file_it_wants() {
+    let place = tempfile::tempdir().expect("a folder");
+    let out = place.path().join("out");
+    let output = goodarm(&["reproduce", "gsm8k", "-o", out.to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(message(&output).contains("--data POOLS.jsonl"), "{}", message(&output));
+}
+
+/// How many calls the verifier has begun.
+fn begun(folder: &Path) -> usize {
+    fs::read_to_string(folder.join("begun")).unwrap_or_default().lines().count()
+}
+
+const SLOW: &str = "concurrency = 2\n[[verifiers]]\nname = \"slow\"\nkind = \"command\"\n\
+    shell = 'echo x >> begun; sleep 0.7; echo 1'\nthreshold = 0.5\n";
+
+/// It was stopped once, waited for its calls and lost none.
+fn check_stopped_once(place: &TempDir, output: &Output) {
+    let said = message(output);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("stopped, and everything is saved"), "{said}");
+    assert!(!said.contains("leaving"), "{said}");
+    let summary = fs::read_to_string(place.path().join("run/summary.json")).expect("a summary");
+    assert!(!summary.contains("\"lost\""), "{summary}");
+}
+
+#[test]
+fn the_interrupt_of_timeout_is_one_ctrl_c() {
+    let place = place(SLOW);
+    let output = Command::new("timeout")
+        .args(["--preserve-status", "-s", "INT", "2", env!("CARGO_BIN_EXE_goodarm"), "run"])
+        .arg(path(&place, "job.toml"))
+        .output()
+        .expect("timeout runs");
+    check_stopped_once(&place, &output);
+}
+
+/// What `timeout` does, with a moment between its signal to the process and that to the group.
+#[test]
+fn interrupts_close_together_are_one() {
+    let place = place(SLOW);
+    let child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
+        .args(["run", &path(&place, "job.toml")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    while begun(place.path()) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for _ in 0..2 {
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    check_stopped_once(&place, &child.wait_with_output().expect("it ends"));
+}
