@@ -309,7 +309,13 @@ fn with_scheme(written: &str) -> Option<String> {
         return None;
     }
     let url = Url::parse(&format!("https://{written}")).ok()?;
-    let is_near = url.port().is_some() || url.host_str() == Some("localhost");
+    let host = url.host_str().unwrap_or_default();
+    let is_near = url.port().is_some() || host == "localhost";
+    // A key has neither a port nor a path, and seldom small letters alone.
+    let is_name = host.contains('.') && written.contains('/') && written.starts_with(host);
+    if !is_near && !is_name {
+        return None;
+    }
     Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
 }
 

@@ -322,14 +322,14 @@ fn tried(judge: &Judge, count: u32) -> (Vec<Trial>, Vec<String>) {
 #[test]
 fn a_trial_shows_requests_and_replies_word_for_word_and_books_nothing() {
     let judge =
-        Judge::new("headers = { x-secret = \"sk-abcdefghijklmnop\" }\n", |seen, _| verdict(seen));
+        Judge::new("headers = { x-team = \"blue team\" }\n", |seen, _| verdict(seen));
     let (trials, texts) = tried(&judge, 3);
     assert_eq!(trials.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["q0", "q1", "q2"]);
     let scores: Vec<Option<f64>> = trials.iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(1.0), Some(1.0), Some(0.0)]);
     let [exchange] = trials[0].exchanges.as_slice() else { panic!("one request a call") };
     assert!(exchange.sent.starts_with("POST http://127.0.0.1:"), "{}", exchange.sent);
-    assert!(exchange.sent.contains("x-secret: (hidden)") && !exchange.sent.contains("sk-abc"));
+    assert!(exchange.sent.contains("x-team: (hidden)") && !exchange.sent.contains("blue"));
     let body: Value =
         serde_json::from_str(exchange.sent.lines().last().expect("a body")).expect("JSON");
     assert_eq!(body["messages"][0]["content"], "Is this right? right");

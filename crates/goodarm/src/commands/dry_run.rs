@@ -71,13 +71,13 @@ fn in_flight(job: &Job) -> String {
         return String::new();
     }
     let calls = if allowed > 1.0 { "calls are" } else { "call is" };
-    let changes = if dearest.tariff.is_metered() {
-        ", until bills show that calls cost less than at most"
+    let (at_most, later) = if dearest.tariff.is_metered() {
+        ("at most ", "; later by what its bills are")
     } else {
-        ""
+        ("", "")
     };
     format!(
-        "At first {allowed} {calls} in flight at once, not {concurrency}, as 2 % of the budget ({}) may be: {} at {} a call{changes}.\n",
+        "At first {allowed} {calls} in flight at once, not {concurrency}: calls in flight may cost 2 % of the budget ({}), and one of {} costs {at_most}{}{later}.\n",
         Cost::of_budget(share).map_or_else(|_| "?".into(), |share| money(share, job.unit())),
         printable(&dearest.name),
         money(dearest.tariff.ceiling, job.unit()),
