@@ -79,10 +79,14 @@ impl Report {
         let Gathered { charter, rosters, mut data, reply_lengths } = gather::gather(&folder)?;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
+        let read = match candidates {
+            Some(path) => Candidates::read_as(path, &id_field, charter.format()),
+            None => Candidates::read_kept(&path, &id_field),
+        };
         let fits = |found: &Candidates| {
             rosters.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
         };
-        let found = match Candidates::read(&path, &id_field) {
+        let found = match read {
             Ok(found) if fits(&found) => Ok(found),
             Ok(_) => {
                 Err(format!("{} does not hold the answers that the run is about.", path.display()))
