@@ -58,6 +58,9 @@ pub struct JobFile {
     /// How every call is written down for others: jsonl or parquet.
     #[serde(default)]
     pub calls: CallsName,
+    /// jsonl, or parquet: then certified.parquet is written beside certified.jsonl, with flat columns.
+    #[serde(default)]
+    pub certified: CallsName,
     /// Stop when no answer has a realistic chance with the money that is left, and keep the money.
     #[serde(default = "yes")]
     pub stop_when_hopeless: bool,
@@ -67,14 +70,14 @@ pub struct JobFile {
     pub expect: Option<ExpectFile>,
 }
 
-/// How calls are written down.
+/// How something is written down for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallsName {
-    /// `calls.jsonl`.
+    /// As lines, in a file that ends in `.jsonl`.
     #[default]
     Jsonl,
-    /// `calls.parquet`.
+    /// As a table, in a file that ends in `.parquet`.
     Parquet,
 }
 

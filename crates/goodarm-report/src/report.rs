@@ -23,7 +23,7 @@ use goodarm_plot::Figure;
 use thiserror::Error;
 
 pub(crate) use cut::beginning;
-pub(crate) use data::Data;
+pub(crate) use data::{Answer, Data};
 pub(crate) use html::{STYLE, policy, script};
 pub(crate) use trail::Trail;
 
@@ -61,11 +61,11 @@ pub enum ReportError {
 
 /// A run's folder, read: what happened, and to which answers.
 pub struct Report {
-    folder: Folder,
+    pub(crate) folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: Data,
     /// The answers' own fields; none if they cannot be found.
-    candidates: Option<Candidates>,
+    pub(crate) candidates: Option<Candidates>,
     /// Which of them is the id.
     id_field: String,
     reply_lengths: cut::Lengths,

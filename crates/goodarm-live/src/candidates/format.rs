@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,20 @@ pub(super) enum Packing {
 }
 
 impl Format {
+    /// All there are.
+    pub const ALL: [Self; 10] = [
+        Self::Jsonl,
+        Self::Json,
+        Self::Csv,
+        Self::Tsv,
+        Self::Parquet,
+        Self::Inspect,
+        Self::LmEval,
+        Self::Promptfoo,
+        Self::OpenaiBatch,
+        Self::Verifiers,
+    ];
+
     /// Whether another tool has written the file, so that its entries are not candidates yet.
     pub(super) const fn is_tool(self) -> bool {
         self.tool().is_some()
@@ -73,7 +88,7 @@ impl Format {
     }
 
     /// What the key `format` of a job calls it.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
             Self::Json => "json",
@@ -101,6 +116,19 @@ impl Format {
             (Self::Verifiers, &["example_id", "prompt", "completion", "reward"]),
         ];
         marks.iter().find(|(_, names)| has(names)).map(|(format, _)| *format)
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name);
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let hint = goodarm_files::nearest(text, names)
+                .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+            format!("{text:?} is none of {}{hint}", names.join(", "))
+        })
     }
 }
 

@@ -232,6 +232,7 @@ fn settings(
         seed: file.seed,
         output: overrides.output.clone().unwrap_or_else(|| folder.join(&file.output)),
         calls: file.calls,
+        certified: file.certified,
         stop_when_hopeless: file.stop_when_hopeless,
         id_field: file.id_field.clone(),
         expect: file.expect,

@@ -14,7 +14,7 @@ use goodarm_report::words::printable;
 use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
-use crate::commands::{Failure, dry_run};
+use crate::commands::{Failure, dry_run, tell_notes};
 use crate::display::Display;
 use crate::exit::Exit;
 
@@ -31,6 +31,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let run =
         if arguments.resume { Run::resume(Arc::clone(&job)) } else { Run::begin(Arc::clone(&job)) };
     let mut run = run.map_err(failure)?;
+    // Those of a run that is resumed were said when it began.
+    tell_notes(&job.candidates, arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
