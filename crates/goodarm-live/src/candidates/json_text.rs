@@ -54,7 +54,7 @@ pub(super) fn read_document(
         rest = rest[1..].trim_ascii_start();
     }
     let mut entry = 0;
-    while !rest.is_empty() && !(is_array && rest.starts_with(']')) {
+    while !(rest.is_empty() || is_array && rest.starts_with(']')) {
         entry += 1;
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
         match values.next() {

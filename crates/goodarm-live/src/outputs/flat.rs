@@ -23,8 +23,8 @@ pub fn table(rows: &[Row<'_>]) -> Table {
     let mut table = Table::default();
     let has_own = |row: &Row<'_>| match row.candidate.fields().get("id") {
         Some(Value::String(id)) => *id == row.candidate.id,
-        Some(id) => id.to_string() == row.candidate.id,
-        None => false,
+        Some(Value::Number(id)) => id.to_string() == row.candidate.id,
+        _ => false,
     };
     if !rows.iter().all(has_own) {
         table.push(format!("{KEY}.id"), texts(rows, |row| Some(row.candidate.id.clone())));

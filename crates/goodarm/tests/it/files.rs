@@ -70,9 +70,13 @@ fn a_file_without_ids_runs_and_the_ids_are_said_once() {
     assert!(!message(&resumed).contains("ids such as"), "{}", message(&resumed));
     ok(&["audit", &path(place.path(), "run")]);
     let certified = read(place.path(), "run/certified.jsonl");
-    let first: Value =
-        serde_json::from_str(certified.lines().next().expect("a line")).expect("JSON");
-    assert!(first["id"].as_str().is_some_and(|id| id.starts_with("1-")), "{first}");
+    let ids = certified.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        line["id"].as_str().and_then(|id| id.split_once('-')).expect("a made id").0.to_owned()
+    });
+    let mut ids: Vec<String> = ids.collect();
+    ids.sort();
+    assert_eq!(ids, ["1", "2", "4"]);
     // A line before the others moves them: no run goes on with that.
     write(
         place.path(),
@@ -173,7 +177,10 @@ fn a_format_that_there_is_not_gets_the_nearest_spelling() {
     let output = goodarm(&["run", &path(place.path(), "job.toml")]);
     let told = message(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("line 6: format: ") && told.contains("openai-batch"), "{told}");
+    assert!(
+        told.contains("line 7: format: ") && told.contains("did you mean `openai-batch`?"),
+        "{told}"
+    );
     // A run that began with one format does not go on with another.
     let job = path(place.path(), "job.toml");
     write(
@@ -225,9 +232,10 @@ fn results_are_exported_for_other_tools() {
     assert!(read(place.path(), "dataset/README.md").starts_with("---\nconfigs:\n"));
     ok(&["export", &run, "--to", "inspect"]);
     let lines = read(place.path(), "run/certified.inspect.jsonl");
-    let first: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
-    assert_eq!([&first["input"], &first["target"]], ["1+1?", "1+1 = 2\n#### 2"]);
-    assert_eq!(first["metadata"]["goodarm"]["status"], "certified");
+    let line = lines.lines().find(|line| line.contains("1+1?")).expect("the first answer");
+    let sample: Value = serde_json::from_str(line).expect("JSON");
+    assert_eq!([&sample["input"], &sample["target"]], ["1+1?", "1+1 = 2\n#### 2"]);
+    assert_eq!(sample["metadata"]["goodarm"]["status"], "certified");
     let told = message(&goodarm(&["export", &run, "--to", "excel"]));
     assert!(told.contains("inspect, hf, csv, parquet"), "{told}");
 }
