@@ -151,7 +151,7 @@ fn lm_eval_samples_are_read_once_for_all_filters() {
     let expected = |id: &str, answer: &str, filtered: &str| {
         json!({
             "id": id, "question": "2+2?", "answer": answer, "target": "4", "filtered": filtered,
-            "scores": {"exact_match": 1.0}, "doc": {"question": "2+2?", "answer": "#### 4"},
+            "doc": {"question": "2+2?", "answer": "#### 4"},
         })
     };
     assert_eq!(found, [expected("1", "It is 4", "4"), expected("1#2", "5", "5")]);
@@ -163,7 +163,10 @@ fn lm_eval_samples_are_read_once_for_all_filters() {
     let mut old = line(3, "none", &json!(["4"]));
     old["doc"] = json!({"n": 1});
     old["arguments"] = json!([["Q: 2+2?", {}]]);
-    assert_eq!(read_tool("samples.jsonl", &lines(&[old])).0[0]["question"], "Q: 2+2?");
+    old["resps"] = json!([["4"]]);
+    let (found, _) = read_tool("samples.jsonl", &lines(&[old]));
+    assert_eq!(found[0]["question"], "Q: 2+2?");
+    assert_eq!(found[0]["scores"], json!({"exact_match": 1.0}));
 }
 
 #[test]

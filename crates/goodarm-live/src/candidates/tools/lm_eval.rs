@@ -27,14 +27,16 @@ pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Ve
         let name = name.as_str()?;
         Some((name.to_owned(), sample.get(name)?.clone()))
     });
-    let scores = Value::from(scores.collect::<Map<_, _>>());
+    // They are about the question; whose answer they are, is known only if there is one.
+    let scores = Value::from(if texts.len() == 1 { scores.collect() } else { Map::new() });
+    let is_one_each = filtered.len() == texts.len();
     let answer = |(number, text): (usize, &str)| Answer {
         id: numbered(id.clone(), number as u64 + 1),
         question: question.clone(),
         answer: text.to_owned(),
         more: vec![
             ("target", get("target").clone()),
-            ("filtered", filtered.get(number).or(filtered.first()).cloned().unwrap_or_default()),
+            ("filtered", if is_one_each { filtered[number].clone() } else { Value::Null }),
             ("scores", scores.clone()),
             ("doc", get("doc").clone()),
         ],
