@@ -32,6 +32,7 @@ impl<'a> Intake<'a> {
 
     /// Takes one JSON text in.
     pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+        let text = &json::without_nan(text);
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.writer_of(text),

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use super::Candidates;
 use super::error::{CandidatesError, FaultKind, Unit};
 use super::intake::Intake;
+use super::json;
 
 /// One on each line.
 pub(super) fn read_lines(
@@ -47,6 +48,7 @@ pub(super) fn read_document(
         return Err(intake.document("longer than 4 GiB: give it as .jsonl, an object on each line"));
     }
     let text = String::from_utf8(bytes).map_err(|_| intake.document("not UTF-8"))?;
+    let text = json::without_nan(&text);
     intake.builder.set_unit(Unit::Entry);
     let mut rest = text.trim_ascii_start();
     let is_array = rest.starts_with('[');

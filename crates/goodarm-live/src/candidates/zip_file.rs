@@ -9,6 +9,7 @@ use zip::ZipArchive;
 use super::Candidates;
 use super::error::{CandidatesError, FaultKind};
 use super::intake::Intake;
+use super::json;
 
 pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesError> {
     let broken = |intake: &Intake<'_>, error: &dyn std::fmt::Display| {
@@ -35,10 +36,10 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         }
         bytes_left -= bytes.len() as u64;
         number += u64::from(is_sample(name));
-        match serde_json::from_slice::<Map<String, Value>>(&bytes) {
+        let text = String::from_utf8_lossy(&bytes);
+        match serde_json::from_str::<Map<String, Value>>(&json::without_nan(&text)) {
             Ok(fields) => intake.entry(number, fields)?,
             Err(error) => {
-                let text = String::from_utf8_lossy(&bytes);
                 intake.builder.faults.push_with(number, || FaultKind::broken(&text, &error));
             }
         }

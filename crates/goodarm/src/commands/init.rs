@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use goodarm_live::candidates::{Candidate, Candidates, CandidatesError, FaultKind, Format};
+use goodarm_live::candidates::{Candidate, Candidates, CandidatesError, Fault, FaultKind, Format};
 
 use crate::cli::InitArguments;
 use crate::commands::{Failure, notes};
@@ -57,7 +57,7 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
         match found {
             Ok(found) if found.1.are_ids_made() => without_ids = Some(found),
             Ok(found) => return Ok(found),
-            Err(error @ (CandidatesError::NoIdColumn { .. } | CandidatesError::Faults { .. })) => {
+            Err(error) if is_about_ids(&error) => {
                 first_error.get_or_insert(error);
             }
             // Another field would not help.
@@ -72,6 +72,24 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
              name the field with --id-field."
         ))
     })
+}
+
+fn is_about_ids(error: &CandidatesError) -> bool {
+    let is_id = |fault: &Fault| {
+        matches!(
+            fault.kind,
+            FaultKind::NoId { .. }
+                | FaultKind::IdKind { .. }
+                | FaultKind::BlankId
+                | FaultKind::DuplicateId { .. }
+                | FaultKind::SuddenId { .. }
+        )
+    };
+    match error {
+        CandidatesError::NoIdColumn { .. } => true,
+        CandidatesError::Faults { faults, .. } => faults.iter().all(is_id),
+        _ => false,
+    }
 }
 
 /// The field that is the wanted one but for the case of its letters.

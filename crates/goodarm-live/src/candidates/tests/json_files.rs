@@ -130,6 +130,14 @@ fn faults_of_arrays_name_the_entry_or_the_line() {
 }
 
 #[test]
+fn what_python_writes_for_no_number_is_null() {
+    let text = r#"{"id": "NaN \\\" NaN", "a": NaN, "b": [Infinity,-Infinity], "c": "\"Infinity"}"#;
+    let mended = r#"{"id": "NaN \\\" NaN", "a": null, "b": [null,null], "c": "\"Infinity"}"#;
+    check("a.jsonl", text, &[("NaN \\\" NaN", mended)]);
+    check("a.json", &format!("[{text}]"), &[("NaN \\\" NaN", mended)]);
+}
+
+#[test]
 fn required_fields_are_checked_in_every_line() {
     let candidates = read(
         "a.jsonl",
