@@ -89,7 +89,7 @@ pub(crate) fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, St
         };
         VerifierSpec {
             name: name.clone(),
-            price: mean(recording.outcomes().map(|outcome| outcome.cost.units())),
+            price: mean(recording.outcomes().map(|outcome| outcome.cost.units())).max(PRICE_MIN),
             threshold: THRESHOLD,
             scores: scores.into(),
             deviation: None,
@@ -114,6 +114,20 @@ pub(crate) fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<Answe
     let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
     let recordings = recordings(path, &names)?;
     answers(&recordings).ok_or_else(|| NO_ANSWERS.into())
+}
+
+/// Moves recorded means away from thresholds that they are next to: an answer on its threshold would take
+/// calls without end, and how close it truly is, a recording cannot tell.
+pub(crate) fn keep_apart(spec: &mut PlanSpec) {
+    for answer in &mut spec.answers {
+        for (mean, verifier) in answer.means.iter_mut().zip(&spec.verifiers) {
+            let gap = *mean - verifier.threshold;
+            if gap.abs() < GAP_MIN {
+                let moved = verifier.threshold + if gap > 0.0 { GAP_MIN } else { -GAP_MIN };
+                *mean = moved.clamp(0.0, 1.0);
+            }
+        }
+    }
 }
 
 fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, String> {
@@ -148,6 +162,9 @@ const SIMULATED_ANSWERS_MAX: usize = 1000;
 const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
 const SLACK: f64 = 0.1;
+const GAP_MIN: f64 = 0.02;
+/// What a check costs in a job.
+const PRICE_MIN: f64 = 1e-9;
 const THRESHOLD: f64 = 0.5;
 const NO_ANSWERS: &str = "no answer has outcomes of every verifier";
 const DELTA: f64 = 0.05;

@@ -28,6 +28,9 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     if let Some(threshold) = arguments.threshold {
         spec.verifiers.iter_mut().for_each(|verifier| verifier.threshold = threshold);
     }
+    if arguments.recording.is_some() || is_recording(path) {
+        forecast::keep_apart(&mut spec);
+    }
     let plan = plan(&spec).map_err(|error| named(error.to_string()))?;
     if let Some(file) = &arguments.plot {
         plan_report::write_figure(&plan, file)?;
