@@ -225,7 +225,7 @@ pub(crate) struct RecordArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArguments {
-    /// The questions: .jsonl, .csv or .parquet.
+    /// The questions: .jsonl, .json, .csv, .tsv or .parquet.
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
     /// The base address of an OpenAI-compatible endpoint; ends in /v1.

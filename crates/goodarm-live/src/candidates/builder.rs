@@ -127,8 +127,10 @@ impl<'a> Builder<'a> {
             }),
         };
         let names = || scanned.fields.iter().map(AsRef::as_ref);
-        let would_make = found.is_none() && self.would_make_ids(names());
-        match (*self.makes_ids.get_or_insert(would_make), found) {
+        let decide = || found.is_none() && self.would_make_ids(names());
+        let makes_ids = self.makes_ids.unwrap_or_else(decide);
+        self.makes_ids = Some(makes_ids);
+        match (makes_ids, found) {
             (false, Some(found)) => found.map(Some),
             (true, None) => Ok(None),
             (true, Some(_)) => Err(FaultKind::SuddenId { field }),

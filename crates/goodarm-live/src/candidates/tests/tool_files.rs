@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use proptest::prelude::*;
 use serde_json::json;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -285,4 +286,29 @@ fn as_they_are_such_lines_are_candidates_too() {
     let candidates = Candidates::read_as(&path, "custom_id", Some(Format::Jsonl)).unwrap();
     assert_eq!(candidates.id(ArmId(0)), "d");
     assert!(candidates.notes().is_empty());
+}
+
+proptest! {
+    /// Whatever is accepted can be used.
+    #[test]
+    fn changed_logs_do_no_harm(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        is_ascii in any::<bool>(),
+    ) {
+        let none = Value::Null;
+        let samples = [sample(&json!("a"), 1, "4", &none), sample(&json!(7), 2, "5", &none)];
+        let log = json!({"version": 2, "status": "success", "eval": {}, "samples": samples});
+        let files = [("samples/a.json", samples[0].clone()), ("samples/b.json", samples[1].clone())];
+        let archives = [CompressionMethod::Stored, CompressionMethod::Zstd];
+        let archives = archives.map(|method| ("log.eval", archive(method, &files)));
+        let texts = [("log.json", log.to_string().into_bytes())];
+        for (name, mut bytes) in texts.into_iter().chain(archives) {
+            for (index, byte) in &changes {
+                *index.get_mut(&mut bytes) = if is_ascii { byte & 0x7F } else { *byte };
+            }
+            if let Ok(candidates) = read(name, &bytes) {
+                check_consistent(&candidates);
+            }
+        }
+    }
 }
