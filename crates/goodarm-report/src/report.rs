@@ -80,7 +80,9 @@ impl Report {
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
         let read = match candidates {
-            Some(path) => Candidates::read_as(path, &id_field, charter.format()),
+            // The file that the job names, or a copy of the one that the folder has lost.
+            Some(path) => Candidates::read_as(path, &id_field, charter.format())
+                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
             None => Candidates::read_kept(&path, &id_field),
         };
         let fits = |found: &Candidates| {

@@ -162,6 +162,12 @@ fn logs_of_other_tools_run_as_they_are() {
     assert!(said.contains("2 answers"), "{said}");
     assert!(read(place.path(), "job.toml").contains("\nformat = \"promptfoo\"\n"));
     run_all(place.path());
+    // Either file will do for a folder that has lost its copy.
+    let (run, copy) = (path(place.path(), "run"), path(place.path(), "copy.jsonl"));
+    fs::rename(place.path().join("run/candidates.jsonl"), &copy).expect("a copy");
+    for file in [&copy, &path(place.path(), "results.json")] {
+        ok(&["report", &run, "--text", "--candidates", file]);
+    }
 }
 
 #[test]
