@@ -13,18 +13,25 @@ use serde_json::{Map, Value};
 mod builder;
 mod csv_file;
 mod error;
+mod format;
 mod ids;
+mod intake;
 mod json;
-mod json_lines;
+mod json_text;
 mod parquet_file;
 #[cfg(test)]
 mod tests;
+mod tools;
+mod zip_file;
 
 pub use error::{CandidatesError, Fault, FaultKind, Unit};
+pub use format::Format;
 
 use builder::Builder;
 use error::Faults;
+use format::{Packing, Shape};
 use ids::Ids;
+use intake::Intake;
 
 /// All candidates, in the order of the file: the first is arm 0. They take little more memory than
 /// their text.
@@ -41,6 +48,8 @@ pub struct Candidates {
     lines: Vec<u64>,
     /// The fields that all objects have, in alphabetical order.
     common_fields: Vec<String>,
+    notes: Vec<String>,
+    are_ids_made: bool,
 }
 
 /// One answer.
@@ -64,41 +73,89 @@ impl Candidate {
     pub fn fields(&self) -> &Map<String, Value> {
         self.fields.get_or_init(|| serde_json::from_str(&self.json).unwrap_or_default())
     }
+
+    /// The value of a field, which may be nested: see [`lookup`].
+    pub fn field(&self, path: &str) -> Option<&Value> {
+        lookup(self.fields(), path)
+    }
 }
 
-enum Format {
-    JsonLines,
-    Csv,
-    Parquet,
+/// The value of a field. `meta.id` is the field of that name, or else the field `id` in the field
+/// `meta`; `messages.0.content` and `messages.-1.content` are in the first and the last of a list.
+pub fn lookup<'v>(fields: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+    if let Some(value) = fields.get(path) {
+        return Some(value);
+    }
+    let (first, rest) = path.split_once('.')?;
+    rest.split('.').try_fold(fields.get(first)?, |value, part| match value {
+        Value::Object(fields) => fields.get(part),
+        Value::Array(list) => {
+            let index: isize = part.parse().ok()?;
+            let from_end = list.len().checked_add_signed(index);
+            list.get(if index < 0 { from_end? } else { index.unsigned_abs() })
+        }
+        _ => None,
+    })
 }
 
 const READ_BUFFER_LEN: usize = 1 << 20;
 
 impl Candidates {
-    /// Reads `.jsonl` or `.ndjson` (an object on each line), `.csv` (a header row, then texts), the
-    /// same with `.gz`, or `.parquet`. Everything that is wrong with the file is reported at once.
+    /// Reads a file whose name says what it is: `.jsonl` or `.ndjson` (an object on each line),
+    /// `.json` (an array of them), `.csv` or `.tsv` (a header row, then texts), the same with `.gz` or
+    /// `.zst`, `.parquet`, or `.eval`. What some other tools write is recognised by its content.
+    /// Everything that is wrong with the file is reported at once.
     ///
-    /// The field `id_field` names a candidate: a text or a whole number, unique and not blank.
+    /// The field `id_field` names a candidate: a text or a whole number, unique and not blank. Without
+    /// a field `id`, or one that is spelled like it, ids are made.
     pub fn read(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
+        Self::read_as(path, id_field, None)
+    }
+
+    /// The same, where someone says what the file is.
+    pub fn read_as(
+        path: &Path,
+        id_field: &str,
+        format: Option<Format>,
+    ) -> Result<Self, CandidatesError> {
         let unreadable = |source| CandidatesError::Read { path: path.to_owned(), source };
-        let (format, is_gzipped) = format_of(path)
+        let (shape, packing) = format::shape_of(path, format)
             .ok_or_else(|| CandidatesError::UnknownFormat { path: path.to_owned() })?;
         let file = File::open(path).map_err(unreadable)?;
-        if let Format::Parquet = format {
-            return parquet_file::read(file, Builder::new(path, Unit::Row, id_field));
-        }
-        let mut builder = Builder::new(path, Unit::Line, id_field);
-        let input: Box<dyn BufRead> = if is_gzipped {
-            Box::new(BufReader::with_capacity(READ_BUFFER_LEN, MultiGzDecoder::new(file)))
-        } else {
-            builder.expect_bytes(file.metadata().map_err(unreadable)?.len());
-            Box::new(BufReader::with_capacity(READ_BUFFER_LEN, file))
+        let unit = match shape {
+            Shape::Lines | Shape::Rows(_) => Unit::Line,
+            Shape::Parquet => Unit::Row,
+            Shape::Document | Shape::Zip => Unit::Entry,
         };
-        let input = without_byte_order_mark(input).map_err(unreadable)?;
-        match format {
-            Format::Csv => csv_file::read(input, builder),
-            Format::JsonLines | Format::Parquet => json_lines::read(input, builder),
+        let mut builder = Builder::new(path, unit, id_field);
+        if packing == Packing::None && shape != Shape::Parquet && shape != Shape::Zip {
+            builder.expect_bytes(file.metadata().map_err(unreadable)?.len());
         }
+        // Nothing but a log of inspect_ai has such a name.
+        let format = if shape == Shape::Zip { format.or(Some(Format::Inspect)) } else { format };
+        let intake = Intake::new(builder, format);
+        match shape {
+            Shape::Parquet => return parquet_file::read(file, intake),
+            Shape::Zip => return zip_file::read(file, intake),
+            _ => {}
+        }
+        let input: Box<dyn Read> = match packing {
+            Packing::None => Box::new(file),
+            Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
+            Packing::Zstd => Box::new(zstd::Decoder::new(file).map_err(unreadable)?),
+        };
+        let input = Box::new(BufReader::with_capacity(READ_BUFFER_LEN, input));
+        let input = without_byte_order_mark(input).map_err(unreadable)?;
+        match shape {
+            Shape::Rows(delimiter) => csv_file::read(input, delimiter, intake),
+            Shape::Document => json_text::read_document(input, intake),
+            _ => json_text::read_lines(input, intake),
+        }
+    }
+
+    /// The candidates that a run keeps in its folder: whatever they were read from, they are lines now.
+    pub fn read_kept(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
+        Self::read_as(path, id_field, Some(Format::Jsonl))
     }
 
     /// Objects that were read before, each on one line: what is kept in a run's folder.
@@ -108,7 +165,18 @@ impl Candidates {
     ) -> Result<Self, CandidatesError> {
         let text: Vec<&str> = lines.into_iter().collect();
         let builder = Builder::new(Path::new("the folder"), Unit::Line, id_field);
-        json_lines::read(text.join("\n").as_bytes(), builder)
+        let intake = Intake::new(builder, Some(Format::Jsonl));
+        json_text::read_lines(text.join("\n").as_bytes(), intake)
+    }
+
+    /// What a person should know about how they were read: ids that were made, entries left out.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Whether the source has no ids, so that they were made.
+    pub const fn are_ids_made(&self) -> bool {
+        self.are_ids_made
     }
 
     /// All arms, the first first.
@@ -191,7 +259,7 @@ impl Candidates {
             }
             let json = &self.json[ids::range(&self.json_ends, index)];
             let scanned = json::scan(json, "").expect("every object was checked when it was read");
-            wanted.retain(|field| !scanned.fields.contains(field.as_str()));
+            wanted.retain(|field| !has(json, &scanned, field));
             for field in &scanned.fields {
                 if !known.contains(field.as_ref()) {
                     known.insert(field.to_string());
@@ -212,7 +280,7 @@ impl Candidates {
         for index in 0..self.len() {
             let json = &self.json[ids::range(&self.json_ends, index)];
             let scanned = json::scan(json, "").expect("every object was checked when it was read");
-            for field in wanted.iter().filter(|field| !scanned.fields.contains(field.as_str())) {
+            for field in wanted.iter().filter(|field| !has(json, &scanned, field)) {
                 faults.push_with(self.lines[index], || FaultKind::MissingField {
                     field: (*field).clone(),
                     nearest: error::nearest(field, scanned.fields.iter().map(AsRef::as_ref)),
@@ -229,21 +297,14 @@ impl Candidates {
     }
 }
 
-fn format_of(path: &Path) -> Option<(Format, bool)> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    if name.ends_with(".parquet") {
-        return Some((Format::Parquet, false));
-    }
-    let plain = name.strip_suffix(".gz");
-    let is_gzipped = plain.is_some();
-    let plain = plain.unwrap_or(&name);
-    if plain.ends_with(".jsonl") || plain.ends_with(".ndjson") {
-        Some((Format::JsonLines, is_gzipped))
-    } else if plain.ends_with(".csv") {
-        Some((Format::Csv, is_gzipped))
-    } else {
-        None
-    }
+/// Whether an object has a field, which may be nested.
+fn has(json: &str, scanned: &json::Scanned<'_>, field: &str) -> bool {
+    scanned.fields.contains(field)
+        || field.split_once('.').is_some_and(|(first, _)| {
+            let fields = || serde_json::from_str::<Map<String, Value>>(json).ok();
+            scanned.fields.contains(first)
+                && fields().is_some_and(|fields| lookup(&fields, field).is_some())
+        })
 }
 
 /// Some programs begin every UTF-8 file with a mark that is not part of its text.

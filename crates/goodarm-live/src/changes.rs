@@ -26,7 +26,7 @@ fn binding(text: &str) -> Value {
             keys.iter().for_each(|key| drop(table.remove(*key)));
         }
     };
-    take_out(&mut job, &["budget", "expect", "calls", "concurrency"]);
+    take_out(&mut job, &["budget", "expect", "calls", "certified", "concurrency"]);
     if let Some(verifiers) = job.get_mut("verifiers").and_then(Value::as_array_mut) {
         for verifier in verifiers {
             take_out(verifier, &["concurrency", "rate", "patience"]);

@@ -8,6 +8,7 @@ use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::candidates::Format;
 use crate::job_file::{self, GuaranteeName, Scores, Unit};
 use crate::verifier::MeanOver;
 
@@ -89,9 +90,14 @@ impl Charter {
     /// The field that names a candidate.
     pub fn id_field(&self) -> String {
         self.id_field.clone().unwrap_or_else(|| {
-            let key = toml_text::parse::<IdField>(&self.job).unwrap_or_default();
-            key.id_field.unwrap_or_else(job_file::id_field)
+            let keys = toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default();
+            keys.id_field.unwrap_or_else(job_file::id_field)
         })
+    }
+
+    /// What the job says that the file of its candidates is.
+    pub fn format(&self) -> Option<Format> {
+        toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().format
     }
 
     /// What the mean scores of each verifier are the means of.
@@ -123,10 +129,11 @@ impl Charter {
     }
 }
 
-/// The one key of a job file that is read here.
+/// The keys of a job file that are read here.
 #[derive(Default, Deserialize)]
-struct IdField {
+struct CandidateKeys {
     id_field: Option<String>,
+    format: Option<Format>,
 }
 
 impl VerifierTerms {

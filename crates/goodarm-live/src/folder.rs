@@ -57,6 +57,11 @@ impl Folder {
         self.path.join("certified.jsonl")
     }
 
+    /// The certified ones as a table, if the job wants it.
+    pub fn certified_table(&self) -> PathBuf {
+        self.path.join("certified.parquet")
+    }
+
     /// Candidates that the evidence speaks against.
     pub fn rejected(&self) -> PathBuf {
         self.path.join("rejected.jsonl")
@@ -87,11 +92,12 @@ impl Folder {
     }
 
     /// Every file that a run writes, but for its journal and its lock.
-    pub fn outputs(&self) -> [PathBuf; 8] {
+    pub fn outputs(&self) -> [PathBuf; 9] {
         [
             self.job(),
             self.candidates(),
             self.certified(),
+            self.certified_table(),
             self.rejected(),
             self.undecided(),
             self.calls(),

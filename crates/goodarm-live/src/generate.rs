@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use goodarm_core::ArmId;
 
-use crate::candidates::{Candidates, CandidatesError};
+use crate::candidates::{Candidates, CandidatesError, lookup};
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned};
 use crate::throttle::{Limits, Throttle};
@@ -151,8 +151,8 @@ fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<VecDeque
     let mut wanted: Vec<bool> = vec![true; questions.len()];
     if let Ok(file) = File::open(request.out) {
         for line in BufReader::new(file).lines() {
-            let value: serde_json::Value = serde_json::from_str(&line?)?;
-            let id = &value[request.id_field];
+            let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&line?)?;
+            let Some(id) = lookup(&fields, request.id_field) else { continue };
             let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
             if let Some(arm) = questions.arm_of(&id) {
                 wanted[arm.index()] = false;

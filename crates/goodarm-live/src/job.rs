@@ -98,6 +98,8 @@ pub struct Settings {
     pub output: PathBuf,
     /// How every call is written down for others.
     pub calls: CallsName,
+    /// Whether the certified answers are written as a table, too.
+    pub certified: CallsName,
     /// Stop when no answer has a realistic chance with the money that is left.
     pub stop_when_hopeless: bool,
     /// The field that names a candidate.
@@ -119,6 +121,7 @@ impl Settings {
             seed: 0,
             output: crate::job_file::output().into(),
             calls: CallsName::default(),
+            certified: CallsName::default(),
             stop_when_hopeless: true,
             id_field: crate::job_file::id_field(),
             expect: None,

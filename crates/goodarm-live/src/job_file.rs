@@ -11,16 +11,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::candidates::Format;
 use crate::verifier::{Kind, Kinds};
 
 /// A job: which answers to certify, with which verifiers, for how much.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobFile {
-    /// The answers to be certified: a .jsonl, .csv or .parquet file. All paths are relative to the
-    /// job file.
+    /// The answers to be certified: a .jsonl, .json, .csv, .tsv, .parquet or .eval file. All paths are
+    /// relative to the job file.
     pub candidates: String,
-    /// The field that names a candidate; no two alike.
+    /// What that file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
+    /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
+    #[serde(default)]
+    pub format: Option<Format>,
+    /// The field that names a candidate; no two alike. `meta.id` is the field `id` of the field `meta`.
+    /// Without a field `id` ids are made.
     #[serde(default = "id_field")]
     pub id_field: String,
     /// The most that may be spent, in `unit`.
@@ -52,6 +58,9 @@ pub struct JobFile {
     /// How every call is written down for others: jsonl or parquet.
     #[serde(default)]
     pub calls: CallsName,
+    /// jsonl, or parquet: then certified.parquet is written beside certified.jsonl, with flat columns.
+    #[serde(default)]
+    pub certified: CallsName,
     /// Stop when no answer has a realistic chance with the money that is left, and keep the money.
     #[serde(default = "yes")]
     pub stop_when_hopeless: bool,
@@ -61,14 +70,14 @@ pub struct JobFile {
     pub expect: Option<ExpectFile>,
 }
 
-/// How calls are written down.
+/// How something is written down for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallsName {
-    /// `calls.jsonl`.
+    /// As lines, in a file that ends in `.jsonl`.
     #[default]
     Jsonl,
-    /// `calls.parquet`.
+    /// As a table, in a file that ends in `.parquet`.
     Parquet,
 }
 

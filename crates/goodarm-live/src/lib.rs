@@ -21,6 +21,7 @@ pub mod pricing;
 pub mod record;
 pub mod recording;
 pub mod run;
+pub mod table;
 pub mod template;
 pub mod throttle;
 pub mod transcript;

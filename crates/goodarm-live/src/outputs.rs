@@ -2,6 +2,7 @@
 //! books, so it can be made again at any time.
 
 pub mod calls;
+pub mod flat;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -76,6 +77,7 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let folder = Folder::new(&job.settings.output);
     let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
     write_findings(&folder, books, &job.candidates)?;
+    write_certified_table(&folder, books, &job.candidates, job.settings.certified)?;
     let mut overview = Overview::in_full(&job.charter, books, run.account());
     overview.set_span(span_millis, run.account());
     overview.ending = Some(ending.to_owned());
@@ -184,6 +186,27 @@ fn write_findings(
         })?;
     }
     Ok(())
+}
+
+/// Writes the certified answers as a table, if it is wanted; one of an earlier process would be out of
+/// date.
+fn write_certified_table(
+    folder: &Folder,
+    books: &Books,
+    candidates: &Candidates,
+    certified: CallsName,
+) -> Result<(), OutputError> {
+    let path = folder.certified_table();
+    if certified == CallsName::Jsonl {
+        let _ = fs::remove_file(path);
+        return Ok(());
+    }
+    let row = |(&arm, rank): (&ArmId, usize)| flat::Row {
+        candidate: candidates.get(arm),
+        finding: finding(books, arm, Some(rank)),
+    };
+    let rows: Vec<flat::Row<'_>> = books.certified().iter().zip(1..).map(row).collect();
+    replace(&path, |file| flat::table(&rows).write_parquet(file))
 }
 
 /// What is known about one candidate.

@@ -43,7 +43,7 @@ pub fn write(
     for arm in job.candidates.arms() {
         let candidate = job.candidates.get(arm);
         let Some(solutions) = solutions.get(&candidate.id) else { continue };
-        let text = |field: &str| match candidate.fields().get(field) {
+        let text = |field: &str| match candidate.field(field) {
             Some(serde_json::Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
             None => String::new(),

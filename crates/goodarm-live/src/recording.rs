@@ -76,13 +76,7 @@ impl Recording {
         let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
         let unreadable = |error: io::Error| vec![at(&error)];
         let mut file = Fingerprinted::new(File::open(path).map_err(unreadable)?);
-        let reader: Box<dyn Read + '_> = match path.extension() {
-            Some(extension) if extension == "gz" => {
-                Box::new(flate2::read::GzDecoder::new(&mut file))
-            }
-            _ => Box::new(&mut file),
-        };
-        let parsed = Self::parse(BufReader::with_capacity(1 << 20, reader), verifier);
+        let parsed = Self::parse(unpacked(path, &mut file), verifier);
         let recording = parsed
             .map_err(|problems| problems.iter().map(|problem| at(problem)).collect::<Vec<_>>())?;
         let file = file.finish(&path.display().to_string()).map_err(unreadable)?;
@@ -148,10 +142,48 @@ impl Recording {
         self.by_candidate.get(id).map(Vec::as_slice).filter(|outcomes| !outcomes.is_empty())
     }
 
+    /// The candidates that there are outcomes on.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.by_candidate.keys().map(String::as_str)
+    }
+
     /// All outcomes.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.by_candidate.values().flatten()
     }
+}
+
+/// The names of all verifiers of a recording, in the order of the file; .gz is unpacked.
+pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
+    #[derive(Deserialize)]
+    struct Name {
+        verifier: String,
+    }
+    let at = |line: usize, problem: &dyn fmt::Display| {
+        vec![format!("{}: line {line}: {problem}", path.display())]
+    };
+    let file = File::open(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
+    let mut names: Vec<String> = Vec::new();
+    for (line, number) in unpacked(path, file).lines().zip(1..) {
+        let line = line.map_err(|error| at(number, &error))?;
+        if number == 1 {
+            unit_of_heading(&line).map_err(|error| at(number, &error))?;
+        } else if !line.trim().is_empty() {
+            let Name { verifier } =
+                serde_json::from_str(&line).map_err(|error| at(number, &error))?;
+            if !names.contains(&verifier) {
+                names.push(verifier);
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let reader: Box<dyn Read + 'a> =
+        if is_packed { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) };
+    BufReader::with_capacity(1 << 20, reader)
 }
 
 fn unit_of_heading(line: &str) -> Result<String, String> {

@@ -11,12 +11,12 @@
 //! # Ok::<(), goodarm_report::ReportError>(())
 //! ```
 
+pub mod export;
 pub mod figures;
 mod markup;
 pub mod plan;
 mod report;
 mod summary;
-pub mod table;
 pub mod trials;
 pub mod watch;
 pub mod words;

@@ -24,7 +24,7 @@ use goodarm_plot::Figure;
 use thiserror::Error;
 
 pub(crate) use cut::beginning;
-pub(crate) use data::Data;
+pub(crate) use data::{Answer, Data};
 pub(crate) use html::{STYLE, policy, script};
 pub(crate) use trail::Trail;
 
@@ -62,11 +62,11 @@ pub enum ReportError {
 
 /// A run's folder, read: what happened, and to which answers.
 pub struct Report {
-    folder: Folder,
+    pub(crate) folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: Data,
     /// The answers' own fields; none if they cannot be found.
-    candidates: Option<Candidates>,
+    pub(crate) candidates: Option<Candidates>,
     /// Which of them is the id.
     id_field: String,
     reply_lengths: cut::Lengths,
@@ -80,10 +80,16 @@ impl Report {
         let Gathered { charter, rosters, mut data, reply_lengths } = gather::gather(&folder)?;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
+        let read = match candidates {
+            // The file that the job names, or a copy of the one that the folder has lost.
+            Some(path) => Candidates::read_as(path, &id_field, charter.format())
+                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
+            None => Candidates::read_kept(&path, &id_field),
+        };
         let fits = |found: &Candidates| {
             rosters.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
         };
-        let found = match Candidates::read(&path, &id_field) {
+        let found = match read {
             Ok(found) if fits(&found) => Ok(found),
             Ok(_) => {
                 Err(format!("{} does not hold the answers that the run is about.", path.display()))

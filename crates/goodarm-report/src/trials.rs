@@ -1,9 +1,8 @@
 //! Raw trials as a table, one row for each.
 
+use goodarm_live::table::{Column, Table};
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::trial::Trial;
-
-use crate::table::{Column, Table};
 
 /// One row for each trial that was run; lists are written as `key=value;key=value`.
 pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
@@ -17,13 +16,10 @@ pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
         .collect();
     let spec = &experiment.spec;
     let cell = |row: &(usize, usize, &Trial)| experiment.cells[row.0];
-    let texts = |of: &dyn Fn(&(usize, usize, &Trial)) -> String| {
-        Column::Texts(rows.iter().map(of).collect())
-    };
-    let reals =
-        |of: &dyn Fn(&(usize, usize, &Trial)) -> f64| Column::Reals(rows.iter().map(of).collect());
+    let texts = |of: &dyn Fn(&(usize, usize, &Trial)) -> String| Column::texts(rows.iter().map(of));
+    let reals = |of: &dyn Fn(&(usize, usize, &Trial)) -> f64| Column::reals(rows.iter().map(of));
     let integers = |of: &dyn Fn(&(usize, usize, &Trial)) -> usize| {
-        Column::Integers(rows.iter().map(|row| integer(of(row))).collect())
+        Column::integers(rows.iter().map(|row| integer(of(row))))
     };
     let mut table = Table::default();
     table.push("world", texts(&|row| spec.worlds[cell(row).world].name.clone()));

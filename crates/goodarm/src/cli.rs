@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use goodarm_live::candidates::Format;
 use goodarm_live::verifier::llm::{Api, Temperature};
 
 /// Certify as many LLM answers as a verification budget can buy.
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     Completions(CompletionsArguments),
     /// Certify answers of a real model, recorded, and compare: everything at once, offline.
     Example(ExampleArguments),
+    /// Write what a run found for other tools: inspect_ai, Hugging Face, CSV, Parquet.
+    #[command(long_about = EXPORT_LONG)]
+    Export(ExportArguments),
     /// Make one fixed answer for each question, with a model behind a chat endpoint.
     #[command(long_about = GENERATE_LONG)]
     Generate(GenerateArguments),
@@ -164,12 +168,54 @@ pub(crate) enum Shell {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// The candidates: .jsonl, .csv or .parquet.
+    /// The candidates: .jsonl, .json, .csv, .tsv, .parquet, or what another tool wrote.
     #[arg(value_name = "CANDIDATES")]
     pub(crate) candidates: PathBuf,
+    /// The field that names a candidate; guessed if not given.
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) id_field: Option<String>,
+    /// What the file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
+    /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<Format>,
     /// The job file to write.
     #[arg(long, short, value_name = "FILE", default_value = "job.toml")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The folder of a run, finished or not.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// For whom.
+    #[arg(long, value_enum, value_name = "TOOL")]
+    pub(crate) to: ExportTarget,
+    /// All answers with their status, and not the certified ones only.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Where to write; certified.* or answers.* in the run's folder if not given.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// The field with the question, for inspect; guessed if not given.
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) question: Option<String>,
+    /// The field with the answer, for inspect; guessed if not given.
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) answer: Option<String>,
+}
+
+/// Who is to read what is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportTarget {
+    /// Lines that inspect_ai reads as a dataset: the question is the input, the answer the target.
+    Inspect,
+    /// A folder that datasets.load_dataset of Hugging Face reads.
+    Hf,
+    /// A table with a header row.
+    Csv,
+    /// The same table as Parquet.
+    Parquet,
 }
 
 #[derive(Debug, Args)]
@@ -202,7 +248,7 @@ pub(crate) struct RecordArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArguments {
-    /// The questions: .jsonl, .csv or .parquet.
+    /// The questions: .jsonl, .json, .csv, .tsv or .parquet.
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
     /// The base address of an endpoint; an OpenAI-compatible one ends in /v1.
@@ -332,9 +378,18 @@ pub(crate) struct ReproduceArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
-    /// The plan file.
-    #[arg(value_name = "PLAN.toml")]
+    /// A plan file, a job file, or a recording.
+    #[arg(value_name = "FILE")]
     pub(crate) plan: PathBuf,
+    /// Take the answers' mean scores from this recording of the same verifiers.
+    #[arg(long, value_name = "RECORDING.jsonl")]
+    pub(crate) recording: Option<PathBuf>,
+    /// The error probability; in place of the file's. A recording has 0.05 if none is given.
+    #[arg(long)]
+    pub(crate) delta: Option<f64>,
+    /// The threshold of every verifier; in place of the file's. A recording has 0.5 if none is given.
+    #[arg(long)]
+    pub(crate) threshold: Option<f64>,
     /// What might be spent; in place of the file's.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<f64>,
@@ -354,7 +409,26 @@ Write a commented starter job for a file of candidates.
   goodarm report run                 shows what came out
 
 It looks at the fields of the file, guesses which one is the question and which the answer, and proposes
-the check that most answers pass. The verifiers that only you can know are there as comments.";
+the check that most answers pass. The verifiers that only you can know are there as comments.
+
+  goodarm init log.eval              a log of inspect_ai; what lm-evaluation-harness, promptfoo, OpenAI and
+                                     vLLM batches and verifiers write is recognised, too
+  goodarm init rows.csv --id-field \"Row ID\"
+
+Without a field that names every candidate ids are made.";
+
+const EXPORT_LONG: &str = "\
+Write what a run found for other tools.
+
+  goodarm export run --to csv          run/certified.csv, a flat table
+  goodarm export run --to parquet      the same as run/certified.parquet
+  goodarm export run --to hf           run/certified.hf, a folder for datasets.load_dataset
+  goodarm export run --to inspect      run/certified.inspect.jsonl, for inspect_ai.dataset.json_dataset
+  goodarm export run --to csv --all    all answers, with their status
+
+The columns are the candidates' own fields, and behind them goodarm.status, goodarm.rank and, for each
+verifier, goodarm.NAME.threshold, .mean, .calls, .met and .spent. It is made from the journal, so it
+works while a run goes on and after a crash.";
 
 const RECORD_LONG: &str = "\
 Call each verifier of a job several times on each candidate, for replays.
@@ -481,6 +555,12 @@ Describe the verifiers and, roughly, the answers:
   count = 30
   means = [0.25]
   spread = 0.1
+
+A job or a recording will do, too:
+
+  goodarm plan job.toml                                 its verifiers, prices, δ, budget and [expect]
+  goodarm plan job.toml --recording recording.jsonl     the same, with the answers' means as recorded
+  goodarm plan recording.jsonl --threshold 0.7          the recorded verifiers, at their mean prices
 
 The answer is twofold: the paper's theory (h_q, T*, the staircase K(b); what must be paid as δ → 0), and
 simulated sessions like those that would be run, with an interval that holds eight of ten of them.";

@@ -4,6 +4,7 @@ mod audit;
 mod completions;
 mod dry_run;
 mod example;
+mod export;
 mod generate;
 mod init;
 mod plan;
@@ -20,7 +21,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use goodarm_live::candidates::Candidates;
 use goodarm_report::figures::FigureError;
+use goodarm_report::words::printable_note;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
@@ -31,6 +34,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Example(arguments) => example::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
@@ -50,6 +54,18 @@ pub(crate) fn run(cli: Cli) -> Exit {
             let _ = writeln!(io::stderr().lock(), "goodarm: {failure}");
             failure.exit
         }
+    }
+}
+
+/// What a person should know about how the candidates were read, a line each.
+fn notes(candidates: &Candidates) -> String {
+    candidates.notes().iter().map(|note| format!("note: {}\n", printable_note(note))).collect()
+}
+
+/// Says the same, unless no one wants to hear it.
+fn tell_notes(candidates: &Candidates, is_quiet: bool) {
+    if !is_quiet {
+        let _ = io::stderr().lock().write_all(notes(candidates).as_bytes());
     }
 }
 

@@ -5,6 +5,8 @@ mod commands;
 mod display;
 mod exit;
 mod experiment_file;
+mod fields;
+mod forecast;
 mod problem_file;
 mod progress;
 

@@ -23,7 +23,7 @@ pub(super) fn candidates(folder: &Folder, history: &History) -> Result<Candidate
     }
     let id_field = history.charter.id_field();
     let candidates =
-        Candidates::read(&path, &id_field).map_err(|error| unreadable(error.to_string()))?;
+        Candidates::read_kept(&path, &id_field).map_err(|error| unreadable(error.to_string()))?;
     if !candidates.begin_with(history.charter.candidate_count, &history.header().candidates) {
         return Err(unreadable(format!(
             "{}: not the candidates that the run began with",

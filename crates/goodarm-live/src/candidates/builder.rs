@@ -5,16 +5,23 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use goodarm_core::problem::ARMS_MAX;
+use serde_json::Value;
 
-use super::Candidates;
-use super::error::{CandidatesError, FaultKind, Faults, Unit};
+use super::error::{CandidatesError, FaultKind, Faults, Unit, nearest};
 use super::ids::Ids;
+use super::json::{self, Id, Scanned};
+use super::{Candidates, lookup};
+use crate::job_file;
 use crate::outputs;
 
 pub(super) struct Builder<'a> {
     pub(super) path: &'a Path,
     pub(super) id_field: &'a str,
     pub(super) faults: Faults,
+    /// What a person should know about how the file was read.
+    pub(super) notes: Vec<String>,
+    /// Whether the file has no ids, so that they are made; known from the first object on.
+    makes_ids: Option<bool>,
     candidates: Candidates,
 }
 
@@ -32,8 +39,17 @@ impl<'a> Builder<'a> {
             json_ends: Vec::new(),
             lines: Vec::new(),
             common_fields: Vec::new(),
+            notes: Vec::new(),
+            are_ids_made: false,
         };
-        Self { path, id_field, faults: Faults::new(path, unit), candidates }
+        let faults = Faults::new(path, unit);
+        Self { path, id_field, faults, notes: Vec::new(), makes_ids: None, candidates }
+    }
+
+    /// Says what the file turned out to be made of.
+    pub(super) fn set_unit(&mut self, unit: Unit) {
+        self.candidates.unit = unit;
+        self.faults.unit = unit;
     }
 
     /// Makes room for the text of a file of this length.
@@ -43,8 +59,87 @@ impl<'a> Builder<'a> {
         let _ = self.candidates.json.try_reserve_exact(bytes);
     }
 
+    /// Adds an object by its text.
+    pub(super) fn take(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+        let scanned = match json::scan(text.trim_ascii_end(), self.id_field) {
+            Ok(scanned) if scanned.is_object => scanned,
+            Ok(_) => {
+                self.faults.push(line, FaultKind::NotAnObject);
+                return Ok(());
+            }
+            Err(error) => {
+                self.faults.push_with(line, || FaultKind::broken(text, &error));
+                return Ok(());
+            }
+        };
+        let json = on_one_line(text.trim_ascii());
+        match self.id_of(&scanned, &json) {
+            Ok(Some(id)) => {
+                self.note_fields(line, &scanned.fields);
+                self.push(line, &id, &json)
+            }
+            Ok(None) => {
+                let id = made_id(line, &json);
+                let mut fields = scanned.fields;
+                fields.insert(self.id_field.into());
+                self.note_fields(line, &fields);
+                self.push(line, &id, &with_id(&json, self.id_field, &id))
+            }
+            Err(kind) => {
+                self.faults.push(line, kind);
+                Ok(())
+            }
+        }
+    }
+
+    /// How many there are so far.
+    pub(super) const fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Whether ids are made for objects that have these fields and none of them for the id: not if
+    /// the job names a field, nor if one is spelled like it.
+    pub(super) fn would_make_ids<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
+        let is_like = |name: &str| {
+            name == self.id_field || nearest(self.id_field, std::iter::once(name)).is_some()
+        };
+        self.id_field == job_file::id_field() && !names.any(is_like)
+    }
+
+    /// The id of an object; none if one is to be made.
+    fn id_of<'s>(
+        &mut self,
+        scanned: &'s Scanned<'_>,
+        json: &str,
+    ) -> Result<Option<Cow<'s, str>>, FaultKind> {
+        let field = self.id_field.to_owned();
+        let nested = || -> Option<Value> {
+            let fields = self.id_field.contains('.').then(|| serde_json::from_str(json).ok())??;
+            lookup(&fields, self.id_field).cloned()
+        };
+        let found = match &scanned.id {
+            Some(Id::Text(id)) => Some(Ok(Cow::from(id.as_ref()))),
+            Some(Id::Other) => Some(Err(FaultKind::IdKind { field: field.clone() })),
+            None => nested().map(|value| match value {
+                Value::String(text) => Ok(text.into()),
+                Value::Number(number) if !number.is_f64() => Ok(number.to_string().into()),
+                _ => Err(FaultKind::IdKind { field: field.clone() }),
+            }),
+        };
+        let names = || scanned.fields.iter().map(AsRef::as_ref);
+        let decide = || found.is_none() && self.would_make_ids(names());
+        let makes_ids = self.makes_ids.unwrap_or_else(decide);
+        self.makes_ids = Some(makes_ids);
+        match (makes_ids, found) {
+            (false, Some(found)) => found.map(Some),
+            (true, None) => Ok(None),
+            (true, Some(_)) => Err(FaultKind::SuddenId { field }),
+            (false, None) => Err(FaultKind::NoId { nearest: nearest(&field, names()), field }),
+        }
+    }
+
     /// Adds an object, which must be on one line.
-    pub(super) fn push(&mut self, line: u64, id: &str, json: &str) -> Result<(), CandidatesError> {
+    fn push(&mut self, line: u64, id: &str, json: &str) -> Result<(), CandidatesError> {
         if id.trim().is_empty() {
             self.faults.push(line, FaultKind::BlankId);
             return Ok(());
@@ -65,7 +160,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Says which fields an object has that is about to be pushed.
-    pub(super) fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
+    fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
         if fields.contains(outputs::KEY) {
             self.faults.push(line, FaultKind::TakenField);
         }
@@ -77,12 +172,25 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Result<Candidates, CandidatesError> {
+    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesError> {
         self.faults.into_result()?;
         let mut candidates = self.candidates;
         if candidates.is_empty() {
-            return Err(CandidatesError::Empty { path: self.path.to_owned() });
+            let path = self.path.to_owned();
+            return Err(CandidatesError::Empty { path, notes: self.notes });
         }
+        if self.makes_ids == Some(true) {
+            candidates.are_ids_made = true;
+            self.notes.push(format!(
+                "{}: no field {:?}: ids such as {:?} are made from each {}'s number and a hash of \
+                 its content; `id_field` names another field",
+                self.path.display(),
+                self.id_field,
+                candidates.ids.get(0),
+                candidates.unit,
+            ));
+        }
+        candidates.notes = self.notes;
         candidates.ids.shrink();
         candidates.json.shrink_to_fit();
         candidates.json_ends.shrink_to_fit();
@@ -95,3 +203,27 @@ impl<'a> Builder<'a> {
         if next < ARMS_MAX { u32::try_from(next).ok() } else { None }
     }
 }
+
+/// The same candidate in the same place has the same id, and a changed one has another.
+fn made_id(line: u64, json: &str) -> String {
+    let hash = blake3::hash(json.as_bytes()).to_hex();
+    format!("{line}-{}", &hash[..HASH_DIGITS])
+}
+
+/// An object with its id as the first field.
+fn with_id(json: &str, field: &str, id: &str) -> String {
+    let rest = json.strip_prefix('{').unwrap_or_default().trim_ascii_start();
+    let comma = if rest == "}" { "" } else { "," };
+    let mut text = String::from("{");
+    json::push_text(&mut text, field);
+    text.push(':');
+    json::push_text(&mut text, id);
+    text + comma + rest
+}
+
+/// In JSON, line breaks can only be between values.
+fn on_one_line(json: &str) -> Cow<'_, str> {
+    if json.contains(['\r', '\n']) { json.replace(['\r', '\n'], " ").into() } else { json.into() }
+}
+
+const HASH_DIGITS: usize = 8;

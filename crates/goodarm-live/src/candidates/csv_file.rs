@@ -1,6 +1,5 @@
 //! A header row with names, then rows of texts.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read};
 
@@ -9,13 +8,15 @@ use csv::{ByteRecord, ReaderBuilder};
 use super::Candidates;
 use super::builder::Builder;
 use super::error::{CandidatesError, FaultKind, nearest};
+use super::intake::Intake;
 use super::json::push_text;
 
 pub(super) fn read(
     input: impl Read,
-    mut builder: Builder<'_>,
+    delimiter: u8,
+    mut intake: Intake<'_>,
 ) -> Result<Candidates, CandidatesError> {
-    let path = builder.path;
+    let path = intake.builder.path;
     let unreadable = |error: csv::Error| CandidatesError::Read {
         path: path.to_owned(),
         source: io::Error::from(error),
@@ -23,45 +24,41 @@ pub(super) fn read(
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true) // so that all rows of a wrong length are found, not only the first
+        .delimiter(delimiter)
         .buffer_capacity(super::READ_BUFFER_LEN)
-        .from_reader(Watched { input, rows: RowStarts::default() });
+        .from_reader(Watched { input, rows: RowStarts::new(delimiter) });
     let mut record = ByteRecord::new();
     if !reader.read_byte_record(&mut record).map_err(unreadable)? {
-        return Err(CandidatesError::Empty { path: path.to_owned() });
+        return intake.finish();
     }
-    let Some(columns) = Columns::new(&record, &builder)? else {
-        builder.faults.push(1, FaultKind::NotUtf8);
-        return builder.finish();
+    let Some(columns) = Columns::new(&record, &intake.builder)? else {
+        intake.builder.faults.push(1, FaultKind::NotUtf8);
+        return intake.finish();
     };
-    let names: BTreeSet<Cow<'_, str>> = columns.names.iter().map(Cow::from).collect();
-    builder.note_fields(1, &names);
     reader.get_mut().rows.next_line();
     let mut json = String::new();
     while reader.read_byte_record(&mut record).map_err(unreadable)? {
         let line = reader.get_mut().rows.next_line();
-        let found = record.len();
-        if found != columns.names.len() {
-            let expected = columns.names.len();
-            builder.faults.push(line, FaultKind::ColumnCount { expected, found });
+        let (found, expected) = (record.len(), columns.prefixes.len());
+        if found != expected {
+            intake.builder.faults.push(line, FaultKind::ColumnCount { expected, found });
             continue;
         }
         json.clear();
         match columns.write(&record, &mut json) {
-            Some(id) => builder.push(line, id, &json)?,
-            None => builder.faults.push(line, FaultKind::NotUtf8),
+            Some(()) => intake.object(line, &json)?,
+            None => intake.builder.faults.push(line, FaultKind::NotUtf8),
         }
     }
     if let Some(line) = reader.get_mut().rows.open_quote() {
-        builder.faults.push(line, FaultKind::OpenQuote);
+        intake.builder.faults.push(line, FaultKind::OpenQuote);
     }
-    builder.finish()
+    intake.finish()
 }
 
 struct Columns {
-    names: Vec<String>,
     /// What stands before each value in an object.
     prefixes: Vec<String>,
-    id_column: usize,
 }
 
 impl Columns {
@@ -71,42 +68,45 @@ impl Columns {
         let Ok(names) = decoded.collect::<Result<Vec<String>, _>>() else {
             return Ok(None);
         };
-        let id_column = builder.check_columns(&names)?;
-        let prefixes = object_prefixes(&names);
-        Ok(Some(Self { names, prefixes, id_column }))
+        builder.check_columns(&names)?;
+        Ok(Some(Self { prefixes: object_prefixes(&names) }))
     }
 
-    /// Appends a row as an object and gives its id; `None` if it is not UTF-8.
-    fn write<'r>(&self, record: &'r ByteRecord, json: &mut String) -> Option<&'r str> {
+    /// Appends a row as an object; `None` if it is not UTF-8.
+    fn write(&self, record: &ByteRecord, json: &mut String) -> Option<()> {
         for (prefix, value) in self.prefixes.iter().zip(record) {
             json.push_str(prefix);
             push_text(json, str::from_utf8(value).ok()?);
         }
         json.push('}');
-        str::from_utf8(record.get(self.id_column)?).ok()
+        Some(())
     }
 }
 
 impl Builder<'_> {
-    /// The position of the ids among columns that have these names.
-    pub(super) fn check_columns(&self, names: &[String]) -> Result<usize, CandidatesError> {
+    /// Whether columns that have these names can hold the ids, or none at all.
+    pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesError> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
             let (path, column) = (self.path.to_owned(), twice.clone());
             return Err(CandidatesError::DuplicateColumn { path, column });
         }
-        names.iter().position(|name| name == self.id_field).ok_or_else(|| {
-            CandidatesError::NoIdColumn {
-                path: self.path.to_owned(),
-                column: self.id_field.to_owned(),
-                nearest: nearest(self.id_field, names.iter().map(String::as_str)),
-            }
+        let texts = || names.iter().map(String::as_str);
+        let outermost = self.id_field.split_once('.').map_or(self.id_field, |(first, _)| first);
+        let has_ids = texts().any(|name| name == self.id_field || name == outermost);
+        if has_ids || self.would_make_ids(texts()) {
+            return Ok(());
+        }
+        Err(CandidatesError::NoIdColumn {
+            path: self.path.to_owned(),
+            column: self.id_field.to_owned(),
+            nearest: nearest(self.id_field, texts()),
         })
     }
 }
 
 /// What stands before each value of an object with these fields.
-pub(super) fn object_prefixes(names: &[String]) -> Vec<String> {
+fn object_prefixes(names: &[String]) -> Vec<String> {
     let prefix = |(index, name): (usize, &String)| {
         let mut prefix = String::from(if index == 0 { "{" } else { "," });
         push_text(&mut prefix, name);
@@ -134,6 +134,7 @@ impl<R: Read> Read for Watched<R> {
 /// whether the last quote is closed: for the CSV reader, the end of the file closes it, and all rows
 /// behind it would silently be part of one text.
 struct RowStarts {
+    delimiter: u8,
     state: Csv,
     line: u64,
     quote_line: u64,
@@ -151,13 +152,12 @@ enum Csv {
     QuoteEnded,
 }
 
-impl Default for RowStarts {
-    fn default() -> Self {
-        Self { state: Csv::RowStart, line: 1, quote_line: 1, ahead: VecDeque::new() }
-    }
-}
-
 impl RowStarts {
+    const fn new(delimiter: u8) -> Self {
+        let ahead = VecDeque::new();
+        Self { delimiter, state: Csv::RowStart, line: 1, quote_line: 1, ahead }
+    }
+
     fn see(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if self.state == Csv::RowStart && !matches!(byte, b'\n' | b'\r') {
@@ -171,7 +171,7 @@ impl RowStarts {
                     Csv::Quoted
                 }
                 (_, b'\n' | b'\r') => Csv::RowStart,
-                (_, b',') => Csv::FieldStart,
+                (_, byte) if *byte == self.delimiter => Csv::FieldStart,
                 (_, _) => Csv::Unquoted,
             };
             self.line += u64::from(*byte == b'\n');

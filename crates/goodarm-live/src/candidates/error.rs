@@ -19,17 +19,27 @@ pub enum CandidatesError {
         source: io::Error,
     },
     /// The file's name has no known ending.
-    #[error("{}: the name must end in .jsonl, .ndjson, .csv, each also with .gz, or in .parquet",
-        path.display())]
+    #[error("{}: the name must end in .jsonl, .ndjson, .json, .csv, .tsv, each also with .gz or .zst, \
+        or in .parquet or .eval; else say what it is with format = \"…\"", path.display())]
     UnknownFormat {
         /// Which file.
         path: PathBuf,
     },
     /// The file holds no candidate.
-    #[error("{}: no candidates", path.display())]
+    #[error("{}: no candidates{}", path.display(), Notes(notes))]
     Empty {
         /// Which file.
         path: PathBuf,
+        /// How it was read, and what was left out.
+        notes: Vec<String>,
+    },
+    /// The file as a whole is not what it should be.
+    #[error("{}: {message}", path.display())]
+    Document {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
     },
     /// More candidates than a problem may have arms.
     #[error("{}: more than {} candidates", path.display(), goodarm_core::problem::ARMS_MAX)]
@@ -55,16 +65,6 @@ pub enum CandidatesError {
         path: PathBuf,
         /// Their name.
         column: String,
-    },
-    /// A column of a Parquet file is neither text, number nor boolean, or not one by row.
-    #[error("{}: column {column:?} is of type {kind}, which is not supported", path.display())]
-    ColumnType {
-        /// Which file.
-        path: PathBuf,
-        /// Which column.
-        column: String,
-        /// What it holds.
-        kind: String,
     },
     /// The file is not a Parquet file that can be read.
     #[error("{}: broken or unsupported Parquet: {message}", path.display())]
@@ -100,6 +100,18 @@ pub enum Unit {
     Line,
     /// Rows of a Parquet file, counted from 1.
     Row,
+    /// Entries of a JSON array or of a log, counted from 1.
+    Entry,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Line => "line",
+            Self::Row => "row",
+            Self::Entry => "entry",
+        })
+    }
 }
 
 /// Something wrong in one place.
@@ -136,6 +148,24 @@ pub enum FaultKind {
         field: String,
         /// The field that is spelled most like it.
         nearest: Option<String>,
+    },
+    /// An object with an id behind others that have none.
+    #[error(
+        "a field {field:?}, which the first candidate does not have: give all of them one, or none"
+    )]
+    SuddenId {
+        /// The field.
+        field: String,
+    },
+    /// Not what the tool writes whose file it is said to be.
+    #[error(
+        "not an entry of format {format:?}: no {lacks}; format = \"jsonl\" or \"json\" takes the objects as they are"
+    )]
+    NotOfTool {
+        /// What the format is called.
+        format: &'static str,
+        /// The field that is missing or of another kind.
+        lacks: &'static str,
     },
     /// The id is neither a text nor a whole number of 64 bits.
     #[error("the id in field {field:?} is neither a text nor a whole number")]
@@ -182,11 +212,24 @@ pub enum FaultKind {
     },
 }
 
+impl FaultKind {
+    /// What a parser says that saw this text only.
+    pub(super) fn broken(text: &str, error: &serde_json::Error) -> Self {
+        let message = error.to_string();
+        // The parser saw one line only, so the place that it names would mislead.
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
+        let before =
+            text.as_bytes().get(..error.column().saturating_sub(1)).unwrap_or(text.as_bytes());
+        let column = String::from_utf8_lossy(before).chars().count() as u64 + 1;
+        Self::Json { column, message: message.to_owned() }
+    }
+}
+
 /// Faults as they are found; keeps the first and counts the others.
 #[derive(Debug)]
 pub(super) struct Faults {
     path: PathBuf,
-    unit: Unit,
+    pub(super) unit: Unit,
     faults: Vec<Fault>,
     more: u64,
 }
@@ -219,9 +262,11 @@ impl Faults {
     }
 }
 
-/// The name that is spelled most like `wanted`, if any resembles it.
+/// The name that is spelled most like `wanted`, if any resembles it. In other cases of letters it is
+/// the same name.
 pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let score = |name: &str| strsim::normalized_damerau_levenshtein(wanted, name);
+    let wanted = wanted.to_lowercase();
+    let score = |name: &str| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
     names
         .map(|name| (score(name), name))
         .filter(|(score, _)| *score >= RESEMBLANCE_MIN)
@@ -243,6 +288,14 @@ impl fmt::Display for Suggestion<'_> {
     }
 }
 
+struct Notes<'a>(&'a [String]);
+
+impl fmt::Display for Notes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|note| write!(f, "\n{note}"))
+    }
+}
+
 struct FaultList<'a> {
     path: &'a Path,
     unit: Unit,
@@ -252,10 +305,7 @@ struct FaultList<'a> {
 
 impl fmt::Display for FaultList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = match self.unit {
-            Unit::Line => "line",
-            Unit::Row => "row",
-        };
+        let unit = self.unit;
         for (index, Fault { line, kind }) in self.faults.iter().enumerate() {
             if index > 0 {
                 writeln!(f)?;

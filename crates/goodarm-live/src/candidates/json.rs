@@ -55,6 +55,33 @@ pub(super) fn push_text(json: &mut String, text: &str) {
     json.push('"');
 }
 
+/// The same text with null for the numbers that JSON does not have, but that Python writes.
+pub(super) fn without_nan(text: &str) -> Cow<'_, str> {
+    if !text.contains("NaN") && !text.contains("Infinity") {
+        return text.into();
+    }
+    let (mut mended, mut copied, mut index) = (String::with_capacity(text.len()), 0, 0);
+    let (mut is_text, mut is_escaped) = (false, false);
+    while let Some(&byte) = text.as_bytes().get(index) {
+        let rest = &text.as_bytes()[index..];
+        let word = NO_NUMBERS.iter().find(|word| !is_text && rest.starts_with(word.as_bytes()));
+        if let Some(word) = word {
+            mended.push_str(&text[copied..index]);
+            mended.push_str("null");
+            index += word.len();
+            copied = index;
+            continue;
+        }
+        is_text ^= byte == b'"' && !is_escaped;
+        is_escaped = is_text && byte == b'\\' && !is_escaped;
+        index += 1;
+    }
+    mended.push_str(&text[copied..]);
+    mended.into()
+}
+
+const NO_NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+
 /// Writes down what a value is, and its fields.
 struct Top<'s, 'a> {
     id_field: &'s str,

@@ -10,7 +10,9 @@ use super::*;
 
 mod csv_files;
 mod json_files;
+mod made_ids;
 mod parquet_files;
+mod tool_files;
 
 /// Reads a file of this name and content, whose ids are in the field `id`.
 fn read(name: &str, bytes: &[u8]) -> Result<Candidates, CandidatesError> {
@@ -69,6 +71,10 @@ fn gzipped(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn zstd_packed(content: &[u8]) -> Vec<u8> {
+    zstd::encode_all(content, 0).unwrap()
+}
+
 fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
@@ -81,7 +87,10 @@ fn the_name_says_the_format() {
         assert_eq!(read(&format!("{name}.gz"), &gzipped(lines)).unwrap().len(), 1);
     }
     assert_eq!(read("a.csv.gz", &gzipped(b"id\n1\n")).unwrap().len(), 1);
-    for name in ["a.json", "a", "jsonl", "a.parquet.gz", "a.jsonl.zip"] {
+    for name in ["a.jsonl.zst", "a.ndjson.zstd", "a.JSON.zst"] {
+        assert_eq!(read(name, &zstd_packed(lines)).unwrap().len(), 1);
+    }
+    for name in ["a.txt", "a", "jsonl", "a.parquet.gz", "a.eval.zst", "a.jsonl.zip"] {
         let error = read(name, lines).unwrap_err();
         assert!(matches!(error, CandidatesError::UnknownFormat { .. }), "{error}");
     }
@@ -103,6 +112,52 @@ fn a_broken_gzip_file_is_refused() {
 }
 
 #[test]
+fn a_broken_zstd_file_is_refused() {
+    let whole = zstd_packed("{\"id\": 1}\n".repeat(100).as_bytes());
+    for bytes in [&whole[..whole.len() / 2], b"{\"id\": 1}\n"] {
+        let error = read("a.jsonl.zst", bytes).unwrap_err();
+        assert!(matches!(error, CandidatesError::Read { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_the_job_says_counts_more_than_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let read_as = |name: &str, content: &str, format| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        Candidates::read_as(&path, "id", Some(format))
+    };
+    assert_eq!(read_as("a.txt", "id\tb\n1\tx\n", Format::Tsv).unwrap().len(), 1);
+    assert_eq!(read_as("answers", "{\"id\":1}\n{\"id\":2}", Format::Jsonl).unwrap().len(), 2);
+    assert_eq!(read_as("b.csv", "[{\"id\":1},{\"id\":2}]", Format::Json).unwrap().len(), 2);
+    let error = read_as("a.jsonl", "{\"id\":1}\n", Format::LmEval).unwrap_err().to_string();
+    assert!(error.contains("line 1: not an entry of format \"lm-eval\": no doc_id"), "{error}");
+}
+
+#[test]
+fn nested_fields_are_found_by_their_path() {
+    let text = r#"{"id":1,"a.b":1,"a":{"b":2,"c":[{"d":3},{"d":4}]}}"#;
+    let candidates = read("a.jsonl", text.as_bytes()).unwrap();
+    let candidate = candidates.get(ArmId(0));
+    for (path, expected) in [
+        ("a.b", Some(1)),
+        ("a.c.0.d", Some(3)),
+        ("a.c.-1.d", Some(4)),
+        ("a.c.-3.d", None),
+        ("a.c.2.d", None),
+        ("a.x", None),
+        ("x.b", None),
+        ("id.b", None),
+    ] {
+        assert_eq!(candidate.field(path), expected.map(Value::from).as_ref(), "{path}");
+        let wanted = names(&[path]);
+        assert_eq!(candidates.unknown_fields(&wanted).is_empty(), expected.is_some(), "{path}");
+        assert_eq!(candidates.require_fields(&wanted).is_ok(), expected.is_some(), "{path}");
+    }
+}
+
+#[test]
 fn a_file_without_candidates_is_refused() {
     for (name, content) in [
         ("a.jsonl", ""),
@@ -110,6 +165,8 @@ fn a_file_without_candidates_is_refused() {
         ("a.jsonl", "\u{feff}"),
         ("a.csv", ""),
         ("a.csv", "id\n"),
+        ("a.json", ""),
+        ("a.json", " [ ] "),
     ] {
         let error = read(name, content.as_bytes()).unwrap_err();
         assert!(matches!(error, CandidatesError::Empty { .. }), "{name} {content:?}: {error}");

@@ -163,7 +163,8 @@ fn build(
     let mut more = Vec::new();
     let settings = settings(file, overrides, folder, &mut more);
     error::extend(&mut problems, None, more);
-    let candidates = match Candidates::read(&folder.join(&file.candidates), &file.id_field) {
+    let place = folder.join(&file.candidates);
+    let candidates = match Candidates::read_as(&place, &file.id_field, file.format) {
         Ok(candidates) => candidates,
         Err(error) => {
             // Whatever else is wrong is worth knowing too.
@@ -220,6 +221,7 @@ fn settings(
         seed: file.seed,
         output: overrides.output.clone().unwrap_or_else(|| folder.join(&file.output)),
         calls: file.calls,
+        certified: file.certified,
         stop_when_hopeless: file.stop_when_hopeless,
         id_field: file.id_field.clone(),
         expect: file.expect,

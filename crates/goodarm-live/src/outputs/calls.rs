@@ -71,6 +71,19 @@ impl<'a> CallLine<'a> {
         })
     }
 
+    /// The same with texts of its own.
+    pub(crate) fn to_owned_line(&self) -> CallLine<'static> {
+        let own = |text: &std::borrow::Cow<'_, str>| text.clone().into_owned().into();
+        CallLine {
+            id: own(&self.id),
+            verifier: own(&self.verifier),
+            failure: self.failure.as_ref().map(own),
+            reason: own(&self.reason),
+            reply: own(&self.reply),
+            ..*self
+        }
+    }
+
     /// The score, or how it failed; none if the line says neither or both.
     pub fn outcome(&self) -> Option<Result<f64, Failure>> {
         match (self.score, &self.failure) {

@@ -103,7 +103,7 @@ impl Check {
 
     /// Scores a candidate: 1 or 0, and why.
     pub fn check(&self, candidate: &Candidate) -> Reply {
-        let (is_good, text) = match candidate.fields().get(&self.field) {
+        let (is_good, text) = match candidate.field(&self.field) {
             Some(value) => self.rule.judge(value, candidate),
             None => (false, format!("no field {}", self.field)),
         };
@@ -196,12 +196,12 @@ impl Rule {
                 None => (false, "no match of the pattern".into()),
             },
             Self::JsonSchema(validator) => accepts(validator, value),
-            Self::Equals { with } => match candidate.fields().get(with) {
+            Self::Equals { with } => match candidate.field(with) {
                 Some(other) if text.trim() == text_of(other).trim() => (true, "equal".into()),
                 Some(_) => (false, format!("not equal to the field {with}")),
                 None => (false, format!("no field {with}")),
             },
-            Self::NumberEquals { with, extractor } => match candidate.fields().get(with) {
+            Self::NumberEquals { with, extractor } => match candidate.field(with) {
                 Some(other) => compare(extractor, &text, &text_of(other)),
                 None => (false, format!("no field {with}")),
             },

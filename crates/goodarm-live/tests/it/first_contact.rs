@@ -321,8 +321,7 @@ fn tried(judge: &Judge, count: u32) -> (Vec<Trial>, Vec<String>) {
 
 #[test]
 fn a_trial_shows_requests_and_replies_word_for_word_and_books_nothing() {
-    let judge =
-        Judge::new("headers = { x-team = \"blue team\" }\n", |seen, _| verdict(seen));
+    let judge = Judge::new("headers = { x-team = \"blue team\" }\n", |seen, _| verdict(seen));
     let (trials, texts) = tried(&judge, 3);
     assert_eq!(trials.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["q0", "q1", "q2"]);
     let scores: Vec<Option<f64>> = trials.iter().map(|it| it.score).collect();

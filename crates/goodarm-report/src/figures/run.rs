@@ -10,7 +10,6 @@ use goodarm_plot::{Figure, PngError};
 use goodarm_sim::experiment::{Experiment, ExperimentError, ExperimentSpec};
 use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
-use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use crate::figures::{Drawn, Entry};
@@ -44,9 +43,6 @@ pub enum FigureError {
         /// What the system says.
         error: io::Error,
     },
-    /// A table as Parquet.
-    #[error(transparent)]
-    Parquet(#[from] ParquetError),
     /// A figure as PNG.
     #[error(transparent)]
     Png(#[from] PngError),
@@ -79,7 +75,11 @@ impl Run {
     pub fn write_trials(&self, folder: &Path, name: &str) -> Result<(), FigureError> {
         let table = trials::table(&self.experiment, &self.trials);
         write(&folder.join(format!("{name}.csv")), table.csv().as_bytes())?;
-        write(&folder.join(format!("{name}.parquet")), &table.parquet()?)
+        let mut bytes = Vec::new();
+        let path = folder.join(format!("{name}.parquet"));
+        let written = table.write_parquet(&mut bytes);
+        written.map_err(|error| FigureError::File { path: path.clone(), error })?;
+        write(&path, &bytes)
     }
 
     /// Writes what the cells gave, as JSON.

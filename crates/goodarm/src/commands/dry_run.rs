@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use goodarm_core::{ArmId, Cost, Options};
-use goodarm_files::Scores;
 use goodarm_live::folder::Folder;
 use goodarm_live::job::Job;
 use goodarm_live::run::RunError;
 use goodarm_report::Report;
 use goodarm_report::words::{about_money, counted, is_free, money, price, printable, remaining};
-use goodarm_sim::plan::{AnswerSpec, Plan, PlanSpec, Spread, VerifierSpec, plan};
+use goodarm_sim::plan::{Plan, Spread, plan};
 
-use crate::commands::Failure;
+use crate::commands::{Failure, notes};
+use crate::forecast::{self, Forecast};
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
@@ -23,6 +23,11 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         counted(job.verifiers.len(), "verifier"),
         job.settings.delta
     );
+    let told = notes(&job.candidates);
+    if !told.is_empty() {
+        text += &told;
+        text.push('\n');
+    }
     let first = job.candidates.get(ArmId(0));
     for (verifier, terms) in job.verifiers.iter().zip(&job.charter.verifiers) {
         let ceiling = verifier.tariff.ceiling;
@@ -117,32 +122,7 @@ fn standing(job: &Job) -> Result<String, Failure> {
 }
 
 fn forecast(job: &Job) -> Result<String, Failure> {
-    let count = job.candidates.len();
-    let simulated = count.min(SIMULATED_ANSWERS_MAX);
-    #[expect(clippy::cast_precision_loss, reason = "a forecast")]
-    let scale = count as f64 / simulated as f64;
-    let good_share = job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good);
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    #[expect(clippy::allow_attributes_without_reason, reason = "a share of a count")]
-    let good = (good_share * simulated as f64).round() as usize;
-    let spec = PlanSpec {
-        delta: job.settings.delta,
-        budget: Some(job.settings.budget.units() / scale),
-        slack: 0.1,
-        guarantee: Some(job.settings.guarantee),
-        policy: job.settings.policy.clone(),
-        concurrency: job.settings.concurrency,
-        repetitions: REPETITIONS,
-        seed: job.settings.seed,
-        verifiers: verifiers(job),
-        answers: vec![
-            AnswerSpec { count: good, means: means(job, true), spread: SPREAD },
-            AnswerSpec { count: simulated - good, means: means(job, false), spread: SPREAD },
-        ]
-        .into_iter()
-        .filter(|answers| answers.count > 0)
-        .collect(),
-    };
+    let Forecast { spec, scale } = forecast::of_job(job, REPETITIONS);
     let plan = plan(&spec).map_err(Failure::wrong_input)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
     let Spread { low, median, high } = purchase.realistic;
@@ -162,9 +142,9 @@ fn forecast(job: &Job) -> Result<String, Failure> {
         "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
          about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} \
          at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{hopeless}{implied}",
-        100.0 * good_share,
-        means(job, true),
-        means(job, false),
+        100.0 * forecast::good_share(job),
+        forecast::means(job, true),
+        forecast::means(job, false),
         median * scale,
         low * scale,
         high * scale,
@@ -187,38 +167,5 @@ fn hopeless(job: &Job, plan: &Plan) -> String {
     )
 }
 
-fn means(job: &Job, good: bool) -> Vec<f64> {
-    let expect = job.settings.expect;
-    let mean = |threshold: f64, exact: bool| match (exact, good) {
-        // An answer that fails a check costs next to nothing, so a forecast need not count it.
-        (true, _) => 1.0,
-        (false, true) => {
-            expect.and_then(|expect| expect.good_mean).unwrap_or(f64::midpoint(threshold, 1.0))
-        }
-        (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
-    };
-    let terms = job.charter.verifiers.iter();
-    terms.map(|terms| mean(terms.threshold, terms.scores == Scores::Exact)).collect()
-}
-
-fn verifiers(job: &Job) -> Vec<VerifierSpec> {
-    job.charter
-        .verifiers
-        .iter()
-        .map(|terms| VerifierSpec {
-            name: terms.name.clone(),
-            price: terms.ceiling.units(),
-            threshold: terms.threshold,
-            scores: terms.scores.into(),
-            deviation: None,
-        })
-        .collect()
-}
-
 const PREVIEW_LINES_MAX: usize = 12;
-/// Larger jobs are forecast from a part of them.
-const SIMULATED_ANSWERS_MAX: usize = 1000;
 const REPETITIONS: u64 = 20;
-/// Without anything to go by.
-const GOOD_SHARE: f64 = 0.6;
-const SPREAD: f64 = 0.05;

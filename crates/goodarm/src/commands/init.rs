@@ -4,20 +4,21 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use goodarm_live::candidates::{Candidate, Candidates, CandidatesError};
+use goodarm_live::candidates::{Candidate, Candidates, CandidatesError, Fault, FaultKind, Format};
 use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
-use crate::commands::Failure;
+use crate::commands::{Failure, notes};
+use crate::fields::{Fields, Place};
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
-    let (id_field, candidates) = read(&arguments.candidates)?;
+    let (id_field, candidates) = read(arguments)?;
     let sample: Vec<Candidate> =
         candidates.arms().take(SAMPLE_MAX).map(|arm| candidates.get(arm)).collect();
-    let fields = Fields::guess(&id_field, &sample);
     let path = &arguments.out;
     let name = relative(&arguments.candidates, path);
-    let text = job(&name, &fields, &sample, candidates.len());
+    let source = Source { name: &name, id_field: &id_field, format: arguments.format };
+    let text = job(&source, &Fields::guess(&sample), &sample, candidates.len());
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error
             .kind()
@@ -31,66 +32,100 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     let shown = path.display();
     let text = format!(
-        "wrote {shown} for {}. Next:\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        "{}wrote {shown} for {}. Next:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        notes(&candidates),
         counted(candidates.len(), "candidate")
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
     Ok(())
 }
 
-/// Reads the candidates by the first id field that works.
-fn read(path: &Path) -> Result<(String, Candidates), Failure> {
-    let mut first_error = None;
+/// Reads the candidates by the field that was named, or by the first one that works.
+fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
+    let read = |field: &str| {
+        let read = Candidates::read_as(&arguments.candidates, field, arguments.format);
+        read.map(|candidates| (field.to_owned(), candidates))
+    };
+    if let Some(field) = &arguments.id_field {
+        return read(field).map_err(Failure::wrong_input);
+    }
+    let (mut without_ids, mut first_error) = (None, None);
     for field in ID_FIELDS {
-        match Candidates::read(path, field) {
-            Ok(candidates) => return Ok((field.to_owned(), candidates)),
-            Err(error @ (CandidatesError::NoIdColumn { .. } | CandidatesError::Faults { .. })) => {
+        let found = read(field).or_else(|error| match meant(field, &error) {
+            Some(meant) => read(&meant),
+            None => Err(error),
+        });
+        match found {
+            Ok(found) if found.1.are_ids_made() => without_ids = Some(found),
+            Ok(found) => return Ok(found),
+            Err(error) if is_about_ids(&error) => {
                 first_error.get_or_insert(error);
             }
             // Another field would not help.
             Err(error) => return Err(Failure::wrong_input(error)),
         }
     }
-    let error = first_error.map_or_else(String::new, |error| error.to_string());
-    let tried = ID_FIELDS.join(", ");
-    Err(Failure::wrong_input(format!(
-        "{error}\nNo field names every candidate: {tried} were tried. Give each line an id."
-    )))
+    without_ids.ok_or_else(|| {
+        let error = first_error.map_or_else(String::new, |error| error.to_string());
+        let tried = ID_FIELDS.join(", ");
+        Failure::wrong_input(format!(
+            "{error}\nNo field names every candidate: {tried} were tried. Give each line an id, or \
+             name the field with --id-field."
+        ))
+    })
 }
 
-/// Which field is what.
-struct Fields {
-    id: String,
-    question: Option<String>,
-    answer: Option<String>,
-    reference: Option<String>,
-}
-
-impl Fields {
-    fn guess(id: &str, sample: &[Candidate]) -> Self {
-        let everywhere =
-            |field: &str| sample.iter().all(|candidate| candidate.fields().contains_key(field));
-        let find = |names: &[&str]| {
-            names.iter().find(|name| everywhere(name)).map(|name| (*name).to_owned())
-        };
-        Self {
-            id: id.to_owned(),
-            question: find(&["question", "prompt", "input", "instruction", "problem", "task"]),
-            answer: find(&["answer", "response", "output", "completion", "solution", "text"]),
-            reference: find(&["gold", "reference", "expected", "target", "label", "ground_truth"]),
-        }
+fn is_about_ids(error: &CandidatesError) -> bool {
+    let is_id = |fault: &Fault| {
+        matches!(
+            fault.kind,
+            FaultKind::NoId { .. }
+                | FaultKind::IdKind { .. }
+                | FaultKind::BlankId
+                | FaultKind::DuplicateId { .. }
+                | FaultKind::SuddenId { .. }
+        )
+    };
+    match error {
+        CandidatesError::NoIdColumn { .. } => true,
+        CandidatesError::Faults { faults, .. } => faults.iter().all(is_id),
+        _ => false,
     }
 }
 
-fn job(candidates: &str, fields: &Fields, sample: &[Candidate], count: usize) -> String {
-    let answer = fields.answer.as_deref().unwrap_or("answer");
-    let question = fields.question.as_deref().unwrap_or("question");
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let id_line = if fields.id == "id" {
-        String::new()
-    } else {
-        format!("id_field = {}\n", quoted(&fields.id))
+/// The field that is the wanted one but for the case of its letters.
+fn meant(field: &str, error: &CandidatesError) -> Option<String> {
+    let nearest = match error {
+        CandidatesError::NoIdColumn { nearest, .. } => nearest,
+        CandidatesError::Faults { faults, .. } => match &faults.first()?.kind {
+            FaultKind::NoId { nearest, .. } => nearest,
+            _ => return None,
+        },
+        _ => return None,
     };
+    nearest.clone().filter(|nearest| nearest.eq_ignore_ascii_case(field))
+}
+
+/// What the job says about its candidates.
+struct Source<'a> {
+    name: &'a str,
+    id_field: &'a str,
+    format: Option<Format>,
+}
+
+fn job(source: &Source<'_>, fields: &Fields, sample: &[Candidate], count: usize) -> String {
+    let or = |place: &Option<Place>, name: &str| {
+        place.clone().unwrap_or_else(|| Place::field(name.to_owned()))
+    };
+    let (question, answer) = (or(&fields.question, "question"), or(&fields.answer, "answer"));
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut id_line = String::new();
+    if let Some(format) = source.format {
+        id_line += &format!("format = {}\n", quoted(format.name()));
+    }
+    if source.id_field != "id" {
+        id_line += &format!("id_field = {}\n", quoted(source.id_field));
+    }
     let unknown = if fields.answer.is_none() {
         "# Which field is the answer? None of the usual names is in the file: change `answer` below.\n"
     } else {
@@ -103,21 +138,21 @@ fn job(candidates: &str, fields: &Fields, sample: &[Candidate], count: usize) ->
         )
     });
     STARTER
-        .replace("@candidates@", &quoted(candidates))
+        .replace("@candidates@", &quoted(source.name))
         .replace("@count@", &count.to_string())
         .replace("@id@", &id_line)
         .replace("@unknown@", unknown)
         .replace("@reference@", &reference)
-        .replace("@check@", &check(answer, sample))
-        .replace("@question@", question)
-        .replace("@answer@", answer)
+        .replace("@check@", &check(&answer.path, sample))
+        .replace("@question@", &question.expression)
+        .replace("@answer@", &answer.expression)
 }
 
 /// The check that most answers of the sample pass, the most telling first.
 fn check(answer: &str, sample: &[Candidate]) -> String {
     let texts: Vec<&str> = sample
         .iter()
-        .filter_map(|candidate| candidate.fields().get(answer).and_then(|value| value.as_str()))
+        .filter_map(|candidate| candidate.field(answer).and_then(|value| value.as_str()))
         .collect();
     let most = |test: &dyn Fn(&str) -> bool| {
         let passing = texts.iter().filter(|text| test(text)).count();
@@ -162,7 +197,20 @@ fn path_from(folder: &Path, file: &Path) -> Option<PathBuf> {
 }
 
 const SAMPLE_MAX: usize = 1000;
-const ID_FIELDS: [&str; 7] = ["id", "question_id", "task_id", "uid", "key", "name", "index"];
+const ID_FIELDS: [&str; 12] = [
+    "id",
+    "question_id",
+    "task_id",
+    "custom_id",
+    "sample_id",
+    "example_id",
+    "uid",
+    "uuid",
+    "_id",
+    "key",
+    "name",
+    "index",
+];
 
 const STARTER: &str = r#"# A job for goodarm: which answers to certify, with which verifiers, for how much.
 # Every key is in docs/job-file.md; `goodarm schema` prints a JSON Schema for your editor.

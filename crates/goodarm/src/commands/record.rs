@@ -10,14 +10,15 @@ use goodarm_live::record::{self, RecordError};
 use goodarm_report::words::{counted, money, printable, printable_note};
 
 use crate::cli::RecordArguments;
-use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
+use crate::commands::{Failure, tell_notes};
 use crate::exit::Exit;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
     let job = Arc::new(Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?);
+    tell_notes(&job.candidates, arguments.quiet);
     let control = Arc::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;
     let mut bar = None;

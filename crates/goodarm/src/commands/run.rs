@@ -15,7 +15,7 @@ use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
-use crate::commands::{Failure, dry_run};
+use crate::commands::{Failure, dry_run, tell_notes};
 use crate::display::Display;
 use crate::exit::Exit;
 
@@ -30,6 +30,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let port = arguments.watch.then(|| WatchPort::take(arguments.watch_port));
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
+    // Those of a run that is resumed were said when it began.
+    tell_notes(&job.candidates, arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);

@@ -58,6 +58,11 @@ fn thresholds_and_delta_cost_what_the_page_says() {
 }
 
 #[test]
+fn files_of_other_tools_work() {
+    check("how-to/files-of-other-tools.md");
+}
+
+#[test]
 fn resuming_and_auditing_work() {
     check("how-to/resume-and-audit.md");
 }

@@ -17,6 +17,23 @@ fn rows_become_objects_of_texts() {
 }
 
 #[test]
+fn tabs_may_stand_between_texts() {
+    check(
+        "a.tsv",
+        "id\ttext\na\tx,y\nb\t\"two\nlines\"\n",
+        &[
+            ("a", "{\"id\":\"a\",\"text\":\"x,y\"}"),
+            ("b", "{\"id\":\"b\",\"text\":\"two\\nlines\"}"),
+        ],
+    );
+    check_faults(
+        "a.tsv",
+        b"id\ttext\na\t\"x\nb\ty\n",
+        &["2: a quote that is opened here is never closed"],
+    );
+}
+
+#[test]
 fn all_faults_are_found_at_once() {
     check_faults(
         "a.csv",
@@ -48,7 +65,7 @@ fn a_quote_that_is_never_closed_hides_no_rows() {
 fn headers_must_make_sense() {
     let error = read("a.csv", b"ID,uid\n1,2\n").unwrap_err().to_string();
     assert!(
-        error.ends_with("no column \"id\", which should hold the ids; did you mean \"uid\"?"),
+        error.ends_with("no column \"id\", which should hold the ids; did you mean \"ID\"?"),
         "{error}"
     );
     let error = read("a.csv", b"id,x,x\n1,2,3\n").unwrap_err().to_string();

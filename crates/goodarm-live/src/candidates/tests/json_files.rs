@@ -61,7 +61,7 @@ fn all_faults_are_found_at_once() {
         &[
             "2: column 10: broken JSON: expected `,` or `}`",
             "3: not a JSON object",
-            "4: no field \"id\", which should hold the id",
+            "4: no field \"id\", which should hold the id; did you mean \"ID\"?",
             "5: the id is empty",
             "7: id \"1\" already names the candidate at 1",
             "8: not UTF-8",
@@ -91,6 +91,50 @@ fn a_missing_id_field_is_compared_with_what_is_there() {
         b"{\"uid\": 5, \"answer\": 1}\n",
         &["1: no field \"id\", which should hold the id; did you mean \"uid\"?"],
     );
+}
+
+#[test]
+fn arrays_and_objects_one_after_the_other_are_read_like_lines() {
+    let expected = [("a", "{\"id\":\"a\",  \"b\":[1]}"), ("2", "{\"id\":2}")];
+    let array = "\u{feff}\n[\n{\"id\":\"a\",\r\n\"b\":[1]}\n,\n{\"id\":2}\n]\n";
+    for name in ["a.json", "a.jsonl"] {
+        check(name, array.trim_start_matches('\u{feff}').trim_start(), &expected);
+    }
+    check("a.json", array, &expected);
+    check("a.json", "{\"id\":\"a\",\n \"b\":[1]}\n{\"id\":2}", &expected);
+    let lines = read("a.jsonl", b"{\"id\":\"a\",  \"b\":[1]}\n{\"id\":2}").unwrap();
+    assert_eq!(read("a.json", array.as_bytes()).unwrap().fingerprint(), lines.fingerprint());
+}
+
+#[test]
+fn faults_of_arrays_name_the_entry_or_the_line() {
+    check_faults(
+        "a.json",
+        b"[{\"id\": 1}, 5, {\"id\": 1}, {\"id\": null}]",
+        &[
+            "2: not a JSON object",
+            "3: id \"1\" already names the candidate at 1",
+            "4: the id in field \"id\" is neither a text nor a whole number",
+        ],
+    );
+    for (text, expected) in [
+        ("[{\"id\": 1},\n {\"id\": }]", "a.json: line 2: broken JSON: expected value"),
+        ("[{\"id\": 1}\n\n {\"id\": 2}]", "a.json: line 3: broken JSON: the array does not go on"),
+        ("[{\"id\": 1}] x", "a.json: line 1: broken JSON: the array does not go on"),
+        ("[{\"id\": 1},", "a.json: line 1: broken JSON: the array does not go on"),
+        ("[{\"id\": 1", "a.json: line 1: broken JSON: EOF"),
+    ] {
+        let error = read("a.json", text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_python_writes_for_no_number_is_null() {
+    let text = r#"{"id": "NaN \\\" NaN", "a": NaN, "b": [Infinity,-Infinity], "c": "\"Infinity"}"#;
+    let mended = r#"{"id": "NaN \\\" NaN", "a": null, "b": [null,null], "c": "\"Infinity"}"#;
+    check("a.jsonl", text, &[("NaN \\\" NaN", mended)]);
+    check("a.json", &format!("[{text}]"), &[("NaN \\\" NaN", mended)]);
 }
 
 #[test]
@@ -140,6 +184,9 @@ proptest! {
         check_any("a.jsonl.gz", &bytes);
         check_any("a.csv", &bytes);
         check_any("a.parquet", &bytes);
+        check_any("a.json", &bytes);
+        check_any("a.eval", &bytes);
+        check_any("a.jsonl.zst", &bytes);
     }
 
     #[test]
@@ -152,6 +199,7 @@ proptest! {
             *index.get_mut(&mut bytes) = if is_ascii { byte & 0x7F } else { byte };
         }
         check_any("a.jsonl", &bytes);
+        check_any("a.json", &bytes);
         let mut compressed = gzipped(VALID.as_bytes());
         let index = usize::from(bytes[0]) % compressed.len();
         compressed[index] ^= bytes[1];

@@ -1,4 +1,4 @@
-//! Flat Parquet files.
+//! Parquet files, flat and nested.
 
 use std::sync::Arc;
 
@@ -124,29 +124,107 @@ fn faults_name_the_row() {
     check_faults(
         "a.parquet",
         &bytes,
-        &["2: the id is empty", "3: the id is empty", "4: not UTF-8"],
+        &[
+            "2: the id in field \"id\" is neither a text nor a whole number",
+            "3: the id is empty",
+            "4: not UTF-8",
+        ],
     );
     let error = read("a.parquet", &bytes).unwrap_err().to_string();
     assert!(error.contains("a.parquet, row 2: "), "{error}");
 }
 
 #[test]
-fn other_types_are_refused_by_name() {
-    for (schema, column) in [
-        ("message m { required int32 id; required int32 day (DATE); }", "day"),
-        ("message m { required int32 id; required int64 at (TIMESTAMP_MILLIS); }", "at"),
-        ("message m { required int32 id; required int96 at; }", "at"),
-        ("message m { required int32 id; repeated int32 list; }", "list"),
-        ("message m { required int32 id; required group deep { required int32 x; } }", "deep.x"),
-        ("message m { required int32 id; required int32 sum (DECIMAL(9, 2)); }", "sum"),
-        ("message m { required int32 id; required fixed_len_byte_array(4) four; }", "four"),
-        ("message m { required boolean id; }", "id"),
-        ("message m { required double id; }", "id"),
-    ] {
-        let error = read("a.parquet", &write(schema, Codec::UNCOMPRESSED, &[])).unwrap_err();
-        let CandidatesError::ColumnType { column: found, .. } = &error else { panic!("{error}") };
-        assert_eq!(found, column);
-    }
+fn times_and_decimals_are_texts() {
+    let schema = "message m {
+        required int32 id;
+        required int32 day (DATE);
+        required int64 at (TIMESTAMP_MILLIS);
+        required int32 sum (DECIMAL(9, 2));
+    }";
+    let bytes = write(
+        schema,
+        Codec::UNCOMPRESSED,
+        &[&|group: &mut Group<'_>| {
+            column::<Int32Type>(group, &[7], None);
+            column::<Int32Type>(group, &[1], None);
+            column::<Int64Type>(group, &[1500], None);
+            column::<Int32Type>(group, &[1234], None);
+        }],
+    );
+    let candidates = read("a.parquet", &bytes).unwrap();
+    assert_eq!(
+        candidates.json(ArmId(0)),
+        "{\"id\":7,\"day\":\"1970-01-02\",\"at\":\"1970-01-01 00:00:01.500 +00:00\",\
+         \"sum\":\"12.34\"}"
+    );
+}
+
+#[test]
+fn lists_and_structs_become_json_as_datasets_and_pandas_write_them() {
+    let schema = "message m {
+        optional group messages (LIST) {
+            repeated group list {
+                optional group element {
+                    optional binary role (UTF8);
+                    optional binary content (UTF8);
+                }
+            }
+        }
+        optional group meta { optional int64 id; }
+    }";
+    let bytes = write(
+        schema,
+        Codec::SNAPPY,
+        &[&|group: &mut Group<'_>| {
+            // Two messages in the first row, none in the second, no list in the third.
+            for values in [["user", "assistant"], ["2+2?", "4"]] {
+                let mut column = group.next_column().unwrap().unwrap();
+                let levels = (Some(&[4, 4, 1, 0][..]), Some(&[0, 1, 0, 0][..]));
+                column
+                    .typed::<ByteArrayType>()
+                    .write_batch(&texts(&values), levels.0, levels.1)
+                    .unwrap();
+                column.close().unwrap();
+            }
+            column::<Int64Type>(group, &[5, 6, 7], Some(&[2, 2, 2]));
+        }],
+    );
+    let candidates = {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        fs::write(&path, &bytes).unwrap();
+        Candidates::read(&path, "meta.id").unwrap()
+    };
+    let found: Vec<(&str, &str)> =
+        arms(&candidates).map(|arm| (candidates.id(arm), candidates.json(arm))).collect();
+    assert_eq!(
+        found,
+        [
+            (
+                "5",
+                "{\"messages\":[{\"role\":\"user\",\"content\":\"2+2?\"},\
+                 {\"role\":\"assistant\",\"content\":\"4\"}],\"meta\":{\"id\":5}}"
+            ),
+            ("6", "{\"messages\":[],\"meta\":{\"id\":6}}"),
+            ("7", "{\"messages\":null,\"meta\":{\"id\":7}}"),
+        ]
+    );
+    // The same file without a word about ids.
+    let candidates = read("a.parquet", &bytes).unwrap();
+    assert!(candidates.are_ids_made());
+    assert!(candidates.id(ArmId(0)).starts_with("1-"));
+}
+
+#[test]
+fn ids_of_another_type_are_refused() {
+    let schema = "message m { required double id; }";
+    let group = |group: &mut Group<'_>| column::<DoubleType>(group, &[0.5], None);
+    check_faults(
+        "a.parquet",
+        &write(schema, Codec::UNCOMPRESSED, &[&group]),
+        &["1: the id in field \"id\" is neither a text nor a whole number"],
+    );
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Solver {
 
     /// The candidate's own final answer.
     pub(super) fn own_answer(&self, candidate: &Candidate) -> Result<String, NoAnswer> {
-        let value = candidate.fields().get(&self.field).ok_or(NoAnswer)?;
+        let value = candidate.field(&self.field).ok_or(NoAnswer)?;
         self.extractor.extract(&text_of(value)).ok_or(NoAnswer)
     }
 

@@ -1,0 +1,170 @@
+//! In which form a file holds its candidates: said by the job, by the file's name, or by its content.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// A JSON object on each line, taken as it is.
+    Jsonl,
+    /// A JSON array of objects, taken as they are.
+    Json,
+    /// A header row with names, then rows of texts.
+    Csv,
+    /// The same with tabs instead of commas.
+    Tsv,
+    /// Columns of texts, numbers, lists and structs.
+    Parquet,
+    /// A log of inspect_ai: .eval or .json.
+    Inspect,
+    /// Samples of lm-evaluation-harness.
+    LmEval,
+    /// Results of promptfoo, as .json or .jsonl.
+    Promptfoo,
+    /// What a batch of requests to OpenAI or vLLM came back with.
+    OpenaiBatch,
+    /// Traces or results of verifiers.
+    Verifiers,
+}
+
+/// How the bytes of a file have to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A JSON text on each line.
+    Lines,
+    /// JSON texts one after the other, or one array of them.
+    Document,
+    /// Rows of texts with this byte between them.
+    Rows(u8),
+    Parquet,
+    /// An archive of JSON texts.
+    Zip,
+}
+
+/// How a file is compressed as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Format {
+    /// All there are.
+    pub const ALL: [Self; 10] = [
+        Self::Jsonl,
+        Self::Json,
+        Self::Csv,
+        Self::Tsv,
+        Self::Parquet,
+        Self::Inspect,
+        Self::LmEval,
+        Self::Promptfoo,
+        Self::OpenaiBatch,
+        Self::Verifiers,
+    ];
+
+    /// Whether another tool has written the file, so that its entries are not candidates yet.
+    pub(super) const fn is_tool(self) -> bool {
+        self.tool().is_some()
+    }
+
+    /// The tool that writes such files.
+    pub(super) const fn tool(self) -> Option<&'static str> {
+        match self {
+            Self::Jsonl | Self::Json | Self::Csv | Self::Tsv | Self::Parquet => None,
+            Self::Inspect => Some("inspect_ai"),
+            Self::LmEval => Some("lm-evaluation-harness"),
+            Self::Promptfoo => Some("promptfoo"),
+            Self::OpenaiBatch => Some("an OpenAI batch"),
+            Self::Verifiers => Some("verifiers"),
+        }
+    }
+
+    /// What the key `format` of a job calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
+            Self::Inspect => "inspect",
+            Self::LmEval => "lm-eval",
+            Self::Promptfoo => "promptfoo",
+            Self::OpenaiBatch => "openai-batch",
+            Self::Verifiers => "verifiers",
+        }
+    }
+
+    /// Which tool has written an object with these fields: only one that has all of these.
+    pub(super) fn recognised(fields: &BTreeSet<std::borrow::Cow<'_, str>>) -> Option<Self> {
+        let has = |names: &[&str]| names.iter().all(|name| fields.contains(*name));
+        let marks: [(Self, &[&str]); 7] = [
+            (Self::Inspect, &["eval", "status", "version"]),
+            (Self::LmEval, &["doc_id", "doc", "resps", "filtered_resps"]),
+            (Self::Promptfoo, &["results", "evalId"]),
+            (Self::Promptfoo, &["testIdx", "promptIdx", "vars", "provider"]),
+            (Self::OpenaiBatch, &["custom_id", "response", "error"]),
+            (Self::Verifiers, &["id", "task", "nodes", "rewards"]),
+            (Self::Verifiers, &["example_id", "prompt", "completion", "reward"]),
+        ];
+        marks.iter().find(|(_, names)| has(names)).map(|(format, _)| *format)
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name);
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let hint = goodarm_files::nearest(text, names)
+                .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+            format!("{text:?} is none of {}{hint}", names.join(", "))
+        })
+    }
+}
+
+/// How to read the file: by what the job says, or else by its name; `None` if neither does.
+pub(super) fn shape_of(path: &Path, format: Option<Format>) -> Option<(Shape, Packing)> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let packings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd), (".zstd", Packing::Zstd)];
+    let packed =
+        packings.iter().find_map(|(end, packing)| Some((name.strip_suffix(end)?, *packing)));
+    let (plain, packing) = packed.unwrap_or((&name, Packing::None));
+    let by_name = SHAPES.iter().find(|(end, _)| plain.ends_with(end)).map(|(_, shape)| *shape);
+    let shape = match format {
+        None => by_name?,
+        Some(Format::Jsonl) => Shape::Lines,
+        Some(Format::Json) => Shape::Document,
+        Some(Format::Csv) => Shape::Rows(b','),
+        Some(Format::Tsv) => Shape::Rows(b'\t'),
+        Some(Format::Parquet) => Shape::Parquet,
+        // A tool's own ending says how; under any other name its texts are found as they come.
+        Some(_) => match by_name {
+            Some(shape @ (Shape::Lines | Shape::Zip)) => shape,
+            _ => Shape::Document,
+        },
+    };
+    // Neither has room for a compression around it: both are read from their ends.
+    let is_possible = packing == Packing::None || !matches!(shape, Shape::Parquet | Shape::Zip);
+    is_possible.then_some((shape, packing))
+}
+
+const SHAPES: [(&str, Shape); 8] = [
+    (".jsonl", Shape::Lines),
+    (".ndjson", Shape::Lines),
+    (".json", Shape::Document),
+    (".csv", Shape::Rows(b',')),
+    (".tsv", Shape::Rows(b'\t')),
+    (".parquet", Shape::Parquet),
+    (".pq", Shape::Parquet),
+    (".eval", Shape::Zip),
+];

@@ -1,0 +1,110 @@
+//! Objects on their way in: those of other tools are turned into candidates, all others are taken as
+//! they are.
+
+use std::io;
+
+use serde_json::{Map, Value};
+
+use super::Candidates;
+use super::builder::Builder;
+use super::error::{CandidatesError, FaultKind};
+use super::format::Format;
+use super::json;
+use super::tools::{self, Tool};
+
+pub(super) struct Intake<'a> {
+    pub(super) builder: Builder<'a>,
+    /// What the job says.
+    format: Option<Format>,
+    /// Who wrote the file; decided by the job or by the first object.
+    writer: Option<Writer>,
+}
+
+enum Writer {
+    Anyone,
+    Tool(Tool),
+}
+
+impl<'a> Intake<'a> {
+    pub(super) const fn new(builder: Builder<'a>, format: Option<Format>) -> Self {
+        Self { builder, format, writer: None }
+    }
+
+    /// Takes one JSON text in.
+    pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+        let text = &json::without_nan(text);
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => self.writer_of(text),
+        };
+        match self.writer.insert(writer) {
+            Writer::Anyone => self.builder.take(line, text),
+            Writer::Tool(_) => match serde_json::from_str::<Value>(text) {
+                Ok(Value::Object(fields)) => self.entry(line, fields),
+                Ok(_) => {
+                    self.builder.faults.push(line, FaultKind::NotAnObject);
+                    Ok(())
+                }
+                Err(error) => {
+                    self.builder.faults.push_with(line, || FaultKind::broken(text, &error));
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// Takes in what a tool has written as one object: an entry, or a document with many.
+    pub(super) fn entry(
+        &mut self,
+        line: u64,
+        fields: Map<String, Value>,
+    ) -> Result<(), CandidatesError> {
+        if self.writer.is_none() {
+            self.writer = self.format.map(|format| Writer::Tool(Tool::new(format)));
+        }
+        let Some(Writer::Tool(tool)) = &mut self.writer else { return Ok(()) };
+        let list = tools::entries_of(tool, fields);
+        let is_document = list.len() != 1;
+        for (entry, number) in list.into_iter().zip(1..) {
+            let place = if is_document { number } else { line };
+            match tool.answers(&entry) {
+                Ok(answers) => {
+                    for answer in answers {
+                        self.builder.take(place, &answer.into_json())?;
+                    }
+                }
+                Err(lacks) => {
+                    let format = tool.format.name();
+                    self.builder.faults.push(place, FaultKind::NotOfTool { format, lacks });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesError> {
+        if let Some(Writer::Tool(tool)) = &self.writer {
+            self.builder.notes.push(tool.note(self.builder.path, self.builder.len()));
+        }
+        self.builder.finish()
+    }
+
+    pub(super) fn unreadable(&self, source: io::Error) -> CandidatesError {
+        CandidatesError::Read { path: self.builder.path.to_owned(), source }
+    }
+
+    pub(super) fn document(&self, message: impl Into<String>) -> CandidatesError {
+        CandidatesError::Document { path: self.builder.path.to_owned(), message: message.into() }
+    }
+
+    fn writer_of(&self, text: &str) -> Writer {
+        let format = self.format.or_else(|| {
+            let scanned = json::scan(text.trim_ascii_end(), "").ok()?;
+            Format::recognised(&scanned.fields)
+        });
+        match format {
+            Some(format) if format.is_tool() => Writer::Tool(Tool::new(format)),
+            _ => Writer::Anyone,
+        }
+    }
+}

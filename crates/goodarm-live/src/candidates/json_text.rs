@@ -1,0 +1,99 @@
+//! JSON objects as they stand in a file: one on each line, or one after the other, or in an array.
+
+use std::io::{BufRead, Read};
+
+use serde::de::IgnoredAny;
+
+use super::Candidates;
+use super::error::{CandidatesError, FaultKind, Unit};
+use super::intake::Intake;
+use super::json;
+
+/// One on each line.
+pub(super) fn read_lines(
+    mut input: impl BufRead,
+    mut intake: Intake<'_>,
+) -> Result<Candidates, CandidatesError> {
+    let mut buffer = Vec::new();
+    for line in 1.. {
+        buffer.clear();
+        let length =
+            input.read_until(b'\n', &mut buffer).map_err(|error| intake.unreadable(error))?;
+        if length == 0 {
+            break;
+        }
+        // Someone has given an array this name.
+        if line == 1 && buffer.trim_ascii_start().starts_with(b"[") {
+            let rest = std::io::Cursor::new(buffer).chain(input);
+            return read_document(rest, intake);
+        }
+        match std::str::from_utf8(&buffer) {
+            Ok(text) if text.trim_ascii().is_empty() => {}
+            Ok(text) => intake.object(line, text)?,
+            Err(_) => intake.builder.faults.push(line, FaultKind::NotUtf8),
+        }
+    }
+    intake.finish()
+}
+
+/// One after the other, over as many lines as they like, or all in one array.
+pub(super) fn read_document(
+    input: impl Read,
+    mut intake: Intake<'_>,
+) -> Result<Candidates, CandidatesError> {
+    let mut bytes = Vec::new();
+    let read = input.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| intake.unreadable(error))?;
+    if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
+        return Err(intake.document("longer than 4 GiB: give it as .jsonl, an object on each line"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| intake.document("not UTF-8"))?;
+    let text = json::without_nan(&text);
+    intake.builder.set_unit(Unit::Entry);
+    let mut rest = text.trim_ascii_start();
+    let is_array = rest.starts_with('[');
+    if is_array {
+        rest = rest[1..].trim_ascii_start();
+    }
+    let mut entry = 0;
+    while !(rest.is_empty() || is_array && rest.starts_with(']')) {
+        entry += 1;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(intake.document(place(&text, rest, &error))),
+            None => break,
+        }
+        let (value, behind) = rest.split_at(values.byte_offset());
+        intake.object(entry, value)?;
+        rest = behind.trim_ascii_start();
+        if is_array {
+            match rest.strip_prefix(',') {
+                Some(next) => rest = next.trim_ascii_start(),
+                None if rest.starts_with(']') => {}
+                None => return Err(intake.document(ended(&text, rest))),
+            }
+        }
+    }
+    if is_array && rest.strip_prefix(']').is_none_or(|end| !end.trim_ascii().is_empty()) {
+        return Err(intake.document(ended(&text, rest)));
+    }
+    intake.finish()
+}
+
+/// Where in the whole text the parser stopped, and why.
+fn place(text: &str, rest: &str, error: &serde_json::Error) -> String {
+    let before = &text[..text.len() - rest.len()];
+    let line = before.matches('\n').count() + error.line();
+    let message = error.to_string();
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
+    format!("line {line}: broken JSON: {message}")
+}
+
+fn ended(text: &str, rest: &str) -> String {
+    let line = 1 + text[..text.len() - rest.len()].matches('\n').count();
+    format!("line {line}: broken JSON: the array does not go on with `,` or end with `]`")
+}
+
+/// A document is held in memory as a whole.
+const DOCUMENT_BYTES_MAX: u64 = 4 << 30;

@@ -1,0 +1,232 @@
+//! What other tools write, turned into candidates: `id`, `question` and `answer` as texts, and beside
+//! them whatever else is worth keeping.
+//!
+//! A repeated answer is another candidate: its id has `#2`, `#3`, … behind it. What failed, and what is
+//! there already, is left out and counted.
+
+mod inspect;
+mod lm_eval;
+mod openai_batch;
+mod promptfoo;
+mod verifiers;
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::format::Format;
+use super::json::push_text;
+
+/// A tool whose file is being read.
+pub(super) struct Tool {
+    pub(super) format: Format,
+    /// The model that made all answers, if the file says so in one place.
+    model: Option<Value>,
+    /// How often each id was met.
+    met: BTreeMap<String, u64>,
+    /// Answers that another entry may repeat from a cache.
+    seen: HashSet<blake3::Hash>,
+    /// Of several filters of one answer, the one that is read.
+    filter: Option<String>,
+    /// Why entries were left out, and how many.
+    left_out: BTreeMap<LeftOut, u64>,
+}
+
+/// Why an entry is no candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LeftOut {
+    Failed,
+    Unfinished,
+    NoText,
+    OtherFilter,
+    Cached,
+}
+
+/// One answer of an entry.
+pub(super) struct Answer {
+    id: String,
+    question: Option<String>,
+    answer: String,
+    more: Vec<(&'static str, Value)>,
+}
+
+/// What an entry lacks that every entry of its tool has.
+pub(super) type Lacks = &'static str;
+
+impl Tool {
+    pub(super) fn new(format: Format) -> Self {
+        Self {
+            format,
+            model: None,
+            met: BTreeMap::new(),
+            seen: HashSet::new(),
+            filter: None,
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    /// The answers of one entry.
+    pub(super) fn answers(&mut self, entry: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+        match self.format {
+            Format::Inspect => inspect::answers(self, entry),
+            Format::LmEval => lm_eval::answers(self, entry),
+            Format::Promptfoo => promptfoo::answers(self, entry),
+            Format::OpenaiBatch => openai_batch::answers(self, entry),
+            _ => verifiers::answers(self, entry),
+        }
+    }
+
+    /// How the file was read, and what of it was not.
+    pub(super) fn note(&self, path: &Path, count: usize) -> String {
+        let tool = self.format.tool().unwrap_or_default();
+        let answers = if count == 1 { "answer" } else { "answers" };
+        let mut note = format!(
+            "{}: read as a file of {tool} (format = \"{}\"): {count} {answers}",
+            path.display(),
+            self.format.name()
+        );
+        let reasons = self.left_out.iter().map(|(reason, count)| {
+            let what = match reason {
+                LeftOut::Failed => "that failed".to_owned(),
+                LeftOut::Unfinished => "that are not finished".to_owned(),
+                LeftOut::NoText => "whose answer is no text".to_owned(),
+                LeftOut::OtherFilter => {
+                    format!("of other filters than {:?}", self.filter.as_deref().unwrap_or("none"))
+                }
+                LeftOut::Cached => "from a cache, which are there already".to_owned(),
+            };
+            format!("{count} {what}")
+        });
+        let reasons: Vec<String> = reasons.collect();
+        if !reasons.is_empty() {
+            note += "; left out: ";
+            note += &reasons.join(", ");
+        }
+        note
+    }
+
+    fn leave_out(&mut self, reason: LeftOut) -> Vec<Answer> {
+        *self.left_out.entry(reason).or_default() += 1;
+        Vec::new()
+    }
+
+    /// The id of an answer, where the file tells repeated ones apart by their order only.
+    fn repeated(&mut self, id: String) -> String {
+        let count = self.met.entry(id.clone()).or_default();
+        *count += 1;
+        numbered(id, *count)
+    }
+}
+
+impl Answer {
+    /// The candidate.
+    pub(super) fn into_json(self) -> String {
+        let texts =
+            [("id", Some(self.id)), ("question", self.question), ("answer", Some(self.answer))];
+        let texts = texts.into_iter().filter_map(|(name, text)| Some((name, Value::from(text?))));
+        let more = self.more.into_iter().filter(|(_, value)| match value {
+            Value::Null => false,
+            Value::Object(fields) => !fields.is_empty(),
+            _ => true,
+        });
+        let mut json = String::from("{");
+        for (index, (name, value)) in texts.chain(more).enumerate() {
+            if index > 0 {
+                json.push(',');
+            }
+            push_text(&mut json, name);
+            json.push(':');
+            json += &value.to_string();
+        }
+        json + "}"
+    }
+}
+
+/// The entries of a document; a lone entry is its own.
+pub(super) fn entries_of(tool: &mut Tool, fields: Map<String, Value>) -> Vec<Map<String, Value>> {
+    let list = match tool.format {
+        Format::Inspect => inspect::samples(tool, &fields),
+        Format::Promptfoo => promptfoo::results(&fields),
+        _ => None,
+    };
+    match list {
+        Some(list) => list.iter().filter_map(|entry| entry.as_object().cloned()).collect(),
+        None => vec![fields],
+    }
+}
+
+/// The id of the first, second, … answer of one name.
+fn numbered(id: String, number: u64) -> String {
+    if number <= 1 { id } else { format!("{id}#{number}") }
+}
+
+/// An id as a text: a text or a whole number.
+fn id_text(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The text of a message: a text, or parts of which some are texts.
+fn content_text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.as_str().or(part["text"].as_str()));
+            let texts: Vec<&str> = texts.collect();
+            (!texts.is_empty()).then(|| texts.concat())
+        }
+        _ => None,
+    }
+}
+
+/// A prompt: a text, or messages. One message is its text; several are told apart by their roles.
+fn prompt_text(prompt: &Value) -> Option<String> {
+    let Value::Array(messages) = prompt else { return content_text(prompt) };
+    let texts: Vec<(&str, String)> = messages
+        .iter()
+        .filter_map(|message| {
+            Some((message["role"].as_str().unwrap_or("user"), content_text(&message["content"])?))
+        })
+        .collect();
+    match &texts[..] {
+        [] => content_text(prompt),
+        [(_, text)] => Some(text.clone()),
+        several => {
+            let lines = several.iter().map(|(role, text)| format!("{role}: {text}"));
+            Some(lines.collect::<Vec<_>>().join("\n\n"))
+        }
+    }
+}
+
+/// What a model said last: a text, or the last of its messages.
+fn reply_text(reply: &Value) -> Option<String> {
+    let Value::Array(messages) = reply else { return content_text(reply) };
+    let own = messages.iter().rev().find(|message| message["role"] == "assistant");
+    own.map_or_else(|| content_text(reply), |message| content_text(&message["content"]))
+}
+
+/// The text among some fields that is called as questions are.
+fn question_in(fields: &Value) -> Option<String> {
+    let fields = fields.as_object()?;
+    QUESTION_NAMES.iter().find_map(|name| {
+        let is_it = |(field, _): &(&String, &Value)| field.eq_ignore_ascii_case(name);
+        fields.iter().find(is_it).and_then(|(_, value)| prompt_text(value))
+    })
+}
+
+/// One number or text for each score that an entry has.
+fn scores_of(scores: &Value, key: &str) -> Value {
+    let scores = scores.as_object().into_iter().flatten();
+    scores
+        .filter(|(_, score)| !score[key].is_null())
+        .map(|(name, score)| (name.clone(), score[key].clone()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+const QUESTION_NAMES: [&str; 7] =
+    ["question", "problem", "prompt", "instruction", "query", "input", "task"];

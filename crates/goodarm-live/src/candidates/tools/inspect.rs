@@ -1,0 +1,58 @@
+//! inspect_ai: samples with an epoch each, in an archive or in one document. An epoch is a new answer.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Answer, Lacks, LeftOut, Tool, content_text, id_text, numbered, prompt_text, scores_of,
+};
+
+/// The samples of a log, whose heading is looked at; `None` if it is a sample itself.
+pub(super) fn samples(tool: &mut Tool, log: &Map<String, Value>) -> Option<Vec<Value>> {
+    let heading = log.get("eval")?;
+    tool.model = Some(heading["model"].clone());
+    Some(log.get("samples").and_then(Value::as_array).cloned().unwrap_or_default())
+}
+
+pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+    let get = |name: &str| sample.get(name).unwrap_or(&Value::Null);
+    let id = id_text(sample.get("id")).ok_or("id")?;
+    let input = sample.get("input").ok_or("input")?;
+    if !get("error").is_null() {
+        return Ok(tool.leave_out(LeftOut::Failed));
+    }
+    let output = get("output");
+    let choices = output["choices"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut texts: Vec<Option<String>> =
+        choices.iter().map(|choice| content_text(&choice["message"]["content"])).collect();
+    // What the log calls the completion is the first choice, or all there is.
+    match (output["completion"].as_str(), texts.first_mut()) {
+        (Some(text), Some(first)) => *first = Some(text.to_owned()),
+        (Some(text), None) => texts.push(Some(text.to_owned())),
+        (None, _) => {}
+    }
+    if texts.iter().all(Option::is_none) {
+        return Ok(tool.leave_out(LeftOut::NoText));
+    }
+    let epoch = get("epoch").as_u64().unwrap_or(1);
+    let model = match &output["model"] {
+        Value::Null => tool.model.clone().unwrap_or_default(),
+        own => own.clone(),
+    };
+    let answer = |(choice, text): (u64, String)| Answer {
+        id: match (numbered(id.clone(), epoch), choice) {
+            (id, 0 | 1) => id,
+            (id, choice) => format!("{id}.{choice}"),
+        },
+        question: prompt_text(input),
+        answer: text,
+        more: vec![
+            ("target", get("target").clone()),
+            ("model", model.clone()),
+            ("epoch", epoch.into()),
+            ("scores", scores_of(get("scores"), "value")),
+            ("metadata", get("metadata").clone()),
+        ],
+    };
+    let texts = (1..).zip(texts).filter_map(|(choice, text)| Some((choice, text?)));
+    Ok(texts.map(answer).collect())
+}

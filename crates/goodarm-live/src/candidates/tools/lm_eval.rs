@@ -1,0 +1,51 @@
+//! lm-evaluation-harness: a line for each question and filter. Filters look at the same responses, so
+//! one of them is enough.
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Lacks, LeftOut, Tool, id_text, numbered, question_in};
+
+pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+    let get = |name: &str| sample.get(name).unwrap_or(&Value::Null);
+    let id = id_text(sample.get("doc_id")).ok_or("doc_id")?;
+    let responses = get("resps").as_array().ok_or("resps")?;
+    let filter = get("filter").as_str().unwrap_or("none");
+    if tool.filter.get_or_insert_with(|| filter.to_owned()) != filter {
+        return Ok(tool.leave_out(LeftOut::OtherFilter));
+    }
+    // One list for each request; only a request that generates has texts in it.
+    let texts: Vec<&str> = match &responses[..] {
+        [Value::Array(repeats)] => repeats.iter().filter_map(Value::as_str).collect(),
+        flat => flat.iter().filter_map(Value::as_str).collect(),
+    };
+    if texts.is_empty() {
+        return Ok(tool.leave_out(LeftOut::NoText));
+    }
+    let question = question_in(get("doc")).or_else(|| prompt(get("arguments")));
+    let filtered = get("filtered_resps").as_array().map_or(&[][..], Vec::as_slice);
+    let scores = get("metrics").as_array().into_iter().flatten().filter_map(|name| {
+        let name = name.as_str()?;
+        Some((name.to_owned(), sample.get(name)?.clone()))
+    });
+    // They are about the question; whose answer they are, is known only if there is one.
+    let scores = Value::from(if texts.len() == 1 { scores.collect() } else { Map::new() });
+    let is_one_each = filtered.len() == texts.len();
+    let answer = |(number, text): (usize, &str)| Answer {
+        id: numbered(id.clone(), number as u64 + 1),
+        question: question.clone(),
+        answer: text.to_owned(),
+        more: vec![
+            ("target", get("target").clone()),
+            ("filtered", if is_one_each { filtered[number].clone() } else { Value::Null }),
+            ("scores", scores.clone()),
+            ("doc", get("doc").clone()),
+        ],
+    };
+    Ok(texts.into_iter().enumerate().map(answer).collect())
+}
+
+/// What was sent: by name in newer files, in a list in older ones.
+fn prompt(arguments: &Value) -> Option<String> {
+    let named = arguments["gen_args_0"]["arg_0"].as_str();
+    named.or(arguments[0][0].as_str()).map(str::to_owned)
+}

@@ -1,0 +1,44 @@
+//! What a batch of requests came back with, from OpenAI, vLLM and those that do as they do. The
+//! questions are in the file that was sent, and not in this one.
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Lacks, LeftOut, Tool, content_text, id_text, numbered};
+
+pub(super) fn answers(tool: &mut Tool, line: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+    let id = id_text(line.get("custom_id")).ok_or("custom_id")?;
+    let response = line.get("response").ok_or("response")?;
+    let status = response["status_code"].as_u64().unwrap_or(200);
+    let failed = line.get("error").is_some_and(|error| !error.is_null()) || status >= 400;
+    if failed || response.is_null() {
+        return Ok(tool.leave_out(LeftOut::Failed));
+    }
+    let body = &response["body"];
+    let texts = texts_of(body);
+    if texts.is_empty() {
+        return Ok(tool.leave_out(LeftOut::NoText));
+    }
+    let answer = |(number, (text, ending)): (u64, (String, Value))| Answer {
+        id: numbered(id.clone(), number),
+        question: None,
+        answer: text,
+        more: vec![("model", body["model"].clone()), ("finish_reason", ending)],
+    };
+    Ok((1..).zip(texts).map(answer).collect())
+}
+
+/// The texts of a reply, of the chat, completions or responses kind, and why each ended.
+fn texts_of(body: &Value) -> Vec<(String, Value)> {
+    if let Some(choices) = body["choices"].as_array() {
+        let text = |choice: &Value| {
+            let text = content_text(&choice["message"]["content"]);
+            let text = text.or_else(|| choice["text"].as_str().map(str::to_owned))?;
+            Some((text, choice["finish_reason"].clone()))
+        };
+        return choices.iter().filter_map(text).collect();
+    }
+    let messages = body["output"].as_array().into_iter().flatten();
+    let texts = messages.filter(|item| item["type"] == "message");
+    let texts: Vec<String> = texts.filter_map(|item| content_text(&item["content"])).collect();
+    if texts.is_empty() { Vec::new() } else { vec![(texts.concat(), body["status"].clone())] }
+}

@@ -1,0 +1,61 @@
+//! promptfoo: a result for each test, prompt and provider, in one document or one on each line.
+
+use serde_json::{Map, Value};
+
+use super::{Answer, Lacks, LeftOut, Tool, prompt_text, question_in};
+
+/// The results of a document; `None` if it is a result itself.
+pub(super) fn results(document: &Map<String, Value>) -> Option<Vec<Value>> {
+    match document.get("results")? {
+        Value::Array(list) => Some(list.clone()),
+        results => results["results"].as_array().cloned(),
+    }
+}
+
+pub(super) fn answers(tool: &mut Tool, result: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+    let get = |name: &str| result.get(name).unwrap_or(&Value::Null);
+    let test = get("testIdx").as_u64().ok_or("testIdx")?;
+    let prompt = get("promptIdx").as_u64().ok_or("promptIdx")?;
+    let provider = match get("provider") {
+        Value::String(id) => id.as_str(),
+        provider => provider["label"]
+            .as_str()
+            .filter(|label| !label.is_empty())
+            .unwrap_or_else(|| provider["id"].as_str().unwrap_or("provider")),
+    };
+    let response = get("response");
+    let text = match &response["output"] {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    // A test that was not passed has an error, too, but it has an answer.
+    let Some(text) = text.filter(|_| get("failureReason") != ERRORED) else {
+        return Ok(tool.leave_out(LeftOut::Failed));
+    };
+    let id = format!("{test}-{prompt}-{provider}");
+    let hash = blake3::hash(format!("{id}\0{text}").as_bytes());
+    let is_new = tool.seen.insert(hash);
+    // The same answer from a cache is no other one.
+    if response["cached"] == true && !is_new {
+        return Ok(tool.leave_out(LeftOut::Cached));
+    }
+    let raw = &get("prompt")["raw"];
+    Ok(vec![Answer {
+        id: tool.repeated(id),
+        question: question_in(get("vars")).or_else(|| prompt_text(raw)),
+        answer: text,
+        more: vec![
+            ("model", provider.into()),
+            ("prompt", raw.clone()),
+            ("vars", get("vars").clone()),
+            ("passed", get("success").clone()),
+            ("score", get("score").clone()),
+            ("scores", get("namedScores").clone()),
+            ("metadata", get("testCase")["metadata"].clone()),
+        ],
+    }])
+}
+
+/// The reason of a failure that is none of the answer's.
+const ERRORED: u64 = 2;

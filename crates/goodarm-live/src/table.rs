@@ -1,0 +1,248 @@
+//! A table of columns, as CSV and as Parquet.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+
+/// Named columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    columns: Vec<(String, Column)>,
+}
+
+/// The values of a column; where there is none, the cell is empty.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// UTF-8.
+    Texts(Vec<Option<String>>),
+    /// Written so that they read back as the same bits.
+    Reals(Vec<Option<f64>>),
+    /// Counts.
+    Integers(Vec<Option<i64>>),
+    /// True or false.
+    Flags(Vec<Option<bool>>),
+}
+
+impl Column {
+    /// Texts without gaps.
+    pub fn texts(values: impl IntoIterator<Item = String>) -> Self {
+        Self::Texts(values.into_iter().map(Some).collect())
+    }
+
+    /// Numbers without gaps.
+    pub fn reals(values: impl IntoIterator<Item = f64>) -> Self {
+        Self::Reals(values.into_iter().map(Some).collect())
+    }
+
+    /// Counts without gaps.
+    pub fn integers(values: impl IntoIterator<Item = i64>) -> Self {
+        Self::Integers(values.into_iter().map(Some).collect())
+    }
+
+    const fn len(&self) -> usize {
+        match self {
+            Self::Texts(values) => values.len(),
+            Self::Reals(values) => values.len(),
+            Self::Integers(values) => values.len(),
+            Self::Flags(values) => values.len(),
+        }
+    }
+
+    fn has_gaps(&self) -> bool {
+        match self {
+            Self::Texts(values) => values.iter().any(Option::is_none),
+            Self::Reals(values) => values.iter().any(Option::is_none),
+            Self::Integers(values) => values.iter().any(Option::is_none),
+            Self::Flags(values) => values.iter().any(Option::is_none),
+        }
+    }
+
+    fn cell(&self, row: usize) -> String {
+        let cell = match self {
+            Self::Texts(values) => values[row].clone(),
+            Self::Reals(values) => values[row].map(|value| value.to_string()),
+            Self::Integers(values) => values[row].map(|value| value.to_string()),
+            Self::Flags(values) => values[row].map(|value| value.to_string()),
+        };
+        cell.unwrap_or_default()
+    }
+
+    const fn physical(&self) -> Physical {
+        match self {
+            Self::Texts(_) => Physical::BYTE_ARRAY,
+            Self::Reals(_) => Physical::DOUBLE,
+            Self::Integers(_) => Physical::INT64,
+            Self::Flags(_) => Physical::BOOLEAN,
+        }
+    }
+}
+
+impl Table {
+    /// Adds a column, which must be as long as the others. A name that is taken gets a number.
+    pub fn push(&mut self, name: impl Into<String>, column: Column) {
+        let length = self.columns.first().map_or(column.len(), |(_, first)| first.len());
+        assert_eq!(column.len(), length, "the columns of a table have one length");
+        let name = name.into();
+        let is_free = |name: &String| self.columns.iter().all(|(other, _)| other != name);
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let name = std::iter::once(name.clone()).chain(numbered).find(is_free);
+        self.columns.push((name.expect("numbers do not end"), column));
+    }
+
+    fn row_count(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// The table as CSV, names first.
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let mut write = |cells: Vec<String>| writer.write_record(cells).expect("memory, one width");
+        write(self.columns.iter().map(|(name, _)| name.clone()).collect());
+        for row in 0..self.row_count() {
+            write(self.columns.iter().map(|(_, column)| column.cell(row)).collect());
+        }
+        let bytes = writer.into_inner().expect("memory takes all");
+        String::from_utf8(bytes).expect("made of texts")
+    }
+
+    /// Writes the table as a Parquet file.
+    pub fn write_parquet(&self, out: impl Write + Send) -> io::Result<()> {
+        let names: Vec<(&str, bool)> =
+            self.columns.iter().map(|(name, column)| (name.as_str(), column.has_gaps())).collect();
+        let mut writer = TableWriter::new(out, self, &names)?;
+        writer.write(self)?;
+        writer.finish()
+    }
+}
+
+/// A Parquet file that is written table by table, all with the same columns.
+pub struct TableWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    /// Which columns may have gaps.
+    gaps: Vec<bool>,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// A file for tables with the columns of this one, which have these names; whether a column may
+    /// have gaps is said here, once for all of them.
+    pub fn new(out: W, like: &Table, names: &[(&str, bool)]) -> io::Result<Self> {
+        let field = |((_, column), (name, has_gaps)): (&(String, Column), &(&str, bool))| {
+            let repetition = if *has_gaps { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+            let converted = match column {
+                Column::Texts(_) => ConvertedType::UTF8,
+                _ => ConvertedType::NONE,
+            };
+            Type::primitive_type_builder(name, column.physical())
+                .with_repetition(repetition)
+                .with_converted_type(converted)
+                .build()
+                .map(Arc::new)
+        };
+        let new = || -> Result<SerializedFileWriter<W>, ParquetError> {
+            let fields = like.columns.iter().zip(names).map(field).collect::<Result<_, _>>()?;
+            let schema = Type::group_type_builder("table").with_fields(fields).build()?;
+            // The version of the library must not be part of the bytes.
+            let properties =
+                WriterProperties::builder().set_created_by("goodarm".to_owned()).build();
+            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
+        };
+        let gaps = names.iter().map(|(_, has_gaps)| *has_gaps).collect();
+        Ok(Self { file: new().map_err(io_error)?, gaps })
+    }
+
+    /// Adds the rows of a table.
+    pub fn write(&mut self, table: &Table) -> io::Result<()> {
+        let mut write = || -> Result<(), ParquetError> {
+            let mut group = self.file.next_row_group()?;
+            for ((_, column), &has_gaps) in table.columns.iter().zip(&self.gaps) {
+                match column {
+                    Column::Texts(values) => {
+                        let values: Vec<Option<ByteArray>> =
+                            values.iter().map(|text| Some(text.as_deref()?.into())).collect();
+                        write_column::<ByteArrayType, _>(&mut group, &values, has_gaps)?;
+                    }
+                    Column::Reals(values) => {
+                        write_column::<DoubleType, _>(&mut group, values, has_gaps)?;
+                    }
+                    Column::Integers(values) => {
+                        write_column::<Int64Type, _>(&mut group, values, has_gaps)?;
+                    }
+                    Column::Flags(values) => {
+                        write_column::<BoolType, _>(&mut group, values, has_gaps)?;
+                    }
+                }
+            }
+            group.close().map(drop)
+        };
+        write().map_err(io_error)
+    }
+
+    /// Writes the end of the file.
+    pub fn finish(self) -> io::Result<()> {
+        self.file.close().map(drop).map_err(io_error)
+    }
+}
+
+fn write_column<T: DataType<T = V>, V: Clone>(
+    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    values: &[Option<V>],
+    has_gaps: bool,
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<V> = values.iter().flatten().cloned().collect();
+    column.typed::<T>().write_batch(&values, has_gaps.then_some(&levels), None)?;
+    column.close()
+}
+
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => io::Error::other(cause),
+        other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::default();
+        table.push("a name, with.marks", Column::texts(["a,\"b\"".into(), "ü".into()]));
+        table.push("value", Column::reals([0.1, -2.0]));
+        table.push("count", Column::integers([3, 4]));
+        table.push("count", Column::Flags(vec![Some(true), None]));
+        table
+    }
+
+    #[test]
+    fn csv_quotes_what_needs_it() {
+        assert_eq!(
+            table().csv(),
+            "\"a name, with.marks\",value,count,count_2\n\"a,\"\"b\"\"\",0.1,3,true\nü,-2,4,\n"
+        );
+    }
+
+    #[test]
+    fn parquet_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.parquet");
+        table().write_parquet(std::fs::File::create(&path).unwrap()).unwrap();
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[1].get_string(0).unwrap(), "ü");
+        assert!((rows[0].get_double(1).unwrap() - 0.1).abs() < 1e-15);
+        assert_eq!(rows[1].get_long(2).unwrap(), 4);
+        assert!(rows[0].get_bool(3).unwrap() && rows[1].is_null(3).unwrap());
+    }
+}

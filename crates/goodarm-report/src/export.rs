@@ -1,0 +1,185 @@
+//! What a run found in the forms of other tools: a table, a dataset of Hugging Face, a dataset of
+//! inspect_ai.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use goodarm_core::{ArmId, ArmStatus};
+use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::outputs::flat::{self, Row};
+use goodarm_live::outputs::{Finding, KEY, OutputError, PairFinding, replace};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::Report;
+
+/// For whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A table with a header row.
+    Csv,
+    /// The same as Parquet.
+    Parquet,
+    /// A folder that `datasets.load_dataset` reads.
+    HuggingFace,
+    /// Lines that `inspect_ai.dataset.json_dataset` reads.
+    Inspect,
+}
+
+/// What is to be written.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// For whom.
+    pub target: Target,
+    /// All answers with their status, and not the certified ones only.
+    pub all: bool,
+    /// Where; beside the run's other files if not given.
+    pub out: Option<&'a Path>,
+    /// Which fields are the question and the answer, for inspect_ai.
+    pub fields: Option<(String, String)>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Where.
+    pub path: PathBuf,
+    /// How many answers.
+    pub count: usize,
+}
+
+/// Why nothing was written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The run's folder has lost its candidates.
+    #[error("{0}")]
+    NoCandidates(String),
+    /// The fields are not known.
+    #[error("none of the usual names is a field of every answer: name the {0} with --{0} FIELD")]
+    NoField(&'static str),
+    /// A folder cannot be made.
+    #[error("{}: {error}", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl Report {
+    /// The answers' own fields, if the folder still has them.
+    pub const fn candidates(&self) -> Option<&Candidates> {
+        self.candidates.as_ref()
+    }
+
+    /// Writes what the run found for another tool.
+    pub fn export(&self, request: &Request<'_>) -> Result<Exported, ExportError> {
+        let rows = self.rows(request.all)?;
+        let name = if request.all { "answers" } else { "certified" };
+        let (ending, folder) = match request.target {
+            Target::Csv => ("csv", self.folder.path()),
+            Target::Parquet => ("parquet", self.folder.path()),
+            Target::HuggingFace => ("hf", self.folder.path()),
+            Target::Inspect => ("inspect.jsonl", self.folder.path()),
+        };
+        let path =
+            request.out.map_or_else(|| folder.join(format!("{name}.{ending}")), Path::to_owned);
+        match request.target {
+            Target::Csv => {
+                replace(&path, |file| file.write_all(flat::table(&rows).csv().as_bytes()))?;
+            }
+            Target::Parquet => replace(&path, |file| flat::table(&rows).write_parquet(file))?,
+            Target::HuggingFace => self.write_dataset(&path, &rows)?,
+            Target::Inspect => {
+                let (question, answer) =
+                    request.fields.as_ref().ok_or(ExportError::NoField("answer"))?;
+                replace(&path, |file| {
+                    rows.iter()
+                        .try_for_each(|row| writeln!(file, "{}", sample(row, question, answer)))
+                })?;
+            }
+        }
+        Ok(Exported { path, count: rows.len() })
+    }
+
+    /// The certified answers in the order of their certificates, or all in the order of the file.
+    fn rows(&self, all: bool) -> Result<Vec<Row<'_>>, ExportError> {
+        let candidates = self.candidates.as_ref().ok_or_else(|| {
+            let notes = self.notes().join(" ");
+            ExportError::NoCandidates(format!("there is nothing to export. {notes}"))
+        })?;
+        let verifiers = &self.data.overview.verifiers;
+        let mut answers: Vec<_> = self
+            .data
+            .answers
+            .iter()
+            .zip(0..)
+            .filter(|(answer, _)| all || answer.status == ArmStatus::Certified)
+            .collect();
+        if !all {
+            answers.sort_by_key(|(answer, _)| answer.rank);
+        }
+        let row = |(answer, arm): (&crate::report::Answer, u32)| Row {
+            candidate: candidates.get(ArmId(arm)),
+            finding: Finding {
+                status: answer.status.name(),
+                arm,
+                rank: answer.rank,
+                loan: answer.loan,
+                evidence: verifiers
+                    .iter()
+                    .zip(&answer.evidence)
+                    .map(|(verifier, pair)| PairFinding {
+                        verifier: &verifier.name,
+                        threshold: verifier.threshold,
+                        pair: pair.view.clone(),
+                    })
+                    .collect(),
+            },
+        };
+        Ok(answers.into_iter().map(row).collect())
+    }
+
+    fn write_dataset(&self, folder: &Path, rows: &[Row<'_>]) -> Result<(), ExportError> {
+        let data = folder.join("data");
+        fs::create_dir_all(&data)
+            .map_err(|error| ExportError::Folder { path: data.clone(), error })?;
+        let table = flat::table(rows);
+        replace(&data.join("train-00000-of-00001.parquet"), |file| table.write_parquet(file))?;
+        let delta = self.data.overview.delta;
+        let card = format!(
+            "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: \
+             data/train-*.parquet\ntags:\n- goodarm\n---\n\n# Answers of a goodarm run\n\n{} answers. \
+             Those whose `{KEY}.status` is `certified` have a mean score that reaches the threshold of \
+             every verifier, with an error probability δ = {delta} for the run. The columns \
+             `{KEY}.VERIFIER.mean`, `.threshold`, `.calls`, `.met` and `.spent` are the evidence; all \
+             others are the candidates' own fields.\n",
+            rows.len(),
+        );
+        replace(&folder.join("README.md"), |file| file.write_all(card.as_bytes()))?;
+        Ok(())
+    }
+}
+
+/// An answer as a sample: the question is the input, the answer is the target.
+fn sample(row: &Row<'_>, question: &str, answer: &str) -> Value {
+    let Candidate { id, .. } = &row.candidate;
+    let text = |path: &str| match row.candidate.field(path) {
+        Some(Value::String(text)) => Value::from(text.as_str()),
+        Some(other) => Value::from(other.to_string()),
+        None => Value::from(""),
+    };
+    let own = row.candidate.fields().iter();
+    let mut metadata: serde_json::Map<String, Value> = own
+        .filter(|(name, _)| *name != question && *name != answer)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    metadata.insert(KEY.to_owned(), serde_json::to_value(&row.finding).unwrap_or_default());
+    json!({"id": id, "input": text(question), "target": text(answer), "metadata": metadata})
+}

@@ -1,0 +1,53 @@
+//! `goodarm export`: what a run found, in the forms of other tools.
+
+use std::io::{self, Write};
+
+use goodarm_report::Report;
+use goodarm_report::export::{ExportError, Request, Target};
+
+use crate::cli::{ExportArguments, ExportTarget};
+use crate::commands::Failure;
+use crate::fields::Fields;
+
+pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
+    let report = Report::read(&arguments.folder, None).map_err(Failure::wrong_input)?;
+    let target = match arguments.to {
+        ExportTarget::Csv => Target::Csv,
+        ExportTarget::Parquet => Target::Parquet,
+        ExportTarget::Hf => Target::HuggingFace,
+        ExportTarget::Inspect => Target::Inspect,
+    };
+    let fields = if target == Target::Inspect {
+        Some(fields(&report, arguments).map_err(Failure::wrong_input)?)
+    } else {
+        None
+    };
+    let request = Request { target, all: arguments.all, out: arguments.out.as_deref(), fields };
+    let exported = report.export(&request).map_err(Failure::wrong_input)?;
+    let answers = if exported.count == 1 { "answer" } else { "answers" };
+    let _ = writeln!(
+        io::stdout().lock(),
+        "wrote {} with {} {answers}",
+        exported.path.display(),
+        exported.count
+    );
+    Ok(())
+}
+
+/// The question and the answer: as named, or as their names suggest.
+fn fields(report: &Report, arguments: &ExportArguments) -> Result<(String, String), ExportError> {
+    let sample: Vec<_> = report
+        .candidates()
+        .into_iter()
+        .flat_map(|candidates| candidates.arms().take(SAMPLE_MAX).map(|arm| candidates.get(arm)))
+        .collect();
+    let guess = Fields::guess(&sample);
+    let question = arguments.question.clone().or(guess.question.map(|place| place.path));
+    let answer = arguments.answer.clone().or(guess.answer.map(|place| place.path));
+    Ok((
+        question.ok_or(ExportError::NoField("question"))?,
+        answer.ok_or(ExportError::NoField("answer"))?,
+    ))
+}
+
+const SAMPLE_MAX: usize = 1000;

@@ -1,0 +1,90 @@
+//! Which field of the candidates is the question, and which the answer: a guess by their names.
+
+use goodarm_live::candidates::Candidate;
+use serde_json::Value;
+
+/// Where a text stands in each candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As the keys of a job name it.
+    pub(crate) path: String,
+    /// As a template names it.
+    pub(crate) expression: String,
+}
+
+/// Which field is what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fields {
+    pub(crate) question: Option<Place>,
+    pub(crate) answer: Option<Place>,
+    pub(crate) reference: Option<String>,
+}
+
+impl Fields {
+    /// By the names that all of these have, whatever the case of their letters.
+    pub(crate) fn guess(sample: &[Candidate]) -> Self {
+        let everywhere =
+            |field: &str| sample.iter().all(|candidate| candidate.fields().contains_key(field));
+        let first = sample.first().map(Candidate::fields);
+        let find = |names: &[&str]| {
+            names.iter().find_map(|name| {
+                let mut fields = first?.keys();
+                fields.find(|field| field.eq_ignore_ascii_case(name) && everywhere(field)).cloned()
+            })
+        };
+        let (mut question, mut answer) =
+            (find(&QUESTION_NAMES).map(Place::field), find(&ANSWER_NAMES).map(Place::field));
+        // As chats are kept: the answer is the last message.
+        let messages = find(&MESSAGES_NAMES).filter(|field| {
+            sample.iter().all(|candidate| is_chat(&candidate.fields()[field.as_str()]))
+        });
+        if let (None, Some(field)) = (&answer, messages) {
+            question = question.or_else(|| Some(Place::message(&field, "0")));
+            answer = Some(Place::message(&field, "-1"));
+        }
+        Self { question, answer, reference: find(&REFERENCE_NAMES) }
+    }
+}
+
+impl Place {
+    /// A field of this name.
+    pub(crate) fn field(name: String) -> Self {
+        let is_word = !name.starts_with(|first: char| first.is_ascii_digit())
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        let expression = if is_word {
+            name.clone()
+        } else {
+            format!("candidate[{}]", Value::from(name.as_str()))
+        };
+        Self { path: name, expression }
+    }
+
+    fn message(field: &str, index: &str) -> Self {
+        let Self { path, expression } = Self::field(field.to_owned());
+        Self {
+            path: format!("{path}.{index}.content"),
+            expression: format!("{expression}[{index}].content"),
+        }
+    }
+}
+
+fn is_chat(value: &Value) -> bool {
+    let messages = value.as_array().map_or(&[][..], Vec::as_slice);
+    !messages.is_empty() && messages.iter().all(|message| message["content"].is_string())
+}
+
+const QUESTION_NAMES: [&str; 7] =
+    ["question", "prompt", "input", "instruction", "problem", "task", "query"];
+const ANSWER_NAMES: [&str; 8] = [
+    "answer",
+    "response",
+    "output",
+    "completion",
+    "solution",
+    "text",
+    "generation",
+    "model_answer",
+];
+const REFERENCE_NAMES: [&str; 6] =
+    ["gold", "reference", "expected", "target", "label", "ground_truth"];
+const MESSAGES_NAMES: [&str; 3] = ["messages", "conversation", "conversations"];

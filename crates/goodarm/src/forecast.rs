@@ -1,0 +1,170 @@
+//! What is known of a job or of a recording, as the description that a plan starts from.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use goodarm_files::Scores;
+use goodarm_live::job::Job;
+use goodarm_live::recording::{self, Recording};
+use goodarm_sim::plan::{AnswerSpec, PlanSpec, VerifierSpec};
+
+/// A description of answers and verifiers, and how much larger the real thing is.
+pub(crate) struct Forecast {
+    pub(crate) spec: PlanSpec,
+    /// Of so many answers one is described.
+    pub(crate) scale: f64,
+}
+
+/// The share of good answers that a job expects.
+pub(crate) fn good_share(job: &Job) -> f64 {
+    job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
+}
+
+/// A job's verifiers, and answers as its `[expect]` has them, or as a guess without it.
+pub(crate) fn of_job(job: &Job, repetitions: u64) -> Forecast {
+    let count = job.candidates.len();
+    let simulated = count.min(SIMULATED_ANSWERS_MAX);
+    #[expect(clippy::cast_precision_loss, reason = "a forecast")]
+    let scale = count as f64 / simulated as f64;
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[expect(clippy::allow_attributes_without_reason, reason = "a share of a count")]
+    let good = (good_share(job) * simulated as f64).round() as usize;
+    let groups = [(good, true), (simulated - good, false)];
+    let answers = groups.into_iter().filter(|(count, _)| *count > 0);
+    let answers = answers.map(|(count, is_good)| AnswerSpec {
+        count,
+        means: means(job, is_good),
+        spread: SPREAD,
+    });
+    let terms = job.charter.verifiers.iter();
+    let spec = PlanSpec {
+        delta: job.settings.delta,
+        budget: Some(job.settings.budget.units() / scale),
+        slack: SLACK,
+        guarantee: Some(job.settings.guarantee),
+        policy: job.settings.policy.clone(),
+        concurrency: job.settings.concurrency,
+        repetitions,
+        seed: job.settings.seed,
+        verifiers: terms
+            .map(|terms| VerifierSpec {
+                name: terms.name.clone(),
+                price: terms.ceiling.units(),
+                threshold: terms.threshold,
+                scores: terms.scores.into(),
+                deviation: None,
+            })
+            .collect(),
+        answers: answers.collect(),
+    };
+    Forecast { spec, scale }
+}
+
+/// The mean scores of a good answer of a job, or of a bad one.
+pub(crate) fn means(job: &Job, is_good: bool) -> Vec<f64> {
+    let expect = job.settings.expect;
+    let mean = |threshold: f64, exact: bool| match (exact, is_good) {
+        // An answer that fails a check costs next to nothing, so a forecast need not count it.
+        (true, _) => 1.0,
+        (false, true) => {
+            expect.and_then(|expect| expect.good_mean).unwrap_or(f64::midpoint(threshold, 1.0))
+        }
+        (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
+    };
+    let terms = job.charter.verifiers.iter();
+    terms.map(|terms| mean(terms.threshold, terms.scores == Scores::Exact)).collect()
+}
+
+/// A recording's verifiers, at their mean prices, and its answers, with their means as recorded.
+pub(crate) fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, String> {
+    let names = recording::verifiers(path).map_err(|problems| problems.join("\n"))?;
+    let recordings = recordings(path, &names)?;
+    let verifiers = names.iter().zip(&recordings).map(|(name, recording)| {
+        let is_binary = |score: f64| score <= 0.0 || score >= 1.0;
+        let scores = recording.outcomes().filter_map(|outcome| outcome.score);
+        let scores = if scores.into_iter().all(is_binary) {
+            Scores::Binary
+        } else {
+            Scores::Bounded { range: [0.0, 1.0] }
+        };
+        VerifierSpec {
+            name: name.clone(),
+            price: mean(recording.outcomes().map(|outcome| outcome.cost.units())).max(PRICE_MIN),
+            threshold: THRESHOLD,
+            scores: scores.into(),
+            deviation: None,
+        }
+    });
+    Ok(PlanSpec {
+        delta: DELTA,
+        budget: None,
+        slack: SLACK,
+        guarantee: None,
+        policy: "rcb".into(),
+        concurrency: 1,
+        repetitions,
+        seed: 0,
+        verifiers: verifiers.collect(),
+        answers: answers(&recordings).ok_or(NO_ANSWERS)?,
+    })
+}
+
+/// The answers of a recording, as the verifiers of a job see them.
+pub(crate) fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, String> {
+    let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
+    let recordings = recordings(path, &names)?;
+    answers(&recordings).ok_or_else(|| NO_ANSWERS.into())
+}
+
+/// Moves recorded means away from thresholds that they are next to: an answer on its threshold would take
+/// calls without end, and how close it truly is, a recording cannot tell.
+pub(crate) fn keep_apart(spec: &mut PlanSpec) {
+    for answer in &mut spec.answers {
+        for (mean, verifier) in answer.means.iter_mut().zip(&spec.verifiers) {
+            let gap = *mean - verifier.threshold;
+            if gap.abs() < GAP_MIN {
+                let moved = verifier.threshold + if gap > 0.0 { GAP_MIN } else { -GAP_MIN };
+                *mean = moved.clamp(0.0, 1.0);
+            }
+        }
+    }
+}
+
+fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, String> {
+    let read = |name: &String| Recording::read(path, name).map_err(|problems| problems.join("\n"));
+    names.iter().map(read).collect()
+}
+
+/// Each answer that every verifier was recorded on; none if there is none.
+fn answers(recordings: &[Recording]) -> Option<Vec<AnswerSpec>> {
+    let ids: BTreeSet<&str> = recordings.first()?.ids().collect();
+    let means = ids.into_iter().filter_map(|id| {
+        let means = recordings.iter().map(|recording| {
+            // A call that failed counts as the lowest score, as in a run.
+            let scores = recording.of(id)?.iter().map(|outcome| outcome.score.unwrap_or(0.0));
+            Some(mean(scores).clamp(0.0, 1.0))
+        });
+        means.collect::<Option<Vec<f64>>>()
+    });
+    let answers: Vec<AnswerSpec> =
+        means.map(|means| AnswerSpec { count: 1, means, spread: 0.0 }).collect();
+    (!answers.is_empty()).then_some(answers)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
+/// Larger jobs are forecast from a part of them.
+const SIMULATED_ANSWERS_MAX: usize = 1000;
+/// Without anything to go by.
+const GOOD_SHARE: f64 = 0.6;
+const SPREAD: f64 = 0.05;
+const SLACK: f64 = 0.1;
+const GAP_MIN: f64 = 0.02;
+/// What a check costs in a job.
+const PRICE_MIN: f64 = 1e-9;
+const THRESHOLD: f64 = 0.5;
+const NO_ANSWERS: &str = "no answer has outcomes of every verifier";
+const DELTA: f64 = 0.05;
