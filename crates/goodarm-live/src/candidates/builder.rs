@@ -134,6 +134,8 @@ impl<'a> Builder<'a> {
             (false, Some(found)) => found.map(Some),
             (true, None) => Ok(None),
             (true, Some(_)) => Err(FaultKind::SuddenId { field }),
+            // Of very many lines without an id only the first are shown.
+            (false, None) if self.faults.is_full() => Err(FaultKind::NoId { nearest: None, field }),
             (false, None) => Err(FaultKind::NoId { nearest: nearest(&field, names()), field }),
         }
     }
