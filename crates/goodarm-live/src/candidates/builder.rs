@@ -68,6 +68,9 @@ impl<'a> Builder<'a> {
                 return Ok(());
             }
             Err(error) => {
+                if let Some(mended) = json::mended(text) {
+                    return self.take(line, &mended);
+                }
                 self.faults.push_with(line, || FaultKind::broken(text, &error));
                 return Ok(());
             }
@@ -134,6 +137,8 @@ impl<'a> Builder<'a> {
             (false, Some(found)) => found.map(Some),
             (true, None) => Ok(None),
             (true, Some(_)) => Err(FaultKind::SuddenId { field }),
+            // Of very many lines without an id only the first are shown.
+            (false, None) if self.faults.is_full() => Err(FaultKind::NoId { nearest: None, field }),
             (false, None) => Err(FaultKind::NoId { nearest: nearest(&field, names()), field }),
         }
     }
@@ -223,7 +228,8 @@ fn with_id(json: &str, field: &str, id: &str) -> String {
 
 /// In JSON, line breaks can only be between values.
 fn on_one_line(json: &str) -> Cow<'_, str> {
-    if json.contains(['\r', '\n']) { json.replace(['\r', '\n'], " ").into() } else { json.into() }
+    let has = |byte: u8| json.as_bytes().contains(&byte);
+    if has(b'\r') || has(b'\n') { json.replace(['\r', '\n'], " ").into() } else { json.into() }
 }
 
 const HASH_DIGITS: usize = 8;

@@ -239,16 +239,21 @@ impl Faults {
         Self { path: path.to_owned(), unit, faults: Vec::new(), more: 0 }
     }
 
+    /// Whether more faults are only counted.
+    pub(super) const fn is_full(&self) -> bool {
+        self.faults.len() >= CandidatesError::FAULTS_SHOWN_MAX
+    }
+
     pub(super) fn push(&mut self, line: u64, kind: FaultKind) {
         self.push_with(line, || kind);
     }
 
     /// The same, where making the description is expensive.
     pub(super) fn push_with(&mut self, line: u64, kind: impl FnOnce() -> FaultKind) {
-        if self.faults.len() < CandidatesError::FAULTS_SHOWN_MAX {
-            self.faults.push(Fault { line, kind: kind() });
-        } else {
+        if self.is_full() {
             self.more += 1;
+        } else {
+            self.faults.push(Fault { line, kind: kind() });
         }
     }
 

@@ -32,7 +32,6 @@ impl<'a> Intake<'a> {
 
     /// Takes one JSON text in.
     pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
-        let text = &json::without_nan(text);
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.writer_of(text),
@@ -45,10 +44,13 @@ impl<'a> Intake<'a> {
                     self.builder.faults.push(line, FaultKind::NotAnObject);
                     Ok(())
                 }
-                Err(error) => {
-                    self.builder.faults.push_with(line, || FaultKind::broken(text, &error));
-                    Ok(())
-                }
+                Err(error) => match json::mended(text) {
+                    Some(mended) => self.object(line, &mended),
+                    None => {
+                        self.builder.faults.push_with(line, || FaultKind::broken(text, &error));
+                        Ok(())
+                    }
+                },
             },
         }
     }
@@ -99,7 +101,8 @@ impl<'a> Intake<'a> {
 
     fn writer_of(&self, text: &str) -> Writer {
         let format = self.format.or_else(|| {
-            let scanned = json::scan(text.trim_ascii_end(), "").ok()?;
+            let text = json::without_nan(text.trim_ascii_end());
+            let scanned = json::scan(&text, "").ok()?;
             Format::recognised(&scanned.fields)
         });
         match format {

@@ -80,6 +80,11 @@ pub(super) fn without_nan(text: &str) -> Cow<'_, str> {
     mended.into()
 }
 
+/// The same for a text that is broken: `None` if that is not the reason.
+pub(super) fn mended(text: &str) -> Option<String> {
+    Some(without_nan(text).into_owned()).filter(|mended| mended != text)
+}
+
 const NO_NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
 
 /// Writes down what a value is, and its fields.

@@ -51,6 +51,10 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
     }
     let (mut without_ids, mut first_error) = (None, None);
     for field in ID_FIELDS {
+        // Once the file was read, only what is there needs to be tried.
+        if without_ids.as_ref().is_some_and(|(_, candidates)| !has_field(candidates, field)) {
+            continue;
+        }
         let found = read(field).or_else(|error| match meant(field, &error) {
             Some(meant) => read(&meant),
             None => Err(error),
@@ -75,6 +79,11 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
     })
 }
 
+fn has_field(candidates: &Candidates, field: &str) -> bool {
+    let first = candidates.arms().next().map(|arm| candidates.get(arm));
+    first.is_some_and(|first| first.fields().keys().any(|name| name.eq_ignore_ascii_case(field)))
+}
+
 fn is_about_ids(error: &CandidatesError) -> bool {
     let is_id = |fault: &Fault| {
         matches!(
@@ -93,7 +102,7 @@ fn is_about_ids(error: &CandidatesError) -> bool {
     }
 }
 
-/// The field that is the wanted one but for the case of its letters.
+/// The field that is the wanted one but for the case of its letters, or that is called like an id.
 fn meant(field: &str, error: &CandidatesError) -> Option<String> {
     let nearest = match error {
         CandidatesError::NoIdColumn { nearest, .. } => nearest,
@@ -103,7 +112,7 @@ fn meant(field: &str, error: &CandidatesError) -> Option<String> {
         },
         _ => return None,
     };
-    nearest.clone().filter(|nearest| nearest.eq_ignore_ascii_case(field))
+    nearest.clone().filter(|nearest| field == ID_FIELDS[0] || nearest.eq_ignore_ascii_case(field))
 }
 
 /// What the job says about its candidates.

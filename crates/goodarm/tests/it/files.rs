@@ -95,6 +95,9 @@ fn names_are_guessed_whatever_the_case_of_their_letters() {
         assert!(job.contains(line), "{line}: {job}");
     }
     run_all(place.path());
+    let place = self::place("a.jsonl", "{\"idx\": 4, \"answer\": \"1\"}\n");
+    let (_, job) = init(place.path(), "a.jsonl", &[]);
+    assert!(job.contains("id_field = \"idx\""), "{job}");
 }
 
 #[test]
