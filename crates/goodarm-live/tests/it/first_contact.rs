@@ -170,7 +170,8 @@ fn a_verifier_that_stops_working_pauses_and_stops_the_run_and_its_failures_count
 
 #[test]
 fn a_resumed_run_remembers_that_its_verifier_works() {
-    let judge = Judge::new("", |seen, count| {
+    // So that it goes on for longer than between two looks.
+    let judge = Judge::new("rate = 50\n", |seen, count| {
         if (3..12).contains(&count) { refusal(400, NO_MODEL) } else { verdict(seen) }
     });
     let mut run = Run::begin(judge.place.good_job()).expect("a run");
