@@ -36,6 +36,8 @@ pub struct Overview {
     pub ending: Option<String>,
     /// What delta covers, and what it does not.
     pub promise: String,
+    /// Why the promise may not hold, if something speaks against it.
+    pub doubt: Option<String>,
     /// What a certified mean score is the mean over.
     pub mean_over: String,
     /// The error probability.
@@ -267,7 +269,8 @@ impl Overview {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
             ending: None,
-            promise: promise(charter) + &doubts(charter, &warnings),
+            promise: promise(charter),
+            doubt: doubt(charter, &warnings),
             mean_over: mean_over(charter).to_owned(),
             delta: charter.delta,
             guarantee: charter.guarantee,
@@ -445,16 +448,13 @@ pub fn promise(charter: &Charter) -> String {
     )
 }
 
-/// What speaks against the promise, beside it.
-fn doubts(charter: &Charter, warnings: &[Warning]) -> String {
+/// What speaks against the promise, to stand beside it.
+fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
     let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
     let names: BTreeSet<&str> =
         doubted.map(|warning| charter.verifiers[warning.verifier].name.as_str()).collect();
-    if names.is_empty() {
-        return String::new();
-    }
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
-    format!(" This may not hold here: see what is said about {names}.")
+    (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
 }
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {

@@ -57,5 +57,8 @@ pub fn summary_text(summary: &Overview) -> String {
         text += &format!("note: {}\n", printable_note(note));
     }
     text += &format!("{}\n", summary.promise);
+    if let Some(doubt) = &summary.doubt {
+        text += &format!("{}\n", printable_note(doubt));
+    }
     text
 }

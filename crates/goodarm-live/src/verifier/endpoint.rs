@@ -34,6 +34,8 @@ pub(crate) struct Endpoint {
     transport: Box<Transport>,
     /// The address as the job has it, without the secrets.
     shown: String,
+    /// Where requests go, without what may be secret.
+    address: String,
     /// The server's name, and its port if it has an unusual one.
     host: String,
     timeout: Duration,
@@ -91,6 +93,7 @@ impl Endpoint {
         let Some(url) = url else { return Err(problems) };
         secrets.add_from_url(&url);
         let shown = secrets.remove(keys.url.unwrap_or_default().to_owned());
+        let address = address_of(&url);
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let transport = collect(Transport::new(url, headers, timeout), &mut problems);
@@ -101,6 +104,7 @@ impl Endpoint {
                 Ok(Self {
                     transport,
                     shown,
+                    address,
                     host,
                     timeout,
                     key_from,
@@ -143,7 +147,7 @@ impl Endpoint {
 
     /// One attempt, word for word.
     fn overheard(&self, body: &str, exchange: &Exchange) -> transcript::Exchange {
-        let mut sent = format!("POST {}\n", self.shown);
+        let mut sent = format!("POST {}\n", self.address);
         for name in &self.header_names {
             sent += &format!("{name}: (hidden)\n");
         }
@@ -284,6 +288,12 @@ fn broken(failure: CountedFailure, reason: String) -> Exchange {
 /// Bad requests, long ones and filtered ones depend on the answer; the server is well.
 const fn is_about_the_request(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422 | 451)
+}
+
+/// An address as people may see it: keys are kept in its query, or in place of a name.
+fn address_of(url: &Url) -> String {
+    let query = if url.query().is_some() { "?(hidden)" } else { "" };
+    format!("{}{}{query}", url.origin().ascii_serialization(), url.path())
 }
 
 /// An address to POST to.

@@ -12,7 +12,7 @@ use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
 use serde_json::json;
 
 use crate::place::{Place, is_good};
-use crate::server::{Act, Seen, Server};
+use crate::server::{Act, Seen, Server, runtime};
 
 fn job(url: &str, rest: &str) -> String {
     format!(
@@ -33,14 +33,6 @@ threshold = 0.5
 
 fn score_of(seen: &Seen) -> f64 {
     if seen.body.contains("right") { 1.0 } else { 0.0 }
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .expect("a runtime")
 }
 
 /// Runs a job against a server that misbehaves by its own rule.

@@ -46,6 +46,15 @@ pub(crate) struct Seen {
     pub(crate) body: String,
 }
 
+/// Where a server runs beside a run that blocks.
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
 /// The server; gone when dropped.
 pub(crate) struct Server {
     address: SocketAddr,

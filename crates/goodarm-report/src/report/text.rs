@@ -22,6 +22,9 @@ pub(crate) fn text(data: &Data) -> String {
     text += &money(overview);
     text += &answers(data);
     let _ = write!(text, "\nWhat is certified\n  {}\n", overview.promise);
+    if let Some(doubt) = &overview.doubt {
+        let _ = writeln!(text, "  {}", printable_note(doubt));
+    }
     if let Some(implied) = &overview.implied {
         let _ = write!(text, "\nNote: {}\n", sentence(&implied.words));
     }
@@ -44,6 +47,9 @@ fn headline(overview: &Overview) -> String {
         ),
     };
     let mut text = format!("{certified} of {candidates} answers certified: {bound}.\n");
+    if let Some(doubt) = &overview.doubt {
+        let _ = writeln!(text, "{}", printable_note(doubt));
+    }
     let _ = writeln!(
         text,
         "Spent {} of {} in {}{}.",
@@ -71,9 +77,13 @@ fn headline(overview: &Overview) -> String {
 
 fn pace(overview: &Overview) -> String {
     let duration = duration(overview.seconds);
-    overview
+    let mut text = overview
         .calls_per_second
-        .map_or_else(String::new, |calls| format!(", {duration}, {} calls a second", rate(calls)))
+        .map_or_else(String::new, |calls| format!(", {duration}, {} calls a second", rate(calls)));
+    if let Some(mean) = overview.pace.in_flight_mean.filter(|mean| *mean >= IN_FLIGHT_MIN) {
+        text += &format!(", {mean:.1} in flight on average");
+    }
+    text
 }
 
 /// How much had been spent when a tenth, a quarter, … of the certificates were there.
@@ -299,3 +309,6 @@ mod tests {
         }
     }
 }
+
+/// Fewer than this are in flight where this process answers by itself.
+const IN_FLIGHT_MIN: f64 = 0.1;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use goodarm_core::ArmId;
 use goodarm_live::job::Job;
-use goodarm_live::run::{Control, Progress};
+use goodarm_live::run::{Control, HeldBy, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::{LoanView, Overview, Step};
 use serde::Serialize;
@@ -68,7 +68,7 @@ impl Shared {
     }
 
     fn live<'a>(&'a self, snapshot: &'a Snapshot, rank_known: usize) -> Live<'a> {
-        let Progress { forecast, seconds_left, failure_count, retry_count, .. } =
+        let Progress { forecast, seconds_left, held_by, failure_count, retry_count, .. } =
             *snapshot.progress;
         let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
         let working_on = snapshot.progress.working_on.map(|(arm, attribute)| {
@@ -85,6 +85,7 @@ impl Shared {
             },
             forecast,
             seconds_left,
+            held_by,
             failures: failure_count,
             retries: retry_count,
             working_on,
@@ -208,6 +209,7 @@ struct Live<'a> {
     told: &'a str,
     forecast: f64,
     seconds_left: Option<f64>,
+    held_by: Option<HeldBy>,
     failures: u64,
     retries: u64,
     /// A verifier's name and an answer's id.

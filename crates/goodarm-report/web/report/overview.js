@@ -19,7 +19,9 @@ function runLine(overview) {
   const [first] = overview.span_millis;
   const started = first > 0 ? `${new Date(first).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })} · ` : "";
   const rate = overview.calls_per_second ? ` in ${duration(overview.seconds)}, ${digits(overview.calls_per_second, 3)} a second` : "";
-  return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}`];
+  const { in_flight_mean } = overview.pace;
+  const inFlight = in_flight_mean >= 0.1 ? `, ${digits(in_flight_mean, 2)} in flight on average` : "";
+  return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}${inFlight}`];
 }
 
 const isAverage = (overview) => overview.guarantee === "fdr";
@@ -30,7 +32,8 @@ function lede(overview) {
     : [h("strong", null, `With probability at least ${confidence(overview.delta)} not one of these certificates is wrong`)];
   const verifiers = overview.verifiers.length === 1 ? "its verifier asks for" : `each of the ${overview.verifiers.length} verifiers asks for`;
   return [...bound, `: the mean score of a certified answer, over ${overview.mean_over}, is at least what ${verifiers}. `,
-    "What is certified is the verifiers' approval, not the truth."];
+    "What is certified is the verifiers' approval, not the truth.",
+    ...(overview.doubt ? [" ", h("strong", { class: "doubt" }, untrusted(overview.doubt))] : [])];
 }
 
 const FIELD_BYTES_MAX = 20000; // of an ordinary page
@@ -179,7 +182,7 @@ function promise(overview) {
   const item = (title, text) => h("li", null, h("b", null, title), ` ${text}`);
   const replayed = overview.verifiers.some((verifier) => verifier.kind === "replay");
   return [
-    h("p", null, overview.promise),
+    h("p", null, overview.promise, overview.doubt ? [" ", untrusted(overview.doubt)] : null),
     h("ul", null,
       item("What δ covers.", `δ = ${digits(overview.delta, 3)} bounds ${isAverage(overview) ? "the expected share of wrong certificates" : "the chance that any certificate at all is wrong"}. A certificate is wrong if the answer's mean score, over ${overview.mean_over}, is below some verifier's threshold. Truth is another matter.`),
       overview.shares ? item("Shares of δ.", "An answer is lent a share of δ and needs evidence of 1/share, from calls made since; calls before that are looks. Certified, it returns its share. The bound is about all answers together, those that were added later among them.") : null,

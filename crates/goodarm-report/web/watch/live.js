@@ -74,7 +74,8 @@ function paceTile(state, isOver) {
     const rate = state.seconds > 0 ? state.calls / state.seconds : 0;
     return tile("Calls", count(state.calls), `in ${duration(state.seconds)}`, `${digits(rate, 3)} a second · ${trouble}`, null);
   }
-  const pace = tile("Pace", digits(state.calls_per_second, 2), "calls a second", `${count(state.out)} in flight · ${trouble}${timeLeft(state)}`, null);
+  const held = state.held_by === "money" ? " (2 % of the money left)" : "";
+  const pace = tile("Pace", digits(state.calls_per_second, 2), "calls a second", `${count(state.out)} in flight${held} · ${trouble}${timeLeft(state)}`, null);
   if (state.working_on) {
     const [verifier, id] = state.working_on;
     pace.append(h("p", { class: "line" }, state.phase === "running" ? "now: " : "last: ", untrusted(preview(verifier, 40)), " on ", untrusted(preview(id, 60))));
