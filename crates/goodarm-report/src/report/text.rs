@@ -292,6 +292,9 @@ fn sentence(text: &str) -> String {
 
 const BAR_CHARS: usize = 30;
 
+/// Fewer than this are in flight where this process answers by itself.
+const IN_FLIGHT_MIN: f64 = 0.1;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,6 +312,3 @@ mod tests {
         }
     }
 }
-
-/// Fewer than this are in flight where this process answers by itself.
-const IN_FLIGHT_MIN: f64 = 0.1;
