@@ -174,7 +174,15 @@ pub struct Remainder {
 /// The undecided arms that look good, whether or not there is money left for them.
 pub(crate) fn remainder(books: &Books) -> Remainder {
     let offered_level = offered_level(books);
+    // Of an arm that no noisy verifier has scored nothing is known.
+    let is_known = |arm: &ArmId| {
+        let mut noisy = books.problem().attributes();
+        noisy.any(|it| {
+            !books.problem().attribute(it).is_exact() && books.tally(*arm, it).returned_count > 0
+        })
+    };
     certifiable_arms(books)
+        .filter(is_known)
         .map(|arm| forecast(books, arm, offered_level, EXPECTED_CASE))
         .filter(|forecast| forecast.cost.is_finite() && forecast.pass_probability > 0.5)
         .fold(Remainder::default(), |sum, forecast| Remainder {

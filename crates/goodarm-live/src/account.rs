@@ -42,6 +42,8 @@ pub struct VerifierTotals {
     pub counted_failure_count: u64,
     /// Calls with a score that were paid at the ceiling.
     pub scored_at_ceiling_count: u64,
+    /// Why the first call failed that counts as the lowest score.
+    pub first_failure: Option<String>,
     /// What was remarked about it, each once.
     pub remarks: Vec<Remark>,
     /// Answers that take no more of its calls, and why.
@@ -86,9 +88,9 @@ impl Account {
         self.verifiers.iter().map(|totals| totals.call_count).sum()
     }
 
-    /// Those, and the ones that were asked for and not made.
-    pub fn asked_count(&self) -> u64 {
-        self.call_count() + self.verifiers.iter().map(|totals| totals.unmade_count).sum::<u64>()
+    /// Calls that were asked for and not made.
+    pub fn unmade_count(&self) -> u64 {
+        self.verifiers.iter().map(|totals| totals.unmade_count).sum()
     }
 
     /// Of these, without a score.
@@ -120,7 +122,10 @@ impl VerifierTotals {
         }
         self.scored_at_ceiling_count += u64::from(call.outcome.is_ok() && call.cost == ceiling);
         if let Err(failure) = call.outcome {
-            self.counted_failure_count += u64::from(matches!(failure, Failure::Counted(_)));
+            if matches!(failure, Failure::Counted(_)) {
+                self.counted_failure_count += 1;
+                self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
+            }
             *self.failures.entry(failure_name(failure)).or_default() += 1;
             self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
             if call.cost == ceiling {

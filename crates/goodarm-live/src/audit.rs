@@ -214,8 +214,12 @@ impl Auditor {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
         report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
-        let count = counted(self.account.asked_count(), "call");
-        report.checked(before, format!("the journal is whole, and {file} has its {count}"));
+        let count = counted(self.account.call_count(), "call");
+        let unmade = match self.account.unmade_count() {
+            0 => String::new(),
+            unmade => format!(", and {unmade} that were asked for and not made"),
+        };
+        report.checked(before, format!("the journal is whole, and {file} has its {count}{unmade}"));
         let ledger = self.books.ledger();
         let unit = self.history.charter.unit;
         report.checked(
@@ -334,9 +338,9 @@ fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
             for key in ["goodarm", "ending"] {
                 found[key] = claimed[key].clone();
             }
-            // An older version may not have known all of these.
+            // The version that began the run may not have known all of these.
             if let (Value::Object(claims), Value::Object(keys)) = (&claimed, &mut found)
-                && claimed["goodarm"] != VERSION
+                && history.header().version != VERSION
             {
                 keys.retain(|key, _| claims.contains_key(key));
             }

@@ -411,7 +411,7 @@ fn tariff(
     let pricing = spec.pricing.or_else(|| spec.verifier.default_pricing(settings.unit));
     let pricing = pricing.ok_or_else(|| {
         let unit = format!("{:?}", settings.unit).to_lowercase();
-        Problem::missing("price", format!("what a call costs, in {unit}, is needed"))
+        Problem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
     })?;
     let tariff = Tariff::new(&pricing, || spec.verifier.extent(candidates))?;
     if settings.budget != Cost::ZERO && tariff.ceiling > settings.budget {

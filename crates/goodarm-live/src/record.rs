@@ -163,6 +163,9 @@ pub fn record(
         },
     );
     let finish = engine::block_on(runtime, work).map_err(file_error)?;
+    if matches!(finish, Finish::Stopped | Finish::Left) {
+        rows.write_waiting().map_err(file_error)?;
+    }
     rows.file.sync_data().map_err(file_error)?;
     if let Finish::GivenUp(GivenUp { verifier, never_scored: false, reason }) = finish {
         let verifier = job.verifiers[verifier].name.clone();
@@ -221,12 +224,22 @@ impl Rows {
             waiting => {
                 let mut rows = waiting.take().unwrap_or_default();
                 rows.push(outcomes);
-                rows.iter().try_for_each(|row| {
-                    let text = serde_json::to_string(row)?;
-                    writeln!(self.file, "{text}")
-                })
+                self.write(&rows)
             }
         }
+    }
+
+    /// Whoever stops a recording has not called its verifiers broken.
+    fn write_waiting(&mut self) -> io::Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().flatten().try_for_each(|rows| self.write(&rows))
+    }
+
+    fn write(&mut self, rows: &[Outcomes]) -> io::Result<()> {
+        rows.iter().try_for_each(|row| {
+            let text = serde_json::to_string(row)?;
+            writeln!(self.file, "{text}")
+        })
     }
 
     /// A verifier that was called and gave no score.
@@ -329,6 +342,10 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
         let score = match reply.verdict {
             Verdict::Score(score) => {
                 throttle.scored();
+                Some(score)
+            }
+            Verdict::Known(score) => {
+                throttle.unmade();
                 Some(score)
             }
             Verdict::Failed(_, reason) => {

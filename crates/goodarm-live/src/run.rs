@@ -342,7 +342,8 @@ impl Run {
     /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self, announcer: &mut Announcer<'_>) {
         for pull in self.disk.take_back() {
-            self.settle(&pull, Reply::void(VoidFailure::NotConnected), Origin::Others, announcer);
+            let unmade = Reply::void(VoidFailure::NotConnected);
+            self.settle(&pull, unmade, Origin::Unstarted, announcer);
         }
     }
 
@@ -426,6 +427,7 @@ impl Run {
     fn settle(&mut self, pull: &Pull, reply: Reply, origin: Origin, announcer: &mut Announcer<'_>) {
         let charged = self.job.verifiers[pull.attribute.index()].charge(&reply.usage);
         let remark = self.remark(pull.attribute, &reply);
+        let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
         let (outcome, reason) = match outcome(self.declared(pull.attribute), reply.verdict) {
             // Its verifier does not wait for its throttle between attempts, or it would not come here.
             (Err(Failure::Void(_)), _) if pull.attempt >= VOID_ATTEMPTS_MAX => {
@@ -450,7 +452,11 @@ impl Run {
             },
         };
         self.book(&call, origin);
-        self.note_whether_scored(&call);
+        match origin {
+            Origin::Own | Origin::Others if is_made => self.note_whether_scored(&call),
+            Origin::Others => self.engine.throttle(pull.attribute.index()).unmade(),
+            Origin::Own | Origin::Unstarted => {}
+        }
         self.untold.extend(announcer.settled(call));
     }
 
@@ -483,7 +489,7 @@ impl Run {
         let record = Record { event: call.event(), note: call.note.borrowed() };
         match origin {
             Origin::Own => self.disk.append(&record),
-            Origin::Others => self.disk.append_outcome(&record),
+            Origin::Others | Origin::Unstarted => self.disk.append_outcome(&record),
         }
         let told = match call.outcome {
             Ok(score) => self.session.tell(call.ticket, score, call.cost),
@@ -533,6 +539,8 @@ enum Origin {
     Own,
     /// Others, who cannot be asked again.
     Others,
+    /// Nobody: the call was taken back before it began.
+    Unstarted,
 }
 
 /// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and

@@ -71,6 +71,10 @@ impl Template {
         let mut environment = Box::new(Environment::new());
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
+        // A field that is null is empty, and not the word "none".
+        environment.set_formatter(|out, state, value| {
+            if value.is_none() { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
+        });
         environment.set_fuel(Some(STEPS_MAX));
         environment.add_template_owned(NAME, source.to_owned()).map_err(|error| {
             TemplateError::Syntax { line: error.line().unwrap_or(1), problem: problem(&error) }
@@ -99,14 +103,18 @@ impl Template {
         self.names.iter().filter(|name| *name != WHOLE).cloned().collect()
     }
 
-    /// What looks as if it was not meant: every candidate gets the same text.
-    pub fn suspicion(&self) -> Option<String> {
+    /// Why every candidate gets the same text, if it does.
+    pub(crate) fn sameness(&self) -> Option<String> {
         if !self.names.is_empty() {
             return None;
         }
         Some(match &self.single_braces {
-            Some(name) => format!("{{{name}}} is plain text: a field is {{{{ {name} }}}}"),
-            None => "it uses no field of the candidate, such as {{ answer }}".into(),
+            Some(name) => format!(
+                "every candidate gets the same text, since {{{name}}} is plain text: a field is written {{{{ {name} }}}}"
+            ),
+            None => {
+                "every candidate gets the same text: it uses no field, such as {{ answer }}".into()
+            }
         })
     }
 

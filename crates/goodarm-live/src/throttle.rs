@@ -65,6 +65,8 @@ pub struct Throttle {
     transcript: Transcript,
     state: Mutex<State>,
     changed: Notify,
+    /// For calls that the trial holds; apart, so that they take no place from a request.
+    trial_changed: Notify,
 }
 
 #[derive(Debug)]
@@ -133,7 +135,13 @@ impl Throttle {
             retry_count: 0,
         };
         let transcript = Transcript::default();
-        Self { limits, transcript, state: Mutex::new(state), changed: Notify::const_new() }
+        Self {
+            limits,
+            transcript,
+            state: Mutex::new(state),
+            changed: Notify::const_new(),
+            trial_changed: Notify::const_new(),
+        }
     }
 
     /// The throttle of a verifier that has never given a score.
@@ -158,7 +166,7 @@ impl Throttle {
     /// call ends in one of the three ways below.
     pub async fn begin(&self) {
         loop {
-            let mut changed = pin!(self.changed.notified());
+            let mut changed = pin!(self.trial_changed.notified());
             changed.as_mut().enable();
             {
                 let mut state = self.state();
@@ -184,6 +192,7 @@ impl Throttle {
             (state.closed_until, state.backoff) = (None, BACKOFF_MIN);
         }
         if was_on_trial || had_trouble {
+            self.trial_changed.notify_waiters();
             self.changed.notify_waiters();
         }
     }
@@ -206,7 +215,7 @@ impl Throttle {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
         if state.is_on_trial {
-            self.changed.notify_waiters();
+            self.trial_changed.notify_waiters();
         }
     }
 
@@ -252,6 +261,7 @@ impl Throttle {
     /// Calls that wait for a turn get none.
     pub fn stop(&self) {
         self.state().stopping = true;
+        self.trial_changed.notify_waiters();
         self.changed.notify_waiters();
     }
 
@@ -330,11 +340,14 @@ impl State {
 
     fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
         let now = Instant::now();
-        let wait = at_least.unwrap_or(Duration::ZERO).clamp(self.backoff, WAIT_MAX);
+        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
+        // Someone may be starting it just now.
+        let is_young = kind == TroubleKind::Down && now.duration_since(since) < YOUNG;
+        let backoff = if is_young { self.backoff.min(BACKOFF_YOUNG_MAX) } else { self.backoff };
+        let wait = at_least.unwrap_or(Duration::ZERO).clamp(backoff, WAIT_MAX);
         self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
         let until = now + wait;
         self.closed_until = Some(self.closed_until.map_or(until, |earlier| earlier.max(until)));
-        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
         self.trouble = Some(Trouble { since, kind, reason });
     }
 }
@@ -414,6 +427,9 @@ const RATE_BURST: Duration = Duration::from_millis(10);
 const INTERVAL_SECONDS_MAX: f64 = 1e9;
 const BACKOFF_MIN: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// While a verifier has not been down for long, it is tried so often.
+const BACKOFF_YOUNG_MAX: Duration = Duration::from_secs(2);
+const YOUNG: Duration = Duration::from_secs(60);
 /// No server is believed that asks for a longer pause.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 /// So many failures in a row close the throttle.

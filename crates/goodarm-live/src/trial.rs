@@ -1,16 +1,22 @@
 //! Trying a job's verifiers on a few answers, outside of any run: what is sent, what comes back, what is
 //! made of it, and what looks suspicious. Nothing is booked.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::convert::Infallible;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use std::{fmt, io};
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Failure};
+use goodarm_files::Scores;
+use goodarm_files::words::counted;
 use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::JoinSet;
 
+use crate::candidates::Candidate;
 use crate::control::Control;
-use crate::engine::{self, Engine, Finish, Returned};
+use crate::engine;
 use crate::job::Job;
 use crate::run::outcome;
 use crate::throttle::{Limits, Throttle};
@@ -43,6 +49,9 @@ pub struct Trial {
     pub ceiling: Cost,
     /// How long it took.
     pub seconds: f64,
+    /// Whether the verifier was not reached.
+    #[serde(skip)]
+    pub is_unmade: bool,
 }
 
 /// What looks wrong about a verifier, judging by a few calls.
@@ -63,43 +72,52 @@ impl fmt::Display for Suspicion {
 /// Calls each verifier of a job once on each of these candidates. In the order of the job; fewer if
 /// someone stops it.
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
-    let pairs: VecDeque<(usize, ArmId)> = (0..job.verifiers.len())
-        .flat_map(|attribute| arms.iter().map(move |&arm| (attribute, arm)))
-        .collect();
-    let limits = job.verifiers.iter().map(|verifier| verifier.limits);
-    let mut engine: Engine<(), Trial> =
-        Engine::new(limits.map(Throttle::new), job.settings.concurrency.min(CONCURRENCY_MAX));
-    let mut trials = Vec::new();
-    let work = engine.make_all(
-        pairs,
-        control,
-        |engine, (attribute, arm)| {
-            let job = Arc::clone(job);
-            engine.start((), attribute, async move |_| one(&job, attribute, arm).await);
-        },
-        |Returned { reply, .. }| -> Result<(), Infallible> {
-            trials.extend(reply);
-            Ok(())
-        },
-    );
-    let finished = engine::block_on(engine::runtime()?, work);
-    debug_assert!(matches!(finished, Ok(Finish::Done | Finish::Stopped | Finish::Left)));
+    let runtime = engine::runtime()?;
+    let mut trials = engine::block_on(runtime, try_all(job, arms, control));
     let place = |trial: &Trial| (trial.attribute, job.candidates.arm_of(&trial.id));
     trials.sort_by_key(place);
     Ok(trials)
 }
 
-async fn one(job: &Job, attribute: usize, arm: ArmId) -> Trial {
+/// All verifiers at once, but one call at a time of each, so that it is known whose words those are.
+async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial> {
+    let (sender, mut receiver) = unbounded_channel();
+    let mut tasks = JoinSet::new();
+    for (attribute, verifier) in job.verifiers.iter().enumerate() {
+        let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..verifier.limits };
+        let throttle = Throttle::new(limits).overheard(Transcript::kept());
+        let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
+        tasks.spawn(async move {
+            for arm in arms {
+                // No one listens any more if all was stopped.
+                drop(sender.send(one(&job, attribute, arm, &throttle).await));
+            }
+        });
+    }
+    drop(sender);
+    let mut trials = Vec::new();
+    let mut tick = tokio::time::interval(LOOK_INTERVAL);
+    while !control.is_stopping() {
+        tokio::select! {
+            trial = receiver.recv() => match trial {
+                Some(trial) => trials.push(trial),
+                None => break,
+            },
+            _ = tick.tick() => {}
+        }
+    }
+    trials
+}
+
+async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Trial {
     let verifier = &job.verifiers[attribute];
     let candidate = job.candidates.get(arm);
-    let limits = Limits { retries: Some(RETRIES), ..verifier.limits };
-    let throttle = Throttle::new(limits).overheard(Transcript::kept());
     let id = AttributeId(u32::try_from(attribute).expect("there are fewer than 2^32 verifiers"));
     let place = Place { candidates: &job.candidates, arm, attribute: id, order: 0 };
     let own = verifier.verifier.is_reproducible().then(|| verifier.verifier.answer_here(place));
     let reply = match own.flatten() {
         Some(reply) => reply,
-        None => verifier.verifier.call(&candidate, &throttle).await,
+        None => verifier.verifier.call(&candidate, throttle).await,
     };
     let Reply { verdict, usage, text } = reply;
     let (outcome, mut reason) = outcome(job.problem.attribute(id), verdict);
@@ -126,7 +144,18 @@ async fn one(job: &Job, attribute: usize, arm: ArmId) -> Trial {
         cost,
         ceiling: verifier.tariff.ceiling,
         seconds: usage.worked.as_secs_f64(),
+        is_unmade,
     }
+}
+
+/// What looks wrong before any call is made.
+pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
+    let of_verifier = |attribute: usize| {
+        let verifier = job.verifiers[attribute].name.clone();
+        let texts = before_any_call(job, attribute);
+        texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
+    };
+    (0..job.verifiers.len()).flat_map(of_verifier).collect()
 }
 
 /// What looks wrong.
@@ -144,7 +173,10 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
     let (verifier, terms) = (&job.verifiers[attribute], &job.charter.verifiers[attribute]);
     let mut texts = Vec::new();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
-    if scores.is_empty() && !trials.is_empty() {
+    if !trials.is_empty() && trials.iter().all(|trial| trial.is_unmade) {
+        let patience = verifier.limits.patience.as_secs();
+        texts.push(format!("was not reached: a run would wait for it, up to {patience} s"));
+    } else if scores.is_empty() && !trials.is_empty() {
         texts.push("gave no score: a run would stop after a few calls".to_owned());
     }
     let is_alike = |values: BTreeSet<&str>| trials.len() > 1 && values.len() == 1;
@@ -152,17 +184,22 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
     let is_long = trials.iter().any(|trial| trial.reply.len() > SHORT_REPLY_BYTES);
     if is_alike(replies) && is_long {
         texts.push("gave the same reply for every answer: does it see the answer?".to_owned());
-    } else if scores.len() > 1 && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())
+    } else if scores.len() > 1
+        && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())
+        && !verifier.verifier.is_reproducible()
     {
+        let score = scores[0];
+        let other = if score > terms.threshold { "bad" } else { "good" };
         texts.push(format!(
-            "gave the same score, {}, for every answer: try one that you know to be bad (--id)",
-            scores[0]
+            "gave the same score, {score}, for every answer: try one that you know to be {other} (--id)"
         ));
     }
-    match single_braces(job, attribute) {
-        Some(text) => texts.push(text),
-        None => texts.extend(verifier.verifier.suspicions().iter().map(|it| format!("has a {it}"))),
+    let is_coarse = scores.len() > 1 && scores.iter().all(|score| [0.0, 1.0].contains(score));
+    if is_coarse && terms.scores == Scores::UNIT {
+        let text = "gave only 0 and 1: if it never says anything else, scores = \"binary\" needs fewer calls";
+        texts.push(text.to_owned());
     }
+    texts.extend(before_any_call(job, attribute));
     let paid: Vec<&Trial> =
         trials.iter().copied().filter(|trial| terms.metered && trial.score.is_some()).collect();
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
@@ -173,6 +210,29 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
             "has a ceiling of {:.0} times what these calls cost: lower max_tokens, or give input_tokens_max or metered.ceiling",
             terms.ceiling.units() / most.units()
         ));
+    }
+    texts
+}
+
+fn before_any_call(job: &Job, attribute: usize) -> Vec<String> {
+    let fields = job.verifiers[attribute].verifier.fields();
+    let mut texts: Vec<String> = single_braces(job, attribute).into_iter().collect();
+    let sample: Vec<Candidate> =
+        job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
+    let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));
+    let sees_answer = fields.iter().any(|field| field.split('.').next() == Some(ANSWER));
+    let is_llm = job.charter.verifiers[attribute].kind == "llm";
+    if is_llm && has_answer && !fields.is_empty() && !sees_answer {
+        texts.push(
+            "does not see the field `answer`: {{ answer }} puts it into the prompt".to_owned(),
+        );
+    }
+    for field in fields {
+        let nulls = sample.iter().filter(|it| it.field(&field).is_some_and(Value::is_null)).count();
+        if nulls > 0 {
+            let candidates = counted(nulls, "candidate");
+            texts.push(format!("gets nothing for `{field}` of {candidates}, where it is null"));
+        }
     }
     texts
 }
@@ -194,8 +254,11 @@ fn single_braces(job: &Job, attribute: usize) -> Option<String> {
 
 /// Someone sits and waits.
 const RETRIES: u32 = 2;
-/// A handful of calls needs no more.
-const CONCURRENCY_MAX: usize = 8;
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// A verdict of a word or two is the same by nature.
 const SHORT_REPLY_BYTES: usize = 20;
 const CEILING_TIMES: f64 = 6.0;
+/// So many candidates are looked at before any call.
+const SAMPLE_MAX: usize = 10_000;
+/// What a candidate's answer is called unless a job says otherwise.
+const ANSWER: &str = "answer";

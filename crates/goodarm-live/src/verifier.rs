@@ -106,12 +106,6 @@ pub trait Verifier: Send + Sync {
         None
     }
 
-    /// What looks as if it was not meant, such as a prompt without a field of the candidate: for
-    /// people who try a job.
-    fn suspicions(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// If each call is one solution of the question: how its final answer is found in the reply.
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {
         None
@@ -185,6 +179,8 @@ pub struct Reply {
 pub enum Verdict {
     /// A score; whether its model allows it is checked later.
     Score(f64),
+    /// A score that needed no call, and says nothing about whether the verifier works.
+    Known(f64),
     /// The verifier never began to work, and the run is stopping: to be tried again on resume.
     Void(VoidFailure),
     /// It counts as the lowest score.

@@ -188,8 +188,8 @@ pub struct VerifierView {
     /// Paid for calls that brought no score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
-    /// The mean of all scores, failed calls among them as the lowest; none once a score was below
-    /// that.
+    /// The mean of all scores, failed calls among them as the lowest; none before the first score, and
+    /// once a score was below that.
     pub mean_score: Option<f64>,
     /// What a call cost on average.
     pub mean_price: Option<f64>,
@@ -359,7 +359,7 @@ fn verifier(
     for &failure in totals.blocked.values() {
         *blocked.entry(failure_name(Failure::Blocking(failure))).or_default() += 1;
     }
-    let mean_score = if blocked.contains_key(BELOW_LOWEST) {
+    let mean_score = if blocked.contains_key(BELOW_LOWEST) || totals.score_count() == 0 {
         None
     } else {
         books.totals(attribute).mean_score()

@@ -42,7 +42,12 @@ pub fn summary_text(summary: &Overview) -> String {
             verifier.threshold,
             width = width.unwrap_or(0),
         );
-        for failed in failures(&verifier.failures) {
+        for mut failed in failures(&verifier.failures) {
+            if verifier.mean_score.is_none()
+                && let Some(end) = failed.find(':')
+            {
+                failed.truncate(end);
+            }
             text += &format!("  {:width$}  {failed}\n", "", width = width.unwrap_or(0));
         }
     }
@@ -56,7 +61,9 @@ pub fn summary_text(summary: &Overview) -> String {
     for note in &summary.notes {
         text += &format!("note: {}\n", printable_note(note));
     }
-    text += &format!("{}\n", summary.promise);
+    if summary.certified > 0 {
+        text += &format!("{}\n", summary.promise);
+    }
     if let Some(doubt) = &summary.doubt {
         text += &format!("{}\n", printable_note(doubt));
     }

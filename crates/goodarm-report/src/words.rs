@@ -91,6 +91,10 @@ pub fn about_time(seconds: f64) -> String {
 /// What the undecided answers that look good would still take, in a sentence; empty if none is.
 pub fn remaining(overview: &Overview) -> String {
     let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };
+    // A verifier that has never given a score says nothing about answers.
+    if overview.verifiers.iter().any(|it| it.calls > 0 && it.mean_score.is_none()) {
+        return String::new();
+    }
     let look = if answers == 1 { "looks" } else { "look" };
     let undecided = counted(overview.undecided, "undecided answer");
     let text = format!("{} of {undecided} {look} good so far", number(answers as u64));
@@ -140,8 +144,7 @@ fn harmless(text: impl Iterator<Item = char>) -> String {
 
 /// Neither a control character nor one that changes the direction of writing.
 fn is_harmless(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = matches!(c, '\u{061c}' | '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns
 }
 

@@ -51,7 +51,9 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Ok(()) => Exit::Success,
         Err(failure) => {
             // Unlike `eprintln!` this does not panic when no one listens.
-            let _ = writeln!(io::stderr().lock(), "goodarm: {failure}");
+            let text = failure.to_string();
+            let lines: Vec<String> = text.split('\n').map(printable_note).collect();
+            let _ = writeln!(io::stderr().lock(), "goodarm: {}", lines.join("\n"));
             failure.exit
         }
     }

@@ -10,7 +10,8 @@ use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_report::words::{
-    about_time, amount, condition_name, condition_text, counted, money, printable, rate,
+    about_time, amount, condition_name, condition_text, counted, money, printable, printable_note,
+    rate,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -49,6 +50,7 @@ impl<'a> Display<'a> {
 
     /// Says something that must not be overwritten.
     pub(crate) fn say(&self, text: &str) {
+        let text = &printable_note(text);
         match &self.style {
             Style::Bar(bar) => bar.suspend(|| line(text)),
             Style::Lines => line(text),

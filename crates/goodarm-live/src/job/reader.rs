@@ -20,11 +20,22 @@ use crate::verifier::{Kind, KindKeys, Kinds, Setting, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
-    fs::read_to_string(path).map_err(|error| {
-        let problem = JobProblem::new(ProblemKind::Unreadable, error.to_string());
+    let unreadable = |reason: String| {
+        let problem = JobProblem::new(ProblemKind::Unreadable, reason);
         JobError { problems: vec![JobProblem { file: Some(path.to_owned()), ..problem }] }
-    })
+    };
+    let is_of_candidates = |ending: &str| path.extension().is_some_and(|own| own == ending);
+    if CANDIDATES.iter().any(|ending| is_of_candidates(ending)) {
+        let shown = path.display();
+        let hint = format!("a job file is TOML; for candidates: goodarm init {shown}");
+        return Err(unreadable(hint));
+    }
+    fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))
 }
+
+/// How files end that hold candidates, and never a job.
+const CANDIDATES: [&str; 9] =
+    ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "eval", "gz", "zst"];
 
 /// Reads a job file without what it names: for those who need only the text.
 pub fn read_file(path: &Path, text: &str) -> Result<JobFile, JobError> {

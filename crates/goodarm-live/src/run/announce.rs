@@ -278,7 +278,9 @@ impl<'a> Announcer<'a> {
 
     fn seconds_left(&self, run: &Run) -> Option<f64> {
         let ledger = run.session.books().ledger();
-        let left = (ledger.left() + ledger.reserved()).units();
+        let budget = (ledger.left() + ledger.reserved()).units();
+        // It ends when all that look good are certified, if that takes less.
+        let left = self.remaining.as_ref().map_or(budget, |rest| budget.min(rest.cost));
         let is_known = self.started.elapsed() >= PACE_KNOWN_AFTER && self.spent_per_second > 0.0;
         is_known.then(|| left / self.spent_per_second)
     }
@@ -309,7 +311,10 @@ impl<'a> Announcer<'a> {
             // Of failures the first one was told.
             let is_told = matches!(
                 kind,
-                WarningKind::BelowLowest | WarningKind::Exhausted | WarningKind::Unscored
+                WarningKind::BelowLowest
+                    | WarningKind::Exhausted
+                    | WarningKind::NeverScored
+                    | WarningKind::Unscored
             );
             if !is_told && !self.warned.contains(&(verifier, kind)) {
                 self.warned.push((verifier, kind));

@@ -93,7 +93,7 @@ pub enum RunError {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The job is not what it was.
-    #[error("the job has changed since the run began (what may change: the budget, upwards; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
+    #[error("the job has changed since the run began (what may change: the budget, upwards; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}\nto run the job as it is now, begin anew with --again, which moves this run aside", .0.join("\n"))]
     Changed(Vec<String>),
     /// The record and the session disagree.
     #[error("the journal cannot be replayed: {0}")]

@@ -7,7 +7,7 @@ use crate::verifier::Verdict;
 /// What a verdict of a verifier that is declared so counts as, and why if it is not a score.
 pub(crate) fn outcome(declared: &Attribute, verdict: Verdict) -> (Result<f64, Failure>, String) {
     match verdict {
-        Verdict::Score(score) => of_score(declared, score),
+        Verdict::Score(score) | Verdict::Known(score) => of_score(declared, score),
         // Only from an exact verifier can it be made again.
         Verdict::Void(VoidFailure::LostRepeatable) if !declared.is_exact() => {
             (Err(Failure::Counted(CountedFailure::Lost)), "lost on its way back".to_owned())

@@ -114,11 +114,11 @@ fn what_candidates_lack_inside_of_a_field_is_found_beforehand() {
 }
 
 #[test]
-fn a_template_that_is_the_same_for_all_is_suspicious() {
-    let suspicion = |source: &str| Template::new(source).unwrap().suspicion();
+fn a_template_that_is_the_same_for_all_is_named() {
+    let suspicion = |source: &str| Template::new(source).unwrap().sameness();
     assert_eq!(suspicion("{{ answer }} {question}"), None);
     assert_eq!(suspicion("{{ candidate }}"), None);
     assert!(suspicion("Is it right?").unwrap().contains("uses no field"));
     let braces = suspicion("Is { answer } right?").unwrap();
-    assert_eq!(braces, "{answer} is plain text: a field is {{ answer }}");
+    assert!(braces.contains("{answer} is plain text: a field is written {{ answer }}"), "{braces}");
 }

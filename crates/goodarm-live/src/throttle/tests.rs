@@ -238,3 +238,25 @@ async fn answers_without_scores_close_it_until_a_score_comes() {
     assert_eq!(throttle.condition(), Condition::Open);
     assert!(!is_held_back(&throttle).await);
 }
+
+/// A call that is held by the trial must not swallow the place that a request waits for.
+#[tokio::test]
+async fn a_held_call_takes_no_wakeup_from_a_request() {
+    let limits =
+        Limits { concurrency: 1, rate: None, retries: None, patience: Duration::from_secs(9) };
+    let throttle = std::sync::Arc::new(Throttle::new(limits).on_trial());
+    for _ in 0..UNSCORED_ON_TRIAL_MAX {
+        throttle.begin().await;
+    }
+    let turn = throttle.turn().await.unwrap();
+    let held = std::sync::Arc::clone(&throttle);
+    let held = tokio::spawn(async move { held.begin().await });
+    tokio::task::yield_now().await;
+    let waits = std::sync::Arc::clone(&throttle);
+    let waits = tokio::spawn(async move { waits.turn().await.map(|turn| turn.answered()) });
+    tokio::task::yield_now().await;
+    turn.answered();
+    let came = tokio::time::timeout(Duration::from_secs(2), waits).await;
+    held.abort();
+    assert!(came.is_ok(), "nothing is out, and the request waits for ever");
+}

@@ -289,9 +289,10 @@ fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
     .collect()
 }
 
-/// Text as it is; anything else as JSON.
+/// Text as it is, nothing of what is not there; anything else as JSON.
 pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
+        Value::Null => Cow::Borrowed(""),
         Value::String(text) => Cow::Borrowed(text),
         other => Cow::Owned(other.to_string()),
     }

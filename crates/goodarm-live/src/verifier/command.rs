@@ -24,6 +24,7 @@ use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
 use crate::throttle::Throttle;
+use crate::transcript::Transcript;
 
 /// A program that reads a candidate and answers with a score.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -89,10 +90,10 @@ impl Command {
     }
 
     /// A program that cannot be started has not begun to work.
-    async fn attempt(&self, candidate: &Candidate) -> Attempt<Reply> {
+    async fn attempt(&self, candidate: &Candidate, transcript: &Transcript) -> Attempt<Reply> {
         let began = Instant::now();
         let outcome = match &self.workers {
-            Some(pool) => pool.call(&self.program, candidate, self.timeout).await,
+            Some(pool) => pool.call(&self.program, candidate, self.timeout, transcript).await,
             None => self.run(candidate).await,
         };
         match outcome {
@@ -130,7 +131,8 @@ impl Verifier for Command {
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
-            attempts(throttle, || self.attempt(candidate)).await.unwrap_or_else(|reply| reply)
+            let attempt = || self.attempt(candidate, throttle.transcript());
+            attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
         })
     }
 

@@ -235,9 +235,22 @@ impl Endpoint {
         let retry_after = retry_after::read(answer.headers());
         let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
         let text = self.clean(String::from_utf8_lossy(&body).into_owned());
-        let reason = match in_short(&text) {
+        let mut reason = match in_short(&text) {
             said if said.is_empty() => status.as_u16().to_string(),
             said => format!("{}: {said}", status.as_u16()),
+        };
+        reason += &match status.as_u16() {
+            404 => format!(" (there is nothing at {}: is `url` right?)", self.address),
+            code @ (502 | 503 | 529) => {
+                format!(" (if it says so before it looks at a request: void_status = [{code}])")
+            }
+            400 | 422 if text.contains("max_completion_tokens") => {
+                " (max_completion_tokens in place of max_tokens?)".to_owned()
+            }
+            400 | 422 if text.contains("temperature") => {
+                " (temperature = \"default\" leaves it out)".to_owned()
+            }
+            _ => String::new(),
         };
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
             return Attempt::Void { failure, retry_after, reason };

@@ -70,6 +70,9 @@ impl Http {
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
+        if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
+            problems.push(Problem::new("body", message));
+        }
         let misfit = |body: &Template| body.misfit("body", setting.candidates);
         problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
         match (endpoint, pointer, body) {
@@ -143,11 +146,6 @@ impl Verifier for Http {
 
     fn fields(&self) -> BTreeSet<String> {
         self.body.as_ref().map(Template::fields).unwrap_or_default()
-    }
-
-    fn suspicions(&self) -> Vec<String> {
-        let body = self.body.as_ref().and_then(Template::suspicion);
-        body.map(|suspicion| format!("body: {suspicion}")).into_iter().collect()
     }
 
     fn extent(&self, _: &Candidates) -> Extent {

@@ -78,8 +78,17 @@ impl Model {
         let prompt = collect(prompt, &mut problems);
         let system = keys.system.as_deref();
         let system = system.map(|source| Template::of_key("system", source)).transpose();
-        match (chat, prompt, collect(system, &mut problems)) {
-            (Some(chat), Some(prompt), Some(system)) => Ok(Self { chat, prompt, system }),
+        let system = collect(system, &mut problems);
+        if let (Some(prompt), Some(system)) = (&prompt, &system)
+            && let Some(message) = prompt.sameness()
+            && system.as_ref().is_none_or(|system| system.sameness().is_some())
+        {
+            problems.push(Problem::new("prompt", message));
+        }
+        match (chat, prompt, system) {
+            (Some(chat), Some(prompt), Some(system)) if problems.is_empty() => {
+                Ok(Self { chat, prompt, system })
+            }
             _ => Err(problems),
         }
     }
@@ -269,12 +278,6 @@ impl Verifier for Llm {
         };
         let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
         Some(Remark { is_doubt: true, text })
-    }
-
-    fn suspicions(&self) -> Vec<String> {
-        // A system message may well be the same for all.
-        let prompt = self.model.prompt.suspicion();
-        prompt.map(|suspicion| format!("prompt: {suspicion}")).into_iter().collect()
     }
 
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {

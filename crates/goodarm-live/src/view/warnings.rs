@@ -33,6 +33,8 @@ pub enum WarningKind {
     BelowLowest,
     /// A recording that ran out.
     Exhausted,
+    /// It failed, and has never given a score.
+    NeverScored,
     /// An exact verifier that failed to score some answers.
     Unscored,
     /// Metered, but replies do not say what they took.
@@ -66,6 +68,13 @@ pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
 
 fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
     let mut found = Vec::new();
+    if let (Some(reason), 0) = (&totals.first_failure, totals.score_count()) {
+        let calls = counted(totals.counted_failure_count, "call");
+        let text = format!(
+            "has never given a score: {calls} failed, the first one so: {reason}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
+        );
+        return vec![(WarningKind::NeverScored, text)];
+    }
     for (index, remark) in totals.remarks.iter().enumerate() {
         let kind = WarningKind::Remark { index, is_doubt: remark.is_doubt };
         found.push((kind, format!("may not be what it seems: {}", remark.text)));

@@ -121,11 +121,9 @@ fn an_exact_verifier_that_fails_rejects_nobody() {
     let failed = assert_never_scored(ending);
     assert_eq!(failed.reason, "exit status: 3: broken");
     assert_eq!((overview.rejected, overview.undecided), (0, 6));
-    assert!(
-        overview.notes[0].starts_with("check failed to score 5 answers"),
-        "{:?}",
-        overview.notes
-    );
+    let note = &overview.notes[0];
+    assert!(note.starts_with("check has never given a score: 5 calls failed"), "{note}");
+    assert!(note.contains("exit status: 3: broken"), "{note}");
     place.assert_clean();
 }
 
@@ -393,4 +391,63 @@ fn a_recording_that_is_stopped_leaves_no_empty_rows() {
     });
     assert_eq!(recorded.expect("stopped").call_count, 0);
     assert!(!judge.place.read("recording.jsonl").contains("\"scores\":[]"));
+}
+
+/// What was paid for and failed is not made again because someone pressed Ctrl-C.
+#[test]
+fn a_recording_that_is_stopped_keeps_its_failures() {
+    let judge =
+        Judge::new(
+            "concurrency = 1\n",
+            |_, count| {
+                if count < 2 { refusal(400, NO_MODEL) } else { Act::Hang }
+            },
+        );
+    let job = judge.place.good_job();
+    let path = judge.place.path().join("recording.jsonl");
+    let request = record::Request { job: &job, times: 1, path: &path, note: "" };
+    let control = Control::default();
+    let recorded = record::record(&request, &control, |recorded| {
+        if recorded.call_count == 2 {
+            control.stop();
+            control.stop();
+        }
+    });
+    assert_eq!(recorded.expect("stopped").call_count, 2);
+    assert_eq!(judge.place.read("recording.jsonl").lines().count(), 3);
+}
+
+/// A score that needs no call says nothing about whether the solver works.
+#[test]
+fn answers_that_need_no_call_do_not_end_the_trial() {
+    let judge = Judge::new("role = \"solver\"\n", |_, _| refusal(400, NO_MODEL));
+    let lines: String = (0..30)
+        .map(|index| {
+            let answer = if index % 3 == 0 { "none" } else { "4" };
+            format!("{{\"id\": \"q{index}\", \"answer\": \"{answer}\"}}\n")
+        })
+        .collect();
+    judge.place.write("answers.jsonl", &lines);
+    let (ending, _) = judge.place.run();
+    assert_never_scored(ending);
+    assert_eq!(judge.requests(), 5);
+    judge.place.assert_clean();
+}
+
+#[test]
+fn what_looks_wrong_before_any_call_is_named() {
+    let blind = Judge::new("system = \"{{ question }} {answer}\"\n", |_, _| says("yes"));
+    let job = blind.place.read("job.toml").replace("{{ answer }}", "");
+    blind.place.write("job.toml", &job);
+    blind.place.write(
+        "answers.jsonl",
+        "{\"id\": 1, \"question\": null, \"answer\": \"4\"}\n{\"id\": 2, \"question\": \"?\", \"answer\": \"4\"}\n",
+    );
+    let texts: Vec<String> = goodarm_live::trial::first_suspicions(&blind.place.good_job())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(texts[0].contains("sends {answer} as it stands"), "{texts:?}");
+    assert!(texts[1].contains("does not see the field `answer`"), "{texts:?}");
+    assert!(texts[2].contains("gets nothing for `question` of 1 candidate"), "{texts:?}");
 }

@@ -7,8 +7,11 @@ use goodarm_core::{ArmId, Cost, Options};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::Job;
 use goodarm_live::run::RunError;
+use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
-use goodarm_report::words::{about_money, counted, is_free, money, price, printable, remaining};
+use goodarm_report::words::{
+    about_money, counted, is_free, money, price, printable, printable_note, remaining,
+};
 use goodarm_sim::plan::{Plan, Spread, plan};
 
 use crate::commands::{Failure, notes};
@@ -56,6 +59,9 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         money(job.settings.budget, unit)
     );
     text += &in_flight(job);
+    for suspicion in first_suspicions(job) {
+        let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
+    }
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
     text += &forecast(job)?;
     let _ = io::stdout().lock().write_all(text.as_bytes());

@@ -18,7 +18,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let path = &arguments.out;
     let name = relative(&arguments.candidates, path);
     let source = Source { name: &name, id_field: &id_field, format: arguments.format };
-    let text = job(&source, &Fields::guess(&sample), &sample, candidates.len());
+    let fields = Fields::guess(&sample);
+    let text = job(&source, &fields, &sample, candidates.len());
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error
             .kind()
@@ -31,8 +32,13 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         })?;
     file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     let shown = path.display();
+    let question = if fields.answer.is_none() {
+        "note: no field looks like the answer: say in the job which one it is\n"
+    } else {
+        ""
+    };
     let text = format!(
-        "{}wrote {shown} for {}. Next:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        "{}{question}wrote {shown} for {}. It has a format check alone: add a judge or a program of your own before you trust it.\nNext:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
         notes(&candidates),
         counted(candidates.len(), "candidate")
     );

@@ -9,6 +9,7 @@ use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
+use goodarm_live::trial::first_suspicions;
 use goodarm_live::view::Overview;
 use goodarm_report::watch::{Watch, WatchError, WatchPort};
 use goodarm_report::words::{counted, printable_note, were};
@@ -35,6 +36,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
+    for suspicion in first_suspicions(&job) {
+        display.say(&format!("warning: {}", printable_note(&suspicion.to_string())));
+    }
     tell_of_the_past(&run, &display);
     listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;
     let mut audience = Audience { display, watch };
@@ -176,7 +180,7 @@ fn never_scored(failed: &NeverScored, arguments: &RunArguments) -> String {
         indented(request),
         indented(reason),
     );
-    if !reply.is_empty() && reply != reason {
+    if !reply.is_empty() && !reason.contains(reply.trim()) {
         text += &format!("it replied:\n{}", indented(reply));
     }
     let job = shell_word(&arguments.job);

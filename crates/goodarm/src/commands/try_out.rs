@@ -45,10 +45,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let names = printable_note(&silent.join(", "));
-    Err(Failure::with_exit(
-        Exit::VerifierDown,
-        format!("no score from {names}: mend the job first"),
-    ))
+    Err(Failure::with_exit(Exit::VerifierDown, format!("no score from {names}")))
 }
 
 /// The candidates with these names, or some from all over the file.
@@ -72,9 +69,15 @@ fn shown(job: &Job, trial: &Trial) -> String {
     let unit = job.unit();
     let mut text =
         format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
+    let mut before = "";
     for exchange in &trial.exchanges {
-        text += "  sent\n";
-        text += &indented(&exchange.sent);
+        if exchange.sent == before {
+            text += "  sent again\n";
+        } else {
+            text += "  sent\n";
+            text += &indented(&exchange.sent);
+        }
+        before = &exchange.sent;
         text += "  received\n";
         text += &indented(&exchange.received);
     }

@@ -110,18 +110,18 @@ fn what_the_undecided_would_take_is_in_the_summary_and_in_the_report() {
 
 /// A summary without a key that an older version did not know is right; without it now, it is not.
 #[test]
-fn a_summary_of_an_older_version_is_audited_by_what_it_says() {
+fn a_summary_that_leaves_something_out_is_noticed_whatever_version_it_names() {
     let place = tempfile::tempdir().expect("a folder");
     run(place.path());
     let path = place.path().join("run/summary.json");
     let mut summary = read(&path);
     summary.as_object_mut().expect("an object").remove("remaining");
-    for (version, exit) in [(summary["goodarm"].clone(), 4), (Value::from("0.0.1"), 0)] {
+    for version in [summary["goodarm"].clone(), Value::from("0.0.1")] {
         summary["goodarm"] = version;
         fs::write(&path, summary.to_string()).expect("written");
         let folder = place.path().join("run");
         let output = goodarm(&["audit", folder.to_str().expect("UTF-8")]);
-        assert_eq!(output.status.code(), Some(exit), "{}", text(&output));
+        assert_eq!(output.status.code(), Some(4), "{}", text(&output));
     }
 }
 

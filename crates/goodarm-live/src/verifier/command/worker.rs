@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 use super::process::{Pipes, Process, Tail};
 use super::{Outcome, Program, input_line, read};
 use crate::candidates::Candidate;
+use crate::transcript::{Exchange, Transcript};
+use crate::verifier::score::shorten;
 use crate::verifier::{BODY_BYTES_MAX, Remark, Verdict};
 
 /// Workers that wait for work. There are never more than calls were in flight at once.
@@ -45,6 +47,8 @@ struct Worker {
     /// Ends when stderr does.
     listener: JoinHandle<()>,
     has_answered: bool,
+    /// Whether its answers are known by their numbers, so that other lines do no harm.
+    repeats_calls: bool,
 }
 
 /// Why a worker gave no line.
@@ -66,6 +70,7 @@ impl Pool {
         program: &Program,
         candidate: &Candidate,
         timeout: Duration,
+        transcript: &Transcript,
     ) -> io::Result<Outcome> {
         let mut worker = match self.idle_worker() {
             Some(worker) => worker,
@@ -73,7 +78,8 @@ impl Pool {
         };
         let startup = if worker.has_answered { Duration::ZERO } else { self.startup };
         let request = Request::new(candidate, self.next_call());
-        let asked = tokio::time::timeout(startup + timeout, worker.ask(&request.line)).await;
+        let asked = tokio::time::timeout(startup + timeout, worker.ask(&request)).await;
+        transcript.note(|| request.exchange(&asked));
         Ok(match asked {
             Ok(Ok(line)) => match worker.objection(&line, &request).await {
                 Some(Objection::Unasked(reason)) => {
@@ -101,8 +107,8 @@ impl Pool {
     pub(super) fn remark(&self) -> Option<Remark> {
         self.state().has_said_too_much.then(|| Remark {
             is_doubt: false,
-            text: "a worker wrote a line that was not asked for, and was restarted. It must write one \
-                   line a request, logs to stderr, and should repeat the request's \"call\""
+            text: "a worker wrote a line that was not asked for. It must write one line a request, logs \
+                   to stderr, and should repeat the request's \"call\", or it is restarted each time"
                 .to_owned(),
         })
     }
@@ -129,7 +135,12 @@ impl Pool {
             let mut worker = self.state().idle.pop()?;
             match worker.noise() {
                 None => return Some(worker),
-                Some(Noise::Line) => self.state().has_said_too_much = true,
+                Some(Noise::Line) => {
+                    self.state().has_said_too_much = true;
+                    if worker.repeats_calls {
+                        return Some(worker);
+                    }
+                }
                 Some(Noise::End) => {}
             }
         }
@@ -155,19 +166,41 @@ impl Worker {
         let complaint = Arc::new(Mutex::new(Tail::default()));
         let listener = tokio::spawn(follow(stderr, Arc::clone(&complaint)));
         let stdout = BufReader::new(stdout);
-        Ok(Self { process, stdin, stdout, complaint, listener, has_answered: false })
+        Ok(Self {
+            process,
+            stdin,
+            stdout,
+            complaint,
+            listener,
+            has_answered: false,
+            repeats_calls: false,
+        })
     }
 
-    async fn ask(&mut self, request: &str) -> Result<Vec<u8>, ReadError> {
+    async fn ask(&mut self, request: &Request) -> Result<Vec<u8>, ReadError> {
+        let skips = self.repeats_calls && request.call.is_some();
         let Self { stdin, stdout, .. } = self;
         // At once, since a worker may answer before it has read all.
         let write = async {
             // What comes back, or does not, tells more than why it did not listen.
-            drop(stdin.write_all(request.as_bytes()).await);
+            drop(stdin.write_all(request.line.as_bytes()).await);
             drop(stdin.flush().await);
             Ok(())
         };
-        tokio::try_join!(write, read_line(stdout)).map(|((), line)| line)
+        let answer = async {
+            let mut byte_count = 0;
+            loop {
+                let line = read_line(stdout).await?;
+                if !skips || has_number(&line) {
+                    return Ok(line);
+                }
+                byte_count += line.len();
+                if byte_count > BODY_BYTES_MAX {
+                    return Err(ReadError::TooLong);
+                }
+            }
+        };
+        tokio::try_join!(write, answer).map(|((), line)| line)
     }
 
     /// Why a line is not the answer to the request.
@@ -179,10 +212,12 @@ impl Worker {
             let own = request.ids[0].as_str().unwrap_or_default();
             return Some(Objection::Mismatch(format!("it answered for {id}, not for {own}")));
         }
-        match repeated("call") {
-            Some(call) if *call == request.call => None,
-            Some(call) => {
-                let own = &request.call;
+        match request.call.zip(repeated("call")) {
+            Some((own, call)) if call.as_u64() == Some(own) => {
+                self.repeats_calls = true;
+                None
+            }
+            Some((own, call)) => {
                 Some(Objection::Mismatch(format!("it answered call {call}, not call {own}")))
             }
             None => {
@@ -223,7 +258,9 @@ struct Request {
     line: String,
     /// The candidate's name, and how its own field `id` has it.
     ids: Vec<Value>,
-    call: Value,
+    /// The number of the call; none if the candidate has a field of that name, which it may share with
+    /// others.
+    call: Option<u64>,
 }
 
 impl Request {
@@ -248,8 +285,21 @@ impl Request {
             _ => line,
         };
         let ids = [Some(name), fields.get("id").cloned()].into_iter().flatten().collect();
-        let call = fields.get("call").cloned().unwrap_or_else(|| number.into());
+        let call = (!fields.contains_key("call")).then_some(number);
         Self { line, ids, call }
+    }
+}
+
+/// What came of a request, if it came in time.
+type Asked = Result<Result<Vec<u8>, ReadError>, tokio::time::error::Elapsed>;
+
+impl Request {
+    fn exchange(&self, asked: &Asked) -> Exchange {
+        let received = match asked {
+            Ok(Ok(line)) => String::from_utf8_lossy(line).into_owned(),
+            Ok(Err(_)) | Err(_) => String::new(),
+        };
+        Exchange { sent: shorten(self.line.clone()), received: shorten(received) }
     }
 }
 
@@ -265,6 +315,11 @@ enum Objection {
 enum Noise {
     Line,
     End,
+}
+
+/// Whether a line says which call it answers.
+fn has_number(line: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(line).is_ok_and(|answer| answer.get("call").is_some())
 }
 
 fn is_score(line: &[u8]) -> bool {

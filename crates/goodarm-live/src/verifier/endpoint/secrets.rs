@@ -25,17 +25,32 @@ impl Secrets {
 
     /// Passwords and queries of an address may be keys.
     pub(super) fn add_from_url(&mut self, url: &Url) {
-        url.password().into_iter().for_each(|password| self.add(password));
+        [url.username(), url.password().unwrap_or_default(), url.fragment().unwrap_or_default()]
+            .into_iter()
+            .for_each(|secret| self.add(secret));
         // Azure has its version there, which a person may want to see.
         let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
-        pairs.for_each(|(_, value)| self.add(&value));
+        pairs.for_each(|(name, value)| self.add(if value.is_empty() { &name } else { &value }));
+        // As they are written, too.
+        for pair in url.query().unwrap_or_default().split('&') {
+            match pair.split_once('=') {
+                Some(("api-version", _)) => {}
+                Some((_, value)) => self.add(value),
+                None => self.add(pair),
+            }
+        }
     }
 
     fn add(&mut self, secret: &str) {
         // Keys of local servers are placeholders such as `none`; striking out a word hides texts.
-        if secret.len() >= SECRET_BYTES_MIN && !self.0.iter().any(|known| known == secret) {
-            self.0.push(secret.to_owned());
+        // JSON may have its slashes escaped.
+        for form in [secret.to_owned(), secret.replace('/', "\\/")] {
+            if form.len() >= SECRET_BYTES_MIN && !self.0.contains(&form) {
+                self.0.push(form);
+            }
         }
+        // One may begin another.
+        self.0.sort_by_key(|known| std::cmp::Reverse(known.len()));
     }
 }
 

@@ -51,29 +51,19 @@ impl VoidStatus {
     }
 }
 
-/// Whether an error's whole message is that a model is being loaded. To find these words somewhere
-/// would not do: an error may quote the answer.
+/// Whether an error is that a model is being loaded, in the forms of servers that say so before they
+/// look at a request. To find these words in any error would not do: it may quote the answer.
 fn is_loading(body: &[u8]) -> bool {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    let error = body.get("error").unwrap_or(&body);
-    let message = error.get("message").unwrap_or(error).as_str().unwrap_or_default();
-    let words: Vec<String> = message
-        .trim_end_matches(['.', '…', '!'])
-        .split_whitespace()
-        .take(WORDS_MAX + 1)
-        .map(str::to_lowercase)
-        .collect();
-    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        // llama.cpp
-        ["loading", "model"] | ["the", "model", "is", "loading"] | ["model", "is", "loading"] => {
-            true
-        }
-        // Hugging Face
-        ["model", _, "is", "currently", "loading"] => true,
-        _ => false,
-    }
+    let error = &body["error"];
+    let is_llama = error["type"] == "unavailable_error"
+        && error["code"] == 503
+        && error["message"] == "Loading model";
+    // Hugging Face: {"error": "Model … is currently loading", "estimated_time": 20.0}
+    let is_hugging_face = body["estimated_time"].is_number()
+        && error.as_str().is_some_and(|text| text.ends_with("is currently loading"));
+    is_llama || is_hugging_face
 }
 
 /// 500 and 504 come after work has begun, and 4xx are about the request.
 const VOID_AT_MOST: [u16; 4] = [429, 502, 503, 529];
-const WORDS_MAX: usize = 5;

@@ -99,6 +99,7 @@ impl Chat {
             Err(error) => {
                 let text = String::from_utf8_lossy(&received.body).into_owned();
                 let reason = format!("the reply is not {}: {error}", self.api.reply_name());
+                let reason = self.endpoint.clean(reason);
                 return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
             }
         };

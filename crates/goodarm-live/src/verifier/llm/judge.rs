@@ -1,5 +1,9 @@
 //! How a judge's reply becomes a score.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::{LlmKeys, ParseName};
 use crate::answer::{checked_pointer, first_value, first_word, last_number};
 use crate::verifier::problem::{Problem, collect};
@@ -61,6 +65,8 @@ impl Parser {
                 _ => Err(format!("neither yes nor no: {}", in_short(text))),
             },
             Self::Number(range) => {
+                // "2 out of 10" is 2/10, and not 10.
+                let text = &*OUT_OF.replace_all(text, "$1/$2");
                 let found = last_number(text)
                     .ok_or_else(|| format!("no number in the reply: {}", in_short(text)))?;
                 range.score_written(&found.plain)
@@ -117,6 +123,10 @@ impl Range {
         self.score(if is_out_of_best { numerator } else { numerator / denominator })
     }
 }
+
+static OUT_OF: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)([0-9])\s+(?:out\s+)?of\s+([0-9])").expect("a pattern of ours")
+});
 
 #[cfg(test)]
 mod tests;

@@ -71,7 +71,7 @@ impl Solver {
     /// No solution can be the same as no answer, so none is asked for.
     pub(super) fn without_answer(&self) -> Reply {
         Reply {
-            verdict: Verdict::Score(0.0),
+            verdict: Verdict::Known(0.0),
             usage: NOTHING,
             text: format!("{} in the field {}: not asked", self.extractor.absence(), self.field),
         }

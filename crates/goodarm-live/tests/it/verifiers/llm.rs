@@ -170,7 +170,7 @@ async fn a_solver_compares_final_answers() {
     assert_eq!(solver.fields(), ["answer", "question"].map(String::from).into());
     let mute = candidate(json!({"question": "2 + 2?", "answer": "who knows"}));
     let reply = solver.call(&mute, &line).await;
-    assert_score(&reply, 0.0);
+    assert_eq!(reply.verdict, Verdict::Known(0.0));
     assert_eq!(reply.usage.input_tokens, Some(0));
     assert!(reply.text.contains("not asked"), "{}", reply.text);
     assert_eq!(server.request_count(), 2);

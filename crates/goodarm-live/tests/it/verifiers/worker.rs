@@ -118,16 +118,43 @@ async fn a_worker_whose_first_line_is_no_score_is_not_used_again() {
     }
 }
 
+/// Where answers are known by their numbers, other lines do no harm, and the worker lives on.
+#[tokio::test]
+async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_passed_over() {
+    let shell = r#"while read -r line; do
+        echo "$line" | sed "s/.*\"call\":\([0-9]*\).*/{\"score\": 0.5, \"cost\": $$, \"call\": \1}/"
+        sleep 0.05; echo 1; done"#;
+    let (verifier, line) = (worker(shell, json!({})), line(None));
+    let first = verifier.call(&question(), &line).await;
+    assert_score(&first, 0.5);
+    assert_eq!(verifier.remark(), None);
+    for pause in [0, 300, 0] {
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let next = verifier.call(&question(), &line).await;
+        assert_score(&next, 0.5);
+        assert_eq!(next.usage.cost, first.usage.cost, "the same process");
+    }
+    assert!(verifier.remark().is_some(), "it is said");
+}
+
 #[tokio::test]
 async fn between_calls_a_worker_that_speaks_is_replaced_and_that_is_said() {
-    let shell = r#"while read -r line; do
-        echo "$line" | sed 's/.*"call":\([0-9]*\).*/{"score": 0.5, "call": \1}/'; sleep 0.05; echo 1; done"#;
+    let shell = "while read -r line; do echo 0.5; sleep 0.3; echo 1; done";
     let (verifier, line) = (worker(shell, json!({})), line(None));
     assert_score(&verifier.call(&question(), &line).await, 0.5);
     assert_eq!(verifier.remark(), None);
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     assert_score(&verifier.call(&question(), &line).await, 0.5);
     assert!(verifier.remark().is_some());
+}
+
+/// Many candidates may have the same `call`, so it proves nothing.
+#[tokio::test]
+async fn a_candidates_own_call_is_no_number() {
+    let shell = r#"while read -r line; do printf '{"score": 1, "call": "search"}\n{"score": 1, "call": "search"}\n'; done"#;
+    let own = candidate(json!({"call": "search"}));
+    let reply = worker(shell, json!({})).call(&own, &line(None)).await;
+    assert_failed(&reply, CountedFailure::Crashed, "more than one line for one request");
 }
 
 /// A late line that names its call is known for what it is.

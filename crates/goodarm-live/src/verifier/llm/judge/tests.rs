@@ -76,3 +76,17 @@ fn what_is_wrong_names_its_key() {
     assert_eq!(wrong(json!({"parse": "json", "pointer": "x"})), ["pointer"]);
     assert_eq!(wrong(json!({"parse": "json"})), ["pointer"]);
 }
+
+#[test]
+fn out_of_ten_is_not_ten() {
+    let parser = Parser::Number(Range::new([0.0, 10.0]).unwrap());
+    for (text, score) in [
+        ("I rate it 2 out of 10.", 0.2),
+        ("Score: 8 of 10", 0.8),
+        ("8/10", 0.8),
+        ("2 Out  Of 10, though 3 out of 10 would do", 0.3),
+    ] {
+        let found = parser.score(text).unwrap();
+        assert!((found - score).abs() < 1e-12, "{text}: {found}");
+    }
+}

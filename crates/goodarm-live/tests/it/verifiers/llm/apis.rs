@@ -137,15 +137,15 @@ fn what_anthropic_does_not_know_is_said_before_anything_is_sent() {
 }
 
 #[test]
-fn a_prompt_that_shows_nothing_of_the_candidate_is_suspicious() {
-    let suspicions = |prompt: &str| {
-        let keys =
-            super::with(judge_keys("http://127.0.0.1:9", json!({})), json!({"prompt": prompt}));
-        llm(keys).suspicions()
+fn a_prompt_that_shows_nothing_of_the_candidate_is_refused() {
+    let made = |prompt: &str| {
+        let keys = json!({"prompt": prompt});
+        make(super::with(judge_keys("http://127.0.0.1:9", json!({})), keys), Llm::new)
     };
-    assert_eq!(suspicions("Is {{ answer }} right?"), Vec::<String>::new());
-    let expected = "prompt: {answer} is plain text: a field is {{ answer }}";
-    assert_eq!(suspicions("Is {answer} right?"), [expected]);
+    assert!(made("Is {{ answer }} right?").is_ok());
+    let said = assert_wrong(made("Is {answer} right?"), &["prompt"]);
+    assert!(said.contains("{answer} is plain text: a field is written {{ answer }}"), "{said}");
+    assert_wrong(made("Is it right?"), &["prompt"]);
 }
 
 #[tokio::test]
