@@ -9,7 +9,7 @@ pub use goodarm_files::words::{
 };
 use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::throttle::Condition;
-use goodarm_live::view::{Overview, Remaining};
+use goodarm_live::view::{Overview, Remaining, VerifierView};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {
@@ -91,8 +91,10 @@ pub fn about_time(seconds: f64) -> String {
 /// What the undecided answers that look good would still take, in a sentence; empty if none is.
 pub fn remaining(overview: &Overview) -> String {
     let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };
-    // A verifier that has never given a score says nothing about answers.
-    if overview.verifiers.iter().any(|it| it.calls > 0 && it.mean_score.is_none()) {
+    // Without scores nothing is known of answers.
+    let is_silent = |verifier: &VerifierView| verifier.mean_score.is_none();
+    let mut noisy = overview.verifiers.iter().filter(|verifier| !verifier.exact);
+    if noisy.clone().all(is_silent) || noisy.any(|it| it.calls > 0 && is_silent(it)) {
         return String::new();
     }
     let look = if answers == 1 { "looks" } else { "look" };

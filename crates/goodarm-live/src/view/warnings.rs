@@ -58,7 +58,10 @@ pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
             about(terms, totals).into_iter().map(move |(kind, text)| Warning {
                 verifier,
                 kind,
-                text: format!("{} {text}", terms.name),
+                text: match kind {
+                    WarningKind::Remark { .. } => format!("{}: {text}", terms.name),
+                    _ => format!("{} {text}", terms.name),
+                },
             })
         })
         .collect();
@@ -77,7 +80,7 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
     }
     for (index, remark) in totals.remarks.iter().enumerate() {
         let kind = WarningKind::Remark { index, is_doubt: remark.is_doubt };
-        found.push((kind, format!("may not be what it seems: {}", remark.text)));
+        found.push((kind, remark.text.clone()));
     }
     let blocked = |failure| totals.blocked.values().filter(|&&other| other == failure).count();
     let below = blocked(BlockingFailure::BelowLowest);
