@@ -1,7 +1,7 @@
 //! A header row with names, then rows of texts.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
 use csv::{ByteRecord, ReaderBuilder};
 
@@ -12,11 +12,15 @@ use super::intake::Intake;
 use super::json::push_text;
 
 pub(super) fn read(
-    input: impl Read,
+    mut input: impl BufRead,
     delimiter: u8,
     mut intake: Intake<'_>,
 ) -> Result<Candidates, CandidatesError> {
     let path = intake.builder.path;
+    let delimiter = match input.fill_buf() {
+        Ok(start) if delimiter == b',' => comma_or_semicolon(start),
+        _ => delimiter,
+    };
     let unreadable = |error: csv::Error| CandidatesError::Read {
         path: path.to_owned(),
         source: io::Error::from(error),
@@ -54,6 +58,13 @@ pub(super) fn read(
         intake.builder.faults.push(line, FaultKind::OpenQuote);
     }
     intake.finish()
+}
+
+/// Where commas are for decimals, semicolons stand between columns: then there is no comma in the
+/// names.
+fn comma_or_semicolon(start: &[u8]) -> u8 {
+    let names = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if names.contains(&b';') && !names.contains(&b',') { b';' } else { b',' }
 }
 
 struct Columns {

@@ -250,6 +250,7 @@ kind = "check"
 # name = "my test"
 # kind = "command"
 # command = ["./my-test"]
+# scores = "binary"                       # if it only ever says 0 or 1: far fewer calls
 # threshold = 0.9
 # price = 1
 

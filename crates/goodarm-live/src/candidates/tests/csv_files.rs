@@ -118,3 +118,10 @@ proptest! {
         }
     }
 }
+
+/// As a spreadsheet writes it where a comma is for decimals.
+#[test]
+fn semicolons_may_stand_between_texts() {
+    check("a.csv", "id;text\na;1,5\n", &[("a", "{\"id\":\"a\",\"text\":\"1,5\"}")]);
+    check("a.csv", "id,a;b\na,x;y\n", &[("a", "{\"id\":\"a\",\"a;b\":\"x;y\"}")]);
+}
