@@ -165,20 +165,23 @@ impl Throttle {
     /// Waits until a call may begin: those of a verifier on trial may be wasted, so there are few. Every
     /// call ends in one of the three ways below.
     pub async fn begin(&self) {
-        loop {
+        while !self.try_begin() {
+            // Queued before the next look, so that no change between look and wait is missed.
             let mut changed = pin!(self.trial_changed.notified());
             changed.as_mut().enable();
-            {
-                let mut state = self.state();
-                let begun = state.calls_out + state.unscored_in_a_row;
-                let is_held = state.is_on_trial && begun >= UNSCORED_ON_TRIAL_MAX;
-                if !is_held || state.stopping {
-                    state.calls_out += 1;
-                    return;
-                }
+            if self.try_begin() {
+                return;
             }
             changed.await;
         }
+    }
+
+    fn try_begin(&self) -> bool {
+        let mut state = self.state();
+        let begun = state.calls_out + state.unscored_in_a_row;
+        let is_held = state.is_on_trial && begun >= UNSCORED_ON_TRIAL_MAX && !state.stopping;
+        state.calls_out += u32::from(!is_held);
+        !is_held
     }
 
     /// A call brought a score: the verifier works.
