@@ -164,9 +164,14 @@ impl Candidates {
         id_field: &str,
     ) -> Result<Self, CandidatesError> {
         let text: Vec<&str> = lines.into_iter().collect();
-        let builder = Builder::new(Path::new("the folder"), Unit::Line, id_field);
+        Self::from_text(&text.join("\n"), "the folder", id_field)
+    }
+
+    /// Objects in memory, one on each line; errors call them `name`.
+    pub fn from_text(text: &str, name: &str, id_field: &str) -> Result<Self, CandidatesError> {
+        let builder = Builder::new(Path::new(name), Unit::Row, id_field);
         let intake = Intake::new(builder, Some(Format::Jsonl));
-        json_text::read_lines(text.join("\n").as_bytes(), intake)
+        json_text::read_lines(text.as_bytes(), intake)
     }
 
     /// What a person should know about how they were read: ids that were made, entries left out.

@@ -4,7 +4,7 @@
 mod error;
 mod reader;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -175,6 +175,15 @@ impl VerifierSpec {
     }
 }
 
+/// What a program gives to a job in the place of what its text names.
+#[derive(Default)]
+pub struct Given {
+    /// The candidates; the key `candidates` is only their name then.
+    pub candidates: Option<Candidates>,
+    /// Verifiers by name. Such an entry of `[[verifiers]]` has the keys that every verifier has.
+    pub verifiers: BTreeMap<String, Box<dyn Verifier>>,
+}
+
 /// What a command line may say in place of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
@@ -202,12 +211,22 @@ impl Job {
     /// Reads a job whose verifiers may be of these kinds.
     pub fn read_with(path: &Path, overrides: &Overrides, kinds: &Kinds) -> Result<Self, JobError> {
         let text = reader::text_at(path)?;
-        reader::parse(path, text, overrides, kinds)
+        reader::parse(path, text, overrides, kinds, Given::default())
     }
 
     /// A job whose text is `text`, at `path`.
     pub fn parse(path: &Path, text: String, overrides: &Overrides) -> Result<Self, JobError> {
-        reader::parse(path, text, overrides, &Kinds::default())
+        Self::parse_given(path, text, overrides, Given::default())
+    }
+
+    /// The same, with candidates or verifiers that a program has in its hands.
+    pub fn parse_given(
+        path: &Path,
+        text: String,
+        overrides: &Overrides,
+        given: Given,
+    ) -> Result<Self, JobError> {
+        reader::parse(path, text, overrides, &Kinds::default(), given)
     }
 
     /// What the budget and all prices count.

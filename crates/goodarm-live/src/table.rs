@@ -95,6 +95,11 @@ impl Table {
         self.columns.push((name.expect("numbers do not end"), column));
     }
 
+    /// The columns with their names.
+    pub fn into_columns(self) -> Vec<(String, Column)> {
+        self.columns
+    }
+
     fn row_count(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }

@@ -1,6 +1,7 @@
 //! From a job file to what it states: all keys are looked at, and all that is wrong is said at once,
 //! with its line.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -10,13 +11,13 @@ use goodarm_core::Cost;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::error::{self, JobError, JobProblem};
-use super::{Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble, in_range};
+use super::{Given, Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble, in_range};
 use crate::candidates::Candidates;
 use crate::job_file::table::{Table, unknown_keys};
 use crate::job_file::{GuaranteeName, JobFile, VerifierKeys, key_names};
 use crate::pricing::{Pricing, TIMEOUT};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
-use crate::verifier::{Kind, KindKeys, Kinds, Setting, without_keys};
+use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -62,6 +63,7 @@ pub(super) fn parse(
     text: String,
     overrides: &Overrides,
     kinds: &Kinds,
+    mut given: Given,
 ) -> Result<Job, JobError> {
     let table = table_of(path, &text)?;
     let mut problems = Vec::new();
@@ -70,10 +72,18 @@ pub(super) fn parse(
     let read: Vec<Option<ReadEntry>> = entries
         .iter()
         .enumerate()
-        .map(|(place, entry)| entry.read(place, kinds, &mut problems))
+        .map(|(place, entry)| match given.verifiers.remove(&entry.name) {
+            Some(verifier) => entry.read_given(place, verifier, &mut problems),
+            None => entry.read(place, kinds, &mut problems),
+        })
         .collect();
+    for name in given.verifiers.keys() {
+        let message = format!("{name:?} is given and not among them");
+        error::extend(&mut problems, None, vec![Problem::new("verifiers", message)]);
+    }
+    let source = Source { path, text: &text, overrides, candidates: given.candidates };
     let result = match file {
-        Some(file) => build(path, &text, &file, overrides, (read, problems)),
+        Some(file) => build(source, &file, read, problems),
         None => Err(JobError { problems }),
     };
     result.map_err(|error| located(path, &table, error))
@@ -143,6 +153,30 @@ impl<'a> Entry<'a> {
         error::extend(problems, Some((place, &self.name)), more);
         Some(ReadEntry { keys: keys?, own: own? })
     }
+
+    /// The keys of every verifier, for one that a program gives.
+    fn read_given(
+        &self,
+        place: usize,
+        verifier: Box<dyn Verifier>,
+        problems: &mut Vec<JobProblem>,
+    ) -> Option<ReadEntry> {
+        let known = key_names(&VerifierKeys::json_schema(&mut SchemaGenerator::default()));
+        let mut more = Vec::new();
+        let keys = self.table.with_keys(&known).read::<VerifierKeys>(&mut more);
+        more.extend(unknown_keys(&self.table, &known));
+        error::extend(problems, Some((place, &self.name)), more);
+        Some(ReadEntry { keys: keys?, own: Box::new(GivenVerifier(Cell::new(Some(verifier)))) })
+    }
+}
+
+/// A verifier that is there already.
+struct GivenVerifier(Cell<Option<Box<dyn Verifier>>>);
+
+impl KindKeys for GivenVerifier {
+    fn build(&self, _: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        Ok(self.0.take().expect("an entry is built once"))
+    }
 }
 
 fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
@@ -162,20 +196,30 @@ fn foreign_keys(table: &Table<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec
         .collect()
 }
 
+/// Where a job comes from.
+struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+    overrides: &'a Overrides,
+    /// Those that a program gives.
+    candidates: Option<Candidates>,
+}
+
 /// Makes the job of what was read.
 fn build(
-    path: &Path,
-    text: &str,
+    source: Source<'_>,
     file: &JobFile,
-    overrides: &Overrides,
-    (read, mut problems): (Vec<Option<ReadEntry>>, Vec<JobProblem>),
+    read: Vec<Option<ReadEntry>>,
+    mut problems: Vec<JobProblem>,
 ) -> Result<Job, JobError> {
+    let Source { path, text, overrides, candidates } = source;
     let folder = folder_of(path);
     let mut more = Vec::new();
     let settings = settings(file, overrides, folder, &mut more);
     error::extend(&mut problems, None, more);
     let place = folder.join(&file.candidates);
-    let candidates = match Candidates::read_as(&place, &file.id_field, file.format) {
+    let read_all = || Candidates::read_as(&place, &file.id_field, file.format);
+    let candidates = match candidates.map_or_else(read_all, Ok) {
         Ok(candidates) => candidates,
         Err(error) => {
             // Whatever else is wrong is worth knowing too.

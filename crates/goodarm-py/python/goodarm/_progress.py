@@ -1,0 +1,110 @@
+"""How far a run has come, for people."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class Progress(Protocol):
+    """Shows how far a run has come."""
+
+    def show(self, state: dict[str, Any]) -> None: ...
+    def say(self, text: str) -> None: ...
+    def close(self) -> None: ...
+
+
+def display(wanted: bool | Callable[[dict[str, Any]], object] | None) -> Progress:
+    """What was asked for; in a terminal or notebook a bar, if nothing was."""
+    if callable(wanted):
+        return Callback(wanted)
+    if wanted is False or (wanted is None and not _is_watched()):
+        return Silent()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+    except ImportError:
+        return Lines()
+    return Bar(tqdm)
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+
+
+def _line(state: dict[str, Any]) -> str:
+    pace = state["calls_per_second"]
+    shown = f", {pace:,.0f} calls/s" if pace else ""
+    return (
+        f"{state['certified']} of {state['candidates']} certified, "
+        f"{state['spent']:g} of {state['budget']:g} {state['unit']} spent{shown}"
+    )
+
+
+class Silent:
+    """Says nothing but what must be known."""
+
+    def show(self, state: dict[str, Any]) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        if text.startswith("warning"):
+            warnings.warn(text.removeprefix("warning: "), stacklevel=6)
+
+    def close(self) -> None:
+        pass
+
+
+class Callback(Silent):
+    """Tells a function."""
+
+    def __init__(self, function: Callable[[dict[str, Any]], object]) -> None:
+        self.function = function
+
+    def show(self, state: dict[str, Any]) -> None:
+        self.function(state)
+
+
+class Lines:
+    """Writes a line now and then."""
+
+    def __init__(self) -> None:
+        self.due = 0.0
+
+    def show(self, state: dict[str, Any]) -> None:
+        now = time.monotonic()
+        if now >= self.due:
+            self.due = now + LINE_SECONDS
+            self.say(_line(state))
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        pass
+
+
+class Bar:
+    """A bar of tqdm's: how much of the budget is spent."""
+
+    def __init__(self, tqdm: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.bar = tqdm(total=100, bar_format="{l_bar}{bar}| {desc}", leave=True)
+
+    def show(self, state: dict[str, Any]) -> None:
+        self.bar.n = round(100 * state["spent"] / state["budget"], 1)
+        self.bar.set_description_str(_line(state), refresh=True)
+
+    def say(self, text: str) -> None:
+        self.bar.write(text, file=sys.stderr)
+
+    def close(self) -> None:
+        self.bar.close()
+
+
+LINE_SECONDS = 10.0

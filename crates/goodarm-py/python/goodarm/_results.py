@@ -1,0 +1,149 @@
+"""What a run's folder holds."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ._native import Results, Table
+
+
+@dataclass(frozen=True)
+class Money:
+    """Where the money of a run is: exact decimals, in `unit`."""
+
+    unit: str
+    budget: Decimal
+    spent: Decimal
+    reserved: Decimal
+    left: Decimal
+    spent_on_failures: Decimal
+    overrun: Decimal
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Every certificate and the ledger, computed again from the raw calls."""
+
+    #: What was found to be right.
+    checked: list[str]
+    #: What was not; at most the first hundred or so.
+    wrong: list[str]
+    #: How many things are wrong in all.
+    wrong_count: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.wrong_count == 0
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+class Run:
+    """A run's folder, read: its answers, its calls, its money. Made by `goodarm.open`, `goodarm.run`
+    and `goodarm.arun`. It is what the journal said when it was first looked at; `reload()` looks again.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._results = Results(Path(path))
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self._results.path)
+
+    def reload(self) -> Run:
+        """The run as it is now."""
+        return Run(self.path)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The totals; docs/outputs.md describes the keys."""
+        summary: dict[str, Any] = json.loads(self._results.summary())
+        return summary
+
+    @cached_property
+    def money(self) -> Money:
+        """Where the money is."""
+        money = self.summary["money"]
+        amounts = ("budget", "spent", "reserved", "left", "spent_on_failures", "overrun")
+        return Money(money["unit"], *(Decimal(str(money[amount])) for amount in amounts))
+
+    @cached_property
+    def certified(self) -> Table:
+        """The certified answers with their evidence, in the order of their certificates."""
+        return self._results.answers("certified")
+
+    @cached_property
+    def undecided(self) -> Table:
+        """The answers that are neither certified nor rejected."""
+        return self._results.answers("undecided")
+
+    @cached_property
+    def rejected(self) -> Table:
+        """The answers that the evidence speaks against."""
+        return self._results.answers("rejected")
+
+    @cached_property
+    def answers(self) -> Table:
+        """All answers, in the order of the candidates."""
+        return self._results.answers()
+
+    @cached_property
+    def calls(self) -> Table:
+        """Every call that came back; the columns are those of `calls.jsonl`, costs as floats."""
+        return self._results.calls()
+
+    @property
+    def ending(self) -> str | None:
+        """How the run ended; None while it goes on, or after a crash."""
+        ending: str | None = self.summary["ending"]
+        return ending
+
+    @property
+    def text(self) -> str:
+        """The report as text."""
+        return self._results.text()
+
+    def audit(self) -> Audit:
+        """Computes every certificate and the ledger again."""
+        return Audit(*self._results.audit())
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the report, into the run's folder if no path is given, and says where it is."""
+        return Path(self._results.write_report(None if path is None else Path(path)))
+
+    def __repr__(self) -> str:
+        s, money = self.summary, self.money
+        return (
+            f"<Run {str(self.path)!r}: {s['certified']} of {s['candidates']} answers certified, "
+            f"{money.spent.normalize():f} of {money.budget.normalize():f} {money.unit} spent, {s['calls']} calls>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The headline, the money and the answers, for a notebook: escaped, and nothing is loaded."""
+        s, money = self.summary, self.money
+        amounts = [("spent", money.spent), ("left", money.left), ("budget", money.budget)]
+        spent = "".join(
+            f"<tr><th>{name}</th><td>{amount.normalize():f} {html.escape(money.unit)}</td></tr>"
+            for name, amount in amounts
+        )
+        doubt = f"<p><b>{html.escape(s['doubt'])}</b></p>" if s.get("doubt") else ""
+        return (
+            f"<div><h4>{s['certified']} of {s['candidates']} answers certified</h4>"
+            f"<p>{html.escape(s['promise'])}</p>{doubt}"
+            f"<table>{spent}</table>{self.answers._repr_html_()}</div>"
+        )
+
+
+def open(path: str | os.PathLike[str]) -> Run:
+    """Opens a run's folder: also while the run goes on, or after a crash."""
+    return Run(path)

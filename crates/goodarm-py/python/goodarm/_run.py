@@ -1,0 +1,351 @@
+"""A whole run: the job of `goodarm run`, with functions of Python's as verifiers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+from . import errors
+from ._native import Job, LiveRun, Mailbox, job_keys
+from ._progress import Progress, display
+from ._pumps import LoopThread
+from ._results import Run
+from ._verifiers import Amount, BuiltIn, Verifier
+
+PathLike = Union[str, "os.PathLike[str]"]
+Verifiers = Union[Mapping[str, Any], Sequence[Any]]
+
+
+def run(
+    job: PathLike | None = None,
+    *,
+    candidates: Any = None,
+    verifiers: Verifiers = (),
+    budget: Amount | None = None,
+    unit: str | None = None,
+    delta: float | None = None,
+    output: PathLike | None = None,
+    resume: str | bool = "auto",
+    guarantee: str | None = None,
+    policy: str | None = None,
+    concurrency: int | None = None,
+    seed: int | None = None,
+    id_field: str | None = None,
+    format: str | None = None,
+    calls: str | None = None,
+    certified: str | None = None,
+    stop_when_hopeless: bool | None = None,
+    progress: bool | Callable[[dict[str, Any]], object] | None = None,
+) -> Run:
+    """Certifies answers: the job of `goodarm run`, with its journal, its hard budget and its promise.
+
+    Args:
+        job: A job file. What else is given takes the place of what it says.
+        candidates: The answers: a path, a list of dicts, or a table (pandas, polars, pyarrow, a
+            dataset of Hugging Face, anything that speaks Arrow's C stream).
+        verifiers: Functions made by `goodarm.verifier`, and `goodarm.check`, `goodarm.llm` and so on;
+            for a job file also a dict from the names in it to functions.
+        budget: The most that may be spent, in `unit`.
+        unit: `"calls"` (the default), `"tokens"`, `"dollars"` or `"seconds"`.
+        delta: With probability 1 - delta no certificate is wrong.
+        output: The folder for the journal and all that the run writes; `run` if not given.
+        resume: `"auto"` goes on with the run in the folder if there is one; `True` or `"resume"` must
+            find one, `False` or `"new"` must find none, `"again"` moves an earlier one aside.
+        progress: True or False for a bar, or a function that is given a dict several times a second;
+            a bar in a terminal or notebook if nothing is said.
+
+    Raises:
+        JobError: What is wrong with the job, all of it at once.
+        RunError: The run cannot begin or go on.
+        NeverScored: A verifier does not work; VerifierDown: it worked, and does no more.
+        Interrupted: Ctrl-C. Calls that are out are waited for and everything is saved; a second one
+            leaves them behind, and they count as lost.
+
+    The other arguments are the keys of a job file.
+    """
+    keys = _given_keys(
+        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
+        seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        stop_when_hopeless=stop_when_hopeless,
+    )
+    loop = LoopThread() if any(v.is_async for v in _functions(verifiers).values()) else None
+    try:
+        work = _Work(job, keys, candidates, verifiers, output, resume, progress, loop and loop.loop)
+        return work.drive()
+    finally:
+        if loop:
+            loop.stop()
+
+
+async def arun(
+    job: PathLike | None = None,
+    *,
+    candidates: Any = None,
+    verifiers: Verifiers = (),
+    budget: Amount | None = None,
+    unit: str | None = None,
+    delta: float | None = None,
+    output: PathLike | None = None,
+    resume: str | bool = "auto",
+    guarantee: str | None = None,
+    policy: str | None = None,
+    concurrency: int | None = None,
+    seed: int | None = None,
+    id_field: str | None = None,
+    format: str | None = None,
+    calls: str | None = None,
+    certified: str | None = None,
+    stop_when_hopeless: bool | None = None,
+    progress: bool | Callable[[dict[str, Any]], object] | None = None,
+) -> Run:
+    """The same as `run` in asynchronous code: async verifiers are called on the caller's event loop.
+
+    Cancelled, it makes no new calls, waits for those that are out, saves everything and is cancelled;
+    cancelled twice, it leaves them behind.
+    """
+    keys = _given_keys(
+        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
+        seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        stop_when_hopeless=stop_when_hopeless,
+    )
+    loop = asyncio.get_running_loop()
+    work = await asyncio.to_thread(_Work, job, keys, candidates, verifiers, output, resume, progress, loop)
+    return await work.drive_async()
+
+
+class _Work:
+    """A run from its beginning to its end."""
+
+    def __init__(
+        self,
+        job: PathLike | None,
+        keys: dict[str, Any],
+        candidates: Any,
+        verifiers: Verifiers,
+        output: PathLike | None,
+        resume: str | bool,
+        progress: bool | Callable[[dict[str, Any]], object] | None,
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> None:
+        functions = _functions(verifiers)
+        path = Path.cwd() / "(job)" if job is None else Path(job)
+        whole, lines = _whole_job(job, keys, candidates, verifiers, functions)
+        mailboxes = {name: Mailbox(function.timeout) for name, function in functions.items()}
+        native = Job(
+            json.dumps(whole),
+            path,
+            candidates=lines,
+            mailboxes=mailboxes,
+            output=None if job is not None and output is None else Path(output or "run"),
+        )
+        self.notes: list[str] = native.notes
+        self.output = Path(native.output)
+        self.live = LiveRun(native, _how(resume))
+        self.pumps = [function.pump(mailboxes[name], loop) for name, function in functions.items()]
+        self.progress: Progress = display(progress)
+
+    def drive(self) -> Run:
+        """Makes calls until the end."""
+        interrupts = 0
+        self._begin()
+        while True:
+            try:
+                while not self.live.wait(TICK_SECONDS):
+                    self._tick()
+                break
+            except KeyboardInterrupt:
+                interrupts += 1
+                self._interrupt(interrupts)
+        return self._end()
+
+    async def drive_async(self) -> Run:
+        """The same on an event loop."""
+        cancels = 0
+        self._begin()
+        while not self.live.wait(0):
+            try:
+                await asyncio.sleep(TICK_SECONDS)
+                self._tick()
+            except asyncio.CancelledError:
+                cancels += 1
+                self._interrupt(cancels)
+        if cancels:
+            self._close()
+            raise asyncio.CancelledError(f"everything is saved in {self.output}")
+        return self._end()
+
+    def _begin(self) -> None:
+        for text in [*self.notes, *self.live.past]:
+            self.progress.say(text)
+        for pump in self.pumps:
+            pump.start()
+        self.live.start()
+
+    def _tick(self) -> None:
+        for pump in self.pumps:
+            pump.tick()
+        self._look()
+
+    def _look(self) -> None:
+        for kind, text in self.live.notices():
+            if kind != "certified":
+                self.progress.say(f"{kind}: {text}")
+        state = self.live.progress()
+        if state is not None:
+            self.progress.show(state)
+
+    def _interrupt(self, count: int) -> None:
+        if count == 1:
+            self.progress.say("stopping: no new calls; waiting for those that are out (again to leave now)")
+        if count <= 2:
+            self.live.stop()
+
+    def _close(self) -> None:
+        ending = self.live.ending()
+        is_left = ending is None or ending[0] == "left"
+        for pump in self.pumps:
+            pump.stop(not is_left)
+        self._look()
+        self.progress.close()
+
+    def _end(self) -> Run:
+        try:
+            ending = self.live.ending()
+        finally:
+            for pump in self.pumps:
+                pump.mailbox.close()
+            if not self.live.wait(0):
+                self.progress.close()
+        self._close()
+        assert ending is not None
+        kind, text = ending
+        run = Run(self.output)
+        if kind in ("interrupted", "left"):
+            raise errors.Interrupted(f'{text}; everything is saved in {self.output}, resume="auto" goes on', run)
+        if kind == "verifier-down":
+            raise errors.VerifierDown(text, run)
+        if kind == "never-scored":
+            raise errors.NeverScored(text, run)
+        return run
+
+
+def _how(resume: str | bool) -> str:
+    if isinstance(resume, bool):
+        return "resume" if resume else "new"
+    return resume
+
+
+def _given_keys(**keys: Any) -> dict[str, Any]:
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _functions(verifiers: Verifiers) -> dict[str, Verifier]:
+    """Those of the verifiers that are Python's, by name."""
+    if isinstance(verifiers, Mapping):
+        named = [(name, _checked(value)) for name, value in verifiers.items()]
+        return {name: value.renamed(name) for name, value in named if isinstance(value, Verifier)}
+    checked = [_checked(value) for value in verifiers]
+    return {value.name: value for value in checked if isinstance(value, Verifier)}
+
+
+def _checked(value: Any) -> Verifier | BuiltIn:
+    if isinstance(value, (Verifier, BuiltIn)):
+        return value
+    if isinstance(value, Mapping):
+        return BuiltIn(value)
+    if callable(value):
+        return Verifier(value)
+    raise TypeError(f"a verifier is made by goodarm.verifier, goodarm.check, goodarm.llm and so on: {value!r}")
+
+
+def _whole_job(
+    job: PathLike | None,
+    keys: dict[str, Any],
+    candidates: Any,
+    verifiers: Verifiers,
+    functions: dict[str, Verifier],
+) -> tuple[dict[str, Any], Any]:
+    """All keys of the job, and the candidates if they are in memory."""
+    whole: dict[str, Any] = {} if job is None else json.loads(job_keys(Path(job)))
+    whole |= {key: float(value) if key == "budget" else value for key, value in keys.items()}
+    lines = None
+    if isinstance(candidates, (str, os.PathLike)):
+        whole["candidates"] = str(Path(candidates).absolute() if job else candidates)
+    elif candidates is not None:
+        whole["candidates"] = "(in memory)"
+        lines = candidates if hasattr(candidates, "__arrow_c_stream__") else _json_lines(candidates)
+    entries: list[dict[str, Any]] = whole.get("verifiers", [])
+    named = verifiers.items() if isinstance(verifiers, Mapping) else [(None, value) for value in verifiers]
+    for name, value in named:
+        _overlay(entries, _checked(value), name, is_new=job is None)
+    whole["verifiers"] = entries
+    _declare_concurrency(whole, functions)
+    return whole, lines
+
+
+def _overlay(entries: list[dict[str, Any]], value: Verifier | BuiltIn, name: str | None, is_new: bool) -> None:
+    """Puts a verifier in the place of the one of its name, or behind the others."""
+    name = name or value.name
+    place = next((index for index, entry in enumerate(entries) if entry.get("name") == name), None)
+    if place is None or is_new:
+        place = len(entries)
+        entries.append({})
+    if isinstance(value, BuiltIn):
+        entries[place] = {**value, "name": name}
+        return
+    # Of the file's own only what every verifier has: a function needs no address and no prompt.
+    kept = {key: value for key, value in entries[place].items() if key in TERMS}
+    if "metered" in value.terms:
+        kept.pop("price", None)
+    entries[place] = {**kept, **value.terms, "name": name, "kind": "python"}
+
+
+def _declare_concurrency(whole: dict[str, Any], functions: dict[str, Verifier]) -> None:
+    """As many calls at once as all verifiers together may have out, if nothing is said."""
+    if "concurrency" not in whole and functions:
+        others = len(whole["verifiers"]) - len(functions)
+        mine = sum(function.concurrency for function in functions.values())
+        whole["concurrency"] = min(mine + 8 * others, CONCURRENCY_MAX)
+
+
+def _json_lines(candidates: Any) -> str:
+    """Dicts, or a data frame without Arrow, as lines of JSON."""
+    if hasattr(candidates, "to_dict") and hasattr(candidates, "columns"):
+        candidates = candidates.to_dict("records")
+    if isinstance(candidates, (Mapping, bytes)) or not isinstance(candidates, Iterable):
+        raise TypeError(
+            "candidates are a path, a list of dicts, or a table (pandas, polars, pyarrow), "
+            f"not {type(candidates).__name__}"
+        )
+    lines = []
+    for row, candidate in enumerate(candidates):
+        if not isinstance(candidate, Mapping):
+            raise TypeError(f"candidate {row} is {type(candidate).__name__}, not a dict")
+        try:
+            lines.append(json.dumps(dict(candidate), ensure_ascii=False, default=_plain))
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"candidate {row} is not plain data: {error}") from None
+    return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: scalars of numpy, dates, and what becomes a list."""
+    for method in ("item", "isoformat", "tolist"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+#: The keys that every verifier has.
+TERMS = frozenset(
+    ["name", "threshold", "scores", "price", "metered", "timeout", "rate", "concurrency", "retries", "patience"]
+)
+CONCURRENCY_MAX = 65_536
+TICK_SECONDS = 0.02

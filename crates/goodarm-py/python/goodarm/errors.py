@@ -1,0 +1,202 @@
+"""What can go wrong. Every class is below `Error`; a class such as `RunError` has one class below it
+for each way to go wrong, as an attribute: `except goodarm.RunError.AlreadyBegun`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from ._results import Run
+
+
+class Error(Exception):
+    """Anything that goodarm raises."""
+
+
+class SpecError(Error, ValueError):
+    """A session cannot be made of these arms, verifiers, budget and delta."""
+
+    Arms: ClassVar[type[SpecError]]
+    Attributes: ClassVar[type[SpecError]]
+    NameTaken: ClassVar[type[SpecError]]
+    Price: ClassVar[type[SpecError]]
+    PriceZero: ClassVar[type[SpecError]]
+    Threshold: ClassVar[type[SpecError]]
+    Range: ClassVar[type[SpecError]]
+    Sigma: ClassVar[type[SpecError]]
+    Lowest: ClassVar[type[SpecError]]
+    Delta: ClassVar[type[SpecError]]
+    Budget: ClassVar[type[SpecError]]
+    BudgetZero: ClassVar[type[SpecError]]
+    WeightCount: ClassVar[type[SpecError]]
+    Weight: ClassVar[type[SpecError]]
+    WeightsUnused: ClassVar[type[SpecError]]
+
+
+class CostError(Error, ValueError):
+    """Not an amount of money."""
+
+    NotAnAmount: ClassVar[type[CostError]]
+    TooLarge: ClassVar[type[CostError]]
+    NotADecimal: ClassVar[type[CostError]]
+
+
+class PolicyError(Error, ValueError):
+    """A policy cannot be made."""
+
+    Unknown: ClassVar[type[PolicyError]]
+    AllocationConstant: ClassVar[type[PolicyError]]
+    MeansMissing: ClassVar[type[PolicyError]]
+
+
+class AskError(Error):
+    """A policy named a call that may not be made, or did what it may not."""
+
+
+class TellError(Error, ValueError):
+    """A score or failure cannot be taken; nothing has changed."""
+
+    NotOutstanding: ClassVar[type[TellError]]
+    NotANumber: ClassVar[type[TellError]]
+    NotBinary: ClassVar[type[TellError]]
+    BelowLowest: ClassVar[type[TellError]]
+
+
+class LendError(Error, ValueError):
+    """A share of delta cannot be lent or taken back."""
+
+    NotLending: ClassVar[type[LendError]]
+    NoSuchArm: ClassVar[type[LendError]]
+    ArmLeft: ClassVar[type[LendError]]
+    AlreadyLent: ClassVar[type[LendError]]
+    NothingLent: ClassVar[type[LendError]]
+    NotInPool: ClassVar[type[LendError]]
+
+
+class AddArmsError(Error, ValueError):
+    """Arms cannot join."""
+
+    NotLending: ClassVar[type[AddArmsError]]
+    Full: ClassVar[type[AddArmsError]]
+
+
+class ReplayError(Error, ValueError):
+    """Events cannot be replayed."""
+
+    Diverged: ClassVar[type[ReplayError]]
+    Refused: ClassVar[type[ReplayError]]
+
+
+class CandidatesError(Error, ValueError):
+    """Candidates cannot be used."""
+
+    Read: ClassVar[type[CandidatesError]]
+    UnknownFormat: ClassVar[type[CandidatesError]]
+    Empty: ClassVar[type[CandidatesError]]
+    Document: ClassVar[type[CandidatesError]]
+    TooMany: ClassVar[type[CandidatesError]]
+    NoIdColumn: ClassVar[type[CandidatesError]]
+    DuplicateColumn: ClassVar[type[CandidatesError]]
+    Parquet: ClassVar[type[CandidatesError]]
+    Faults: ClassVar[type[CandidatesError]]
+
+
+class JobError(Error, ValueError):
+    """Everything that is wrong with a job, each on a line of its own."""
+
+
+class RunError(Error):
+    """A run cannot begin or go on. What is in its journal stays."""
+
+    AlreadyBegun: ClassVar[type[RunError]]
+    OutputIsFile: ClassVar[type[RunError]]
+    InTheWay: ClassVar[type[RunError]]
+    NothingToResume: ClassVar[type[RunError]]
+    Locked: ClassVar[type[RunError]]
+    File: ClassVar[type[RunError]]
+    Journal: ClassVar[type[RunError]]
+    NotDurable: ClassVar[type[RunError]]
+    Charter: ClassVar[type[RunError]]
+    Output: ClassVar[type[RunError]]
+    Changed: ClassVar[type[RunError]]
+    Diverged: ClassVar[type[RunError]]
+    Policy: ClassVar[type[RunError]]
+
+
+class HistoryError(Error):
+    """A journal cannot be read."""
+
+    Journal: ClassVar[type[HistoryError]]
+    Charter: ClassVar[type[HistoryError]]
+    Inconsistent: ClassVar[type[HistoryError]]
+    NeverBegun: ClassVar[type[HistoryError]]
+    Decisions: ClassVar[type[HistoryError]]
+    NeverAsked: ClassVar[type[HistoryError]]
+
+
+class ReportError(Error):
+    """There is no report."""
+
+    History: ClassVar[type[ReportError]]
+    Mismatch: ClassVar[type[ReportError]]
+    Candidates: ClassVar[type[ReportError]]
+    Output: ClassVar[type[ReportError]]
+
+
+class ExportError(Error):
+    """A table of answers cannot be made."""
+
+    NoCandidates: ClassVar[type[ExportError]]
+    NoField: ClassVar[type[ExportError]]
+    Folder: ClassVar[type[ExportError]]
+    Output: ClassVar[type[ExportError]]
+
+
+class OutputError(Error):
+    """A file of a run cannot be written."""
+
+    File: ClassVar[type[OutputError]]
+    History: ClassVar[type[OutputError]]
+
+
+class Stopped(Error):
+    """A run stopped before it was done. Everything is saved; `run` is what there is so far."""
+
+    run: Run
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+class VerifierDown(Stopped):
+    """A verifier was down for longer than its patience: the run can be resumed."""
+
+
+class NeverScored(Stopped):
+    """A verifier has never given a score: mend it, and begin again."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or a second one. Everything is saved; `run` is what there is so far."""
+
+    run: Run
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+def _make_variants() -> None:
+    """Makes the class of each way to go wrong that a class above names."""
+    for base in list(globals().values()):
+        if isinstance(base, type) and issubclass(base, Error):
+            for name, kind in base.__dict__.get("__annotations__", {}).items():
+                if str(kind).startswith("ClassVar"):
+                    qualified = f"{base.__qualname__}.{name}"
+                    body = {"__module__": __name__, "__qualname__": qualified}
+                    setattr(base, name, type(name, (base,), body))
+
+
+_make_variants()

@@ -1,0 +1,26 @@
+//! Errors as exceptions: each enum is a class of `goodarm.errors`, each variant a class below it.
+
+use std::fmt::{Debug, Display};
+
+use pyo3::prelude::*;
+
+/// The exception of an error: the class `class`, or the one below it that is named like the variant.
+pub(crate) fn raised(class: &str, error: &(impl Debug + Display)) -> PyErr {
+    exception(class, &variant_of(error), error.to_string())
+}
+
+/// An exception with a text of its own.
+pub(crate) fn exception(class: &str, variant: &str, message: String) -> PyErr {
+    let make = |py: Python<'_>| -> PyResult<PyErr> {
+        let base = py.import("goodarm.errors")?.getattr(class)?;
+        let kind = base.getattr_opt(variant)?.unwrap_or(base);
+        Ok(PyErr::from_value(kind.call1((message,))?))
+    };
+    Python::attach(|py| make(py).unwrap_or_else(|error| error))
+}
+
+/// The name of an enum's variant: what its `Debug` begins with.
+pub(crate) fn variant_of(error: &impl Debug) -> String {
+    let text = format!("{error:?}");
+    text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,107 @@
+//! A job: from its file, from keywords, or from both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use goodarm_files::toml_text;
+use goodarm_live::candidates::Candidates;
+use goodarm_live::job::{Given, JobError, Overrides};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value;
+
+use crate::errors::raised;
+use crate::mailbox::Mailbox;
+use crate::table::json_lines;
+
+/// A job, checked and ready to run.
+#[pyclass(frozen, module = "goodarm._native")]
+pub(crate) struct Job(pub(crate) Arc<goodarm_live::job::Job>);
+
+#[pymethods]
+impl Job {
+    /// A job whose keys are those of a job file, as JSON. `path` is where the job is, or what stands
+    /// for it; candidates are lines of JSON, or speak Arrow's C stream, or are read from where the key
+    /// says; `mailboxes` are the verifiers that Python makes the calls of, by name.
+    #[new]
+    #[pyo3(signature = (keys, path, *, candidates = None, mailboxes = None, output = None))]
+    fn new(
+        py: Python<'_>,
+        keys: &str,
+        path: PathBuf,
+        candidates: Option<&Bound<'_, PyAny>>,
+        mailboxes: Option<&Bound<'_, PyDict>>,
+        output: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let keys: Value =
+            serde_json::from_str(keys).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let text = toml::to_string(&keys)
+            .map_err(|error| PyValueError::new_err(format!("the job's keys: {error}")))?;
+        let id_field = keys["id_field"].as_str().unwrap_or("id").to_owned();
+        let lines = candidates.map(|candidates| match candidates.extract::<String>() {
+            Ok(lines) => Ok(lines),
+            Err(_) => json_lines(candidates),
+        });
+        let lines = lines.transpose()?;
+        let mut given = Given::default();
+        for (name, mailbox) in mailboxes.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let verifier = mailbox.cast::<Mailbox>()?.get().verifier(name.clone());
+            given.verifiers.insert(name, verifier);
+        }
+        py.detach(|| {
+            if let Some(lines) = lines {
+                let read = Candidates::from_text(&lines, "the candidates", &id_field);
+                given.candidates = Some(read.map_err(|error| raised("CandidatesError", &error))?);
+            }
+            goodarm_live::job::Job::parse_given(
+                &path,
+                text,
+                &Overrides { budget: None, output },
+                given,
+            )
+            .map(|job| Self(Arc::new(job)))
+            .map_err(|error| job_error(&error))
+        })
+    }
+
+    #[getter]
+    fn output(&self) -> PathBuf {
+        self.0.settings.output.clone()
+    }
+
+    #[getter]
+    fn candidate_count(&self) -> usize {
+        self.0.candidates.len()
+    }
+
+    /// What a person should know about how the candidates were read.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.candidates.notes().to_vec()
+    }
+}
+
+/// The keys of a job file, as JSON; paths in it are left as they are.
+#[pyfunction]
+pub(crate) fn job_keys(path: PathBuf) -> PyResult<String> {
+    let job_file = |error: JobError| job_error(&error);
+    let text = std::fs::read_to_string(&path)?;
+    // All that is wrong with the file is said with its lines, before anything is put over it.
+    goodarm_live::job::read_file(&path, &text).map_err(job_file)?;
+    let keys: Value =
+        toml_text::parse(&text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(keys.to_string())
+}
+
+/// All problems at once; where the job is no file, its lines would say nothing.
+fn job_error(error: &JobError) -> PyErr {
+    let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(Path::is_file);
+    let mut error = error.clone();
+    for problem in error.problems.iter_mut().filter(|problem| !is_file(&problem.file)) {
+        problem.file = None;
+        problem.line = None;
+    }
+    raised("JobError", &error)
+}

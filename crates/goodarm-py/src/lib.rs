@@ -1,0 +1,37 @@
+//! goodarm from Python. Nothing is decided here: sessions, runs, reports and experiments are those of
+//! the other crates, and this one translates. The Python side is `python/goodarm/`.
+
+mod errors;
+mod job;
+mod mailbox;
+mod money;
+mod policy;
+mod results;
+mod run;
+mod session;
+mod table;
+
+use pyo3::prelude::*;
+
+/// What `goodarm` is made of.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::job::{Job, job_keys};
+    #[pymodule_export]
+    use super::mailbox::Mailbox;
+    #[pymodule_export]
+    use super::policy::View;
+    #[pymodule_export]
+    use super::results::Results;
+    #[pymodule_export]
+    use super::run::LiveRun;
+    #[pymodule_export]
+    use super::session::{Ledger, Pull, Session, Spec};
+    #[pymodule_export]
+    use super::table::Table;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

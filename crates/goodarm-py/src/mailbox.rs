@@ -1,0 +1,339 @@
+//! Calls on their way to Python and back. A run puts calls in; threads, an event loop or a cluster
+//! take them out, in whatever numbers they like, and put outcomes back.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
+use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::pricing::Extent;
+use goodarm_live::throttle::Throttle;
+use goodarm_live::verifier::attempt::{Attempt, attempts};
+use goodarm_live::verifier::{Called, Reply, Usage, Verdict, Verifier};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyFloat, PyTuple};
+use tokio::sync::oneshot;
+
+use crate::errors::exception;
+use crate::money::price;
+
+/// Where the calls of one verifier wait to be made.
+#[pyclass(frozen, module = "goodarm._native")]
+pub(crate) struct Mailbox(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    timeout: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    out: HashMap<u64, Out>,
+    number_next: u64,
+    is_closed: bool,
+}
+
+/// A call that nobody has taken yet.
+struct Waiting {
+    number: u64,
+    since: Instant,
+    json: String,
+    sender: oneshot::Sender<Attempt<Reply>>,
+}
+
+/// A call that somebody is at.
+struct Out {
+    since: Instant,
+    sender: oneshot::Sender<Attempt<Reply>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, candidate: &Candidate) -> oneshot::Receiver<Attempt<Reply>> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.state();
+        let number = state.number_next;
+        state.number_next += 1;
+        let (since, json) = (Instant::now(), candidate.json.clone());
+        state.waiting.push_back(Waiting { number, since, json, sender });
+        drop(state);
+        self.changed.notify_one();
+        receiver
+    }
+
+    /// Waits for calls, and takes up to `most`; none if there will be no more.
+    fn take(
+        &self,
+        most: usize,
+        linger: Duration,
+        until: Option<Instant>,
+    ) -> Option<Vec<(u64, String)>> {
+        let mut state = self.state();
+        let mut linger_until = None;
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            let now = Instant::now();
+            if !state.waiting.is_empty() {
+                let until = *linger_until.get_or_insert(now + linger);
+                if state.waiting.len() >= most || now >= until {
+                    break;
+                }
+            } else if until.is_some_and(|until| now >= until) {
+                break;
+            }
+            let until = if state.waiting.is_empty() { until } else { linger_until };
+            state = match until {
+                Some(until) => {
+                    let wait = until.saturating_duration_since(now);
+                    self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        let mut taken = Vec::with_capacity(most.min(state.waiting.len()));
+        let since = Instant::now();
+        while taken.len() < most {
+            let Some(Waiting { number, json, sender, .. }) = state.waiting.pop_front() else {
+                break;
+            };
+            // Nobody waits for it any more: the run was left.
+            if sender.is_closed() {
+                continue;
+            }
+            state.out.insert(number, Out { since, sender });
+            taken.push((number, json));
+        }
+        Some(taken)
+    }
+
+    /// Gives an outcome back; false if nobody waits for it any more.
+    fn give(&self, number: u64, outcome: impl FnOnce(Duration) -> Attempt<Reply>) -> bool {
+        let Some(Out { since, sender }) = self.state().out.remove(&number) else { return false };
+        sender.send(outcome(since.elapsed())).is_ok()
+    }
+}
+
+#[pymethods]
+impl Mailbox {
+    #[new]
+    fn new(timeout: f64) -> PyResult<Self> {
+        let timeout = Duration::try_from_secs_f64(timeout)
+            .map_err(|error| PyValueError::new_err(format!("timeout: {error}")))?;
+        let shared = Shared { state: Mutex::default(), changed: Condvar::new(), timeout };
+        Ok(Self(Arc::new(shared)))
+    }
+
+    /// Waits for calls and takes up to `most` of them, each as its number and its candidate; after the
+    /// first it waits `linger` seconds for more. None if there will be no more, an empty list if none
+    /// came in `wait` seconds.
+    #[pyo3(signature = (most, linger = 0.0, wait = None))]
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        most: usize,
+        linger: f64,
+        wait: Option<f64>,
+    ) -> PyResult<Option<Vec<(u64, Bound<'py, PyAny>)>>> {
+        let seconds = |seconds: f64| {
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|error| PyValueError::new_err(error.to_string()))
+        };
+        let (linger, wait) = (seconds(linger)?, wait.map(seconds).transpose()?);
+        let until = wait.map(|wait| Instant::now() + wait);
+        let Some(taken) = py.detach(|| self.0.take(most, linger, until)) else { return Ok(None) };
+        let loads = json_loads(py)?;
+        taken
+            .into_iter()
+            .map(|(number, json)| Ok((number, loads.call1((json,))?)))
+            .collect::<PyResult<_>>()
+            .map(Some)
+    }
+
+    /// Puts outcomes back: of each call its number, and a score or one of the tuples
+    /// `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
+    /// `("void", reason, retry_after)` and `("lost", reason)`. Those that nobody waits for are dropped.
+    fn put(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) -> PyResult<()> {
+        for (number, outcome) in outcomes {
+            if let Ok(score) = outcome.cast::<PyFloat>() {
+                let score = score.extract()?;
+                self.0.give(number, |worked| {
+                    Attempt::Answered(scored(score, None, String::new(), worked))
+                });
+            } else {
+                let outcome = outcome_of(outcome.cast::<PyTuple>()?)?;
+                self.0.give(number, |worked| outcome.attempt(worked));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls that have waited for so many seconds, and that nobody has taken.
+    fn backlog(&self, seconds: f64) -> usize {
+        let state = self.0.state();
+        let now = Instant::now();
+        let is_old = |call: &&Waiting| now.duration_since(call.since).as_secs_f64() >= seconds;
+        state.waiting.iter().take_while(is_old).count()
+    }
+
+    /// Calls that have taken longer than they may count as timed out.
+    fn expire(&self) {
+        let mut state = self.0.state();
+        let timeout = self.0.timeout;
+        let late: Vec<u64> = state
+            .out
+            .iter()
+            .filter(|(_, call)| call.since.elapsed() > timeout)
+            .map(|(number, _)| *number)
+            .collect();
+        for number in late {
+            if let Some(Out { since, sender }) = state.out.remove(&number) {
+                let reason = format!("no answer within {} s", timeout.as_secs_f64());
+                let reply = Reply::failed(CountedFailure::TimedOut, reason);
+                let usage = Usage { worked: since.elapsed(), ..reply.usage };
+                let _ = sender.send(Attempt::Answered(Reply { usage, ..reply }));
+            }
+        }
+    }
+
+    /// Whether somebody still waits for the outcome of a call.
+    fn is_wanted(&self, number: u64) -> bool {
+        self.0.state().out.get(&number).is_some_and(|call| !call.sender.is_closed())
+    }
+
+    /// There will be no more calls: those who wait for some go home.
+    fn close(&self) {
+        let mut state = self.0.state();
+        state.is_closed = true;
+        state.waiting.clear();
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+impl Mailbox {
+    /// The verifier whose calls come here.
+    pub(crate) fn verifier(&self, function: String) -> Box<dyn Verifier> {
+        Box::new(PythonVerifier { shared: Arc::clone(&self.0), function })
+    }
+}
+
+/// What Python says of a call.
+enum Outcome {
+    Score { score: f64, cost: Option<Cost>, text: String },
+    Failed { failure: CountedFailure, reason: String, cost: Option<Cost>, text: String },
+    Void { reason: String, retry_after: Option<Duration> },
+    Lost { reason: String },
+}
+
+fn outcome_of(outcome: &Bound<'_, PyTuple>) -> PyResult<Outcome> {
+    let text = |index: usize| -> PyResult<String> {
+        Ok(outcome.get_item(index)?.extract::<Option<String>>()?.unwrap_or_default())
+    };
+    let cost = |index: usize| -> PyResult<Option<Cost>> {
+        let cost = outcome.get_item(index)?;
+        if cost.is_none() { Ok(None) } else { price(&cost).map(Some) }
+    };
+    Ok(match text(0)?.as_str() {
+        "score" => {
+            let score = outcome.get_item(1)?.extract()?;
+            Outcome::Score { score, cost: cost(2)?, text: text(3)? }
+        }
+        "failed" => {
+            let name = text(1)?;
+            let failure = match goodarm_live::outputs::calls::failure_of(&name) {
+                Some(Failure::Counted(failure)) => failure,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "{name:?} is not a failure that counts"
+                    )));
+                }
+            };
+            Outcome::Failed { failure, reason: text(2)?, cost: cost(3)?, text: text(4)? }
+        }
+        "void" => {
+            let seconds: Option<f64> = outcome.get_item(2)?.extract()?;
+            let retry_after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            Outcome::Void { reason: text(1)?, retry_after }
+        }
+        "lost" => Outcome::Lost { reason: text(1)? },
+        name => return Err(exception("Error", "", format!("{name:?} is not an outcome"))),
+    })
+}
+
+impl Outcome {
+    fn attempt(self, worked: Duration) -> Attempt<Reply> {
+        match self {
+            Self::Score { score, cost, text } => {
+                Attempt::Answered(scored(score, cost, text, worked))
+            }
+            Self::Failed { failure, reason, cost, text } => {
+                let reply = Reply::failed(failure, reason);
+                let usage = Usage { cost, worked, ..reply.usage };
+                Attempt::Answered(Reply { usage, text, ..reply })
+            }
+            Self::Void { reason, retry_after } => {
+                let failure = match retry_after {
+                    Some(_) => VoidFailure::RateLimited,
+                    None => VoidFailure::NotConnected,
+                };
+                Attempt::Void { failure, retry_after, reason }
+            }
+            Self::Lost { reason } => Attempt::Broke {
+                outcome: Reply::failed(CountedFailure::Lost, reason.clone()),
+                reason,
+            },
+        }
+    }
+}
+
+const fn scored(score: f64, cost: Option<Cost>, text: String, worked: Duration) -> Reply {
+    let usage = Usage { input_tokens: None, output_tokens: None, cost, worked };
+    Reply { verdict: Verdict::Score(score), usage, text }
+}
+
+fn json_loads(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    LOADS.import(py, "json", "loads")
+}
+
+/// A function of Python's.
+struct PythonVerifier {
+    shared: Arc<Shared>,
+    function: String,
+}
+
+impl PythonVerifier {
+    async fn attempt(&self, candidate: &Candidate) -> Attempt<Reply> {
+        self.shared.put(candidate).await.unwrap_or_else(|_| {
+            // The mailbox was closed under it, which happens only when a run is left.
+            Attempt::Hopeless { reason: "nobody takes the calls any more".into() }
+        })
+    }
+}
+
+impl Verifier for PythonVerifier {
+    fn preview(&self, candidate: &Candidate) -> String {
+        format!("{}({})", self.function, candidate.json)
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        Box::pin(async move {
+            let attempt = || self.attempt(candidate);
+            attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
+        })
+    }
+
+    fn extent(&self, _: &Candidates) -> Extent {
+        Extent { timeout: self.shared.timeout, ..Extent::default() }
+    }
+}

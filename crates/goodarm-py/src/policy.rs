@@ -1,0 +1,300 @@
+//! Policies that are written in Python: objects with a method `choose`. They read the books through a
+//! view; like any policy they can waste money, and can neither overspend nor make a certificate wrong.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use goodarm_core::policy::Choice;
+use goodarm_core::{ArmId, AttributeId, Books, Change, Policy, Share};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::exception;
+use crate::money::to_decimal;
+use crate::session::unknown;
+
+/// What a policy has raised: raised again when the session is back in Python.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    fn put(&self, error: PyErr) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    pub(crate) fn check(&self) -> PyResult<()> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An object of Python's that chooses calls.
+pub(crate) struct PythonPolicy {
+    object: Py<PyAny>,
+    view: Py<View>,
+    books: Arc<AtomicPtr<Books>>,
+    raised: Raised,
+    has_lend: bool,
+    has_begin: bool,
+    has_on_change: bool,
+}
+
+impl PythonPolicy {
+    pub(crate) fn new(
+        object: &Bound<'_, PyAny>,
+        names: &[Py<PyString>],
+        raised: Raised,
+    ) -> PyResult<Self> {
+        let py = object.py();
+        let has = |name: &str| object.getattr_opt(name).map(|found| found.is_some());
+        if !has("choose")? {
+            let message = "a policy is a name, or an object with a method choose(view)";
+            return Err(PyTypeError::new_err(message));
+        }
+        let books = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
+        let names = names.iter().map(|name| name.clone_ref(py)).collect();
+        Ok(Self {
+            object: object.clone().unbind(),
+            view: Py::new(py, View { books: Arc::clone(&books), names })?,
+            books,
+            raised,
+            has_lend: has("lend")?,
+            has_begin: has("begin")?,
+            has_on_change: has("on_change")?,
+        })
+    }
+
+    /// Lets Python look at the books for the time of a call.
+    fn shown<T>(&self, books: &Books, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        Python::attach(|py| {
+            self.books.store(std::ptr::from_ref(books).cast_mut(), Ordering::SeqCst);
+            let result = call(py);
+            self.books.store(std::ptr::null_mut(), Ordering::SeqCst);
+            result.map_err(|error| self.raised.put(error)).ok()
+        })
+    }
+
+    fn chosen(&self, py: Python<'_>) -> PyResult<Option<Choice>> {
+        let choice = self.object.call_method1(py, "choose", (&self.view,))?;
+        let choice = choice.bind(py);
+        if choice.is_none() {
+            return Ok(None);
+        }
+        let wrong = |_| PyTypeError::new_err("choose() returns (arm, verifier), or None to wait");
+        let (arm, verifier) = choice.extract::<(u32, Bound<'_, PyAny>)>().map_err(wrong)?;
+        let attribute = self.view.bind(py).get().attribute(&verifier)?;
+        Ok(Some(Choice { arm: ArmId(arm), attribute, branch: "python" }))
+    }
+}
+
+impl Policy for PythonPolicy {
+    fn name(&self) -> &'static str {
+        "python"
+    }
+
+    fn begin(&mut self, books: &Books) {
+        if self.has_begin {
+            self.shown(books, |py| self.object.call_method1(py, "begin", (&self.view,)));
+        }
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        self.shown(books, |py| self.chosen(py)).flatten()
+    }
+
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        if !self.has_lend {
+            let share = books.equal_share();
+            return (share > Share::NONE).then_some(share);
+        }
+        let fraction = self.shown(books, |py| {
+            let arguments = (&self.view, choice.arm.0, choice.attribute.0);
+            self.object
+                .call_method1(py, "lend", arguments)?
+                .extract::<Option<f64>>(py)
+                .map_err(Into::into)
+        });
+        fraction.flatten().map(Share::of)
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        if !self.has_on_change {
+            return;
+        }
+        let (what, arm, attribute) = match change {
+            Change::Dispatched(arm, attribute) => ("dispatched", Some(arm.0), Some(attribute.0)),
+            Change::Observed(arm, attribute) => ("observed", Some(arm.0), Some(attribute.0)),
+            Change::Left(arm) => ("left", Some(arm.0), None),
+            Change::Lent(arm) => ("lent", Some(arm.0), None),
+            Change::Released(arm) => ("released", Some(arm.0), None),
+            Change::PriorsRefreshed => ("priors-refreshed", None, None),
+            Change::AffordableChanged => ("affordable-changed", None, None),
+            _ => return,
+        };
+        let arguments = (&self.view, what, arm, attribute);
+        self.shown(books, |py| self.object.call_method1(py, "on_change", arguments));
+    }
+}
+
+/// What a policy may look at, while it is asked.
+#[pyclass(frozen, module = "goodarm")]
+pub(crate) struct View {
+    /// Null but for the time of a call.
+    books: Arc<AtomicPtr<Books>>,
+    names: Vec<Py<PyString>>,
+}
+
+impl View {
+    #[expect(unsafe_code, reason = "the books are lent to Python for the time of one call")]
+    fn look<T>(&self, look: impl FnOnce(&Books) -> PyResult<T>) -> PyResult<T> {
+        let books = self.books.load(Ordering::SeqCst);
+        // SAFETY: `shown` stores a pointer to books that outlive the call it makes, and takes it back
+        // before it returns. Both happen with the interpreter's lock held, as every use of a view
+        // does, and nothing in `look` gives the lock away.
+        match unsafe { books.as_ref() } {
+            Some(books) => look(books),
+            None => {
+                let message = "a view can be looked at only while the policy is asked";
+                Err(exception("AskError", "", message.into()))
+            }
+        }
+    }
+
+    /// By its name or its number.
+    fn attribute(&self, verifier: &Bound<'_, PyAny>) -> PyResult<AttributeId> {
+        if let Ok(name) = verifier.extract::<String>() {
+            let py = verifier.py();
+            let names: Vec<String> =
+                self.names.iter().map(|known| known.bind(py).to_string()).collect();
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            return match known.iter().position(|known| *known == name) {
+                Some(index) => Ok(AttributeId(u32::try_from(index).expect("few verifiers"))),
+                None => Err(PyKeyError::new_err(unknown("verifier", &name, &known))),
+            };
+        }
+        let wrong = |_| PyTypeError::new_err("a verifier is its name or its number");
+        let index: usize = verifier.extract().map_err(wrong)?;
+        if index >= self.names.len() {
+            return Err(PyIndexError::new_err(format!("there is no verifier {index}")));
+        }
+        Ok(AttributeId(u32::try_from(index).expect("few verifiers")))
+    }
+
+    fn pair<T>(
+        &self,
+        arm: u32,
+        verifier: &Bound<'_, PyAny>,
+        look: impl FnOnce(&Books, ArmId, AttributeId) -> T,
+    ) -> PyResult<T> {
+        let attribute = self.attribute(verifier)?;
+        self.arm(arm, |books, arm| look(books, arm, attribute))
+    }
+
+    fn arm<T>(&self, arm: u32, look: impl FnOnce(&Books, ArmId) -> T) -> PyResult<T> {
+        self.look(|books| {
+            if ArmId(arm).index() >= books.problem().arm_count() {
+                return Err(PyIndexError::new_err(format!("there is no arm {arm}")));
+            }
+            Ok(look(books, ArmId(arm)))
+        })
+    }
+}
+
+#[pymethods]
+impl View {
+    #[getter]
+    fn arms(&self) -> PyResult<usize> {
+        self.look(|books| Ok(books.problem().arm_count()))
+    }
+
+    #[getter]
+    fn verifiers<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyString>> {
+        self.names.iter().map(|name| name.bind(py).clone()).collect()
+    }
+
+    /// The arms that still take calls.
+    fn active(&self) -> PyResult<Vec<u32>> {
+        self.look(|books| {
+            Ok(books
+                .problem()
+                .arms()
+                .filter(|&arm| books.is_active(arm))
+                .map(|arm| arm.0)
+                .collect())
+        })
+    }
+
+    fn status(&self, arm: u32) -> PyResult<&'static str> {
+        self.arm(arm, |books, arm| books.status(arm).name())
+    }
+
+    /// Whether a call of the pair may be asked for now: it takes calls, and the money is there.
+    fn may_call(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.pair(arm, verifier, |books, arm, attribute| {
+            books.is_open(arm, attribute) && books.is_affordable(attribute)
+        })
+    }
+
+    /// Scores that have come back, failed calls that count among them.
+    fn returned(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<u64> {
+        self.pair(arm, verifier, |books, arm, attribute| books.tally(arm, attribute).returned_count)
+    }
+
+    /// Calls that were made.
+    fn dispatched(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<u64> {
+        self.pair(arm, verifier, |books, arm, attribute| {
+            books.tally(arm, attribute).dispatched_count
+        })
+    }
+
+    /// The mean of the scores that have come back; 0 if there are none.
+    fn mean(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
+        self.pair(arm, verifier, |books, arm, attribute| books.tally(arm, attribute).mean())
+    }
+
+    fn evidence(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
+        self.pair(arm, verifier, Books::evidence)
+    }
+
+    /// What the evidence must reach.
+    fn level(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
+        self.pair(arm, verifier, Books::level)
+    }
+
+    /// Whether it does.
+    fn met(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.pair(arm, verifier, Books::is_resolved)
+    }
+
+    /// The share of delta that the arm was lent; None if it has none.
+    fn share(&self, arm: u32) -> PyResult<Option<f64>> {
+        self.arm(arm, |books, arm| books.share(arm).map(Share::fraction))
+    }
+
+    /// The share of delta that is not lent; None where none is lent.
+    #[getter]
+    fn pool(&self) -> PyResult<Option<f64>> {
+        self.look(|books| Ok(books.pool().map(Share::fraction)))
+    }
+
+    fn threshold(&self, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let attribute = self.attribute(verifier)?;
+        self.look(|books| Ok(books.problem().attribute(attribute).threshold()))
+    }
+
+    fn price<'py>(&self, verifier: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let attribute = self.attribute(verifier)?;
+        let price = self.look(|books| Ok(books.problem().attribute(attribute).price()))?;
+        to_decimal(verifier.py(), price)
+    }
+
+    /// What is neither spent nor reserved.
+    #[getter]
+    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let left = self.look(|books| Ok(books.ledger().left()))?;
+        to_decimal(py, left)
+    }
+}

@@ -1,0 +1,174 @@
+//! A run's folder: what was certified, every call, the money, the audit and the report.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use goodarm_core::ArmStatus;
+use goodarm_live::audit;
+use goodarm_live::candidates::Candidates;
+use goodarm_live::folder::Folder;
+use goodarm_live::history::{History, HistoryError};
+use goodarm_live::outputs::calls::CallLine;
+use goodarm_report::Report;
+use pyo3::exceptions::PyFileNotFoundError;
+use pyo3::prelude::*;
+
+use crate::errors::raised;
+use crate::table::Table;
+
+/// What a run's folder holds, read from its journal: also while the run goes on, or after a crash.
+#[pyclass(frozen, module = "goodarm._native")]
+pub(crate) struct Results {
+    path: PathBuf,
+}
+
+#[pymethods]
+impl Results {
+    #[new]
+    fn new(path: PathBuf) -> PyResult<Self> {
+        if !Folder::new(&path).journal().is_file() {
+            return Err(PyFileNotFoundError::new_err(format!(
+                "{} holds no run: there is no journal in it",
+                path.display()
+            )));
+        }
+        Ok(Self { path })
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// The summary, as JSON.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let report = self.report()?;
+            Ok(serde_json::to_string(report.overview()).expect("plain data with text keys"))
+        })
+    }
+
+    /// The answers with a status, or all.
+    #[pyo3(signature = (status = None))]
+    fn answers(&self, py: Python<'_>, status: Option<&str>) -> PyResult<Table> {
+        let status =
+            status.and_then(|name| ArmStatus::ALL.into_iter().find(|status| status.name() == name));
+        py.detach(|| {
+            let table =
+                self.report()?.table(status).map_err(|error| raised("ExportError", &error))?;
+            Ok(Table::new(table.into_columns()))
+        })
+    }
+
+    /// Every call that came back, in the order of the answers.
+    fn calls(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| self.read_calls().map_err(|error| raised("HistoryError", &error)))
+    }
+
+    /// Everything computed again from the raw calls: what was checked, what is wrong, and how many
+    /// things are.
+    fn audit(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, usize) {
+        let report = py.detach(|| audit::audit(&self.path));
+        let wrong = report.problems.iter().map(ToString::to_string).collect();
+        (report.checked, wrong, report.problem_count)
+    }
+
+    /// Writes the report, and says where it is.
+    #[pyo3(signature = (out = None))]
+    fn write_report(&self, py: Python<'_>, out: Option<PathBuf>) -> PyResult<PathBuf> {
+        py.detach(|| {
+            self.report()?.write_page(out.as_deref()).map_err(|error| raised("ReportError", &error))
+        })
+    }
+
+    /// The report as text.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| Ok(self.report()?.text()))
+    }
+}
+
+impl Results {
+    fn report(&self) -> PyResult<Report> {
+        Report::read(&self.path, None).map_err(|error| raised("ReportError", &error))
+    }
+
+    fn read_calls(&self) -> Result<Table, HistoryError> {
+        let folder = Folder::new(&self.path);
+        let mut history = History::open(&folder.journal())?;
+        let verifiers: Vec<String> =
+            history.charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
+        let candidates =
+            Candidates::read_kept(&folder.candidates(), &history.charter.id_field()).ok();
+        let mut columns = Columns::default();
+        while let Some(entry) = history.next_entry()? {
+            let id = |arm: goodarm_core::ArmId| match &candidates {
+                Some(candidates) if arm.index() < candidates.len() => candidates.id(arm),
+                _ => "",
+            };
+            if let Some(line) = CallLine::new(&entry, id, &verifiers) {
+                columns.push(&line);
+            }
+        }
+        Ok(columns.finish())
+    }
+}
+
+/// Calls as columns; the names are those of `calls.jsonl`.
+#[derive(Default)]
+struct Columns {
+    call: Int64Builder,
+    id: StringBuilder,
+    verifier: StringBuilder,
+    score: Float64Builder,
+    failure: StringBuilder,
+    reason: StringBuilder,
+    lent: Float64Builder,
+    cost: Float64Builder,
+    latency: Float64Builder,
+    unix_millis: Int64Builder,
+    asked: Int64Builder,
+    answered: Int64Builder,
+    reply: StringBuilder,
+}
+
+impl Columns {
+    fn push(&mut self, line: &CallLine<'_>) {
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        self.call.append_value(signed(line.call));
+        self.id.append_value(&line.id);
+        self.verifier.append_value(&line.verifier);
+        self.score.append_option(line.score);
+        self.failure.append_option(line.failure.as_deref());
+        self.reason.append_value(&line.reason);
+        self.lent.append_option(line.lent);
+        self.cost.append_value(line.cost.units());
+        self.latency.append_value(line.latency);
+        self.unix_millis.append_value(signed(line.unix_millis));
+        self.asked.append_value(signed(line.asked));
+        self.answered.append_value(signed(line.answered));
+        self.reply.append_value(&line.reply);
+    }
+
+    fn finish(mut self) -> Table {
+        let columns: [(&str, ArrayRef); 13] = [
+            ("call", Arc::new(self.call.finish())),
+            ("id", Arc::new(self.id.finish())),
+            ("verifier", Arc::new(self.verifier.finish())),
+            ("score", Arc::new(self.score.finish())),
+            ("failure", Arc::new(self.failure.finish())),
+            ("reason", Arc::new(self.reason.finish())),
+            ("lent", Arc::new(self.lent.finish())),
+            ("cost", Arc::new(self.cost.finish())),
+            ("latency", Arc::new(self.latency.finish())),
+            ("unix_millis", Arc::new(self.unix_millis.finish())),
+            ("asked", Arc::new(self.asked.finish())),
+            ("answered", Arc::new(self.answered.finish())),
+            ("reply", Arc::new(self.reply.finish())),
+        ];
+        Table::of_arrays(
+            columns.into_iter().map(|(name, array)| (name.to_owned(), array)).collect(),
+        )
+    }
+}

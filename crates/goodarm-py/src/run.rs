@@ -1,0 +1,271 @@
+//! A run that goes on in a thread of its own, where Python cannot hold it up. Python looks at it now
+//! and then.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use goodarm_live::folder::Folder;
+use goodarm_live::outputs;
+use goodarm_live::run::{Control, Ending, Notice, Observer, Progress, Run, RunError};
+use goodarm_report::Report;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{exception, raised, variant_of};
+use crate::job::Job;
+use crate::session::unknown;
+
+/// A run while it goes on.
+#[pyclass(frozen, module = "goodarm._native")]
+pub(crate) struct LiveRun {
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    run: Mutex<Option<Run>>,
+    past: Vec<String>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    progress: Option<Progress>,
+    notices: Vec<(&'static str, String)>,
+    ended: Option<Result<Ended, PyErr>>,
+}
+
+/// How a run ended.
+#[derive(Clone)]
+struct Ended {
+    kind: &'static str,
+    text: String,
+}
+
+#[pymethods]
+impl LiveRun {
+    /// Begins a run, or takes one up: `how` is `new`, `resume`, `again`, or `auto` for a run that is
+    /// taken up where there is one and begun where there is none.
+    #[new]
+    fn new(py: Python<'_>, job: &Job, how: &str) -> PyResult<Self> {
+        let job = Arc::clone(&job.0);
+        let mut past = Vec::new();
+        let run = py.detach(|| match how {
+            "new" => Run::begin(job).map_err(failed),
+            "resume" => Run::resume(job).map_err(failed),
+            "auto" if Folder::new(&job.settings.output).journal().exists() => {
+                Run::resume(job).map_err(failed)
+            }
+            "auto" => Run::begin(job).map_err(failed),
+            "again" => {
+                let (run, aside) = Run::begin_again(job).map_err(failed)?;
+                past.extend(
+                    aside.map(|aside| format!("the earlier run is in {} now", aside.display())),
+                );
+                Ok(run)
+            }
+            other => {
+                let known = ["auto", "resume", "new", "again"];
+                Err(PyValueError::new_err(unknown("resume", other, &known)))
+            }
+        })?;
+        past.extend(told_of_the_past(&run));
+        Ok(Self {
+            shared: Arc::default(),
+            control: Arc::default(),
+            run: Mutex::new(Some(run)),
+            past,
+        })
+    }
+
+    /// What a person should know about what was there before.
+    #[getter]
+    fn past(&self) -> Vec<String> {
+        self.past.clone()
+    }
+
+    /// Begins to make calls, in a thread of its own.
+    fn start(&self) -> PyResult<()> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let run = run.ok_or_else(|| PyValueError::new_err("the run has been started"))?;
+        let (shared, control) = (Arc::clone(&self.shared), Arc::clone(&self.control));
+        let work = move || {
+            let guard = EndGuard(Arc::clone(&shared));
+            let ended = driven(run, &control, &shared);
+            shared.state().ended.get_or_insert(ended);
+            drop(guard);
+        };
+        std::thread::Builder::new().name("goodarm".into()).spawn(work)?;
+        Ok(())
+    }
+
+    /// Waits for the end, for so many seconds at most; whether it is there.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let wait = Duration::try_from_secs_f64(seconds)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(py.detach(|| {
+            let state = self.shared.state();
+            let (state, _) = self
+                .shared
+                .changed
+                .wait_timeout_while(state, wait, |state| state.ended.is_none())
+                .unwrap_or_else(PoisonError::into_inner);
+            state.ended.is_some()
+        }))
+    }
+
+    /// No new calls, and wait for those that are out; the second time: leave.
+    fn stop(&self) {
+        self.control.stop();
+    }
+
+    /// Holds new calls back, or no longer.
+    fn pause(&self, paused: bool) {
+        self.control.set_paused(paused);
+    }
+
+    /// What was said since the last look: each `certified`, `warning` or `verifier`, and a text.
+    fn notices(&self) -> Vec<(&'static str, String)> {
+        std::mem::take(&mut self.shared.state().notices)
+    }
+
+    /// How far it has come; None before the first look.
+    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(progress) = self.shared.state().progress.clone() else { return Ok(None) };
+        let Progress { overview, .. } = &progress;
+        let dict = PyDict::new(py);
+        dict.set_item("certified", overview.certified)?;
+        dict.set_item("candidates", overview.candidates)?;
+        dict.set_item("calls", overview.calls)?;
+        dict.set_item("in_flight", overview.in_flight)?;
+        dict.set_item("failures", progress.failure_count)?;
+        dict.set_item("spent", overview.money.spent.units())?;
+        dict.set_item("budget", overview.money.budget.units())?;
+        dict.set_item("unit", overview.money.unit.to_string())?;
+        dict.set_item("calls_per_second", overview.calls_per_second)?;
+        dict.set_item("seconds_left", progress.seconds_left)?;
+        dict.set_item("forecast", progress.forecast)?;
+        dict.set_item("seconds", overview.seconds)?;
+        Ok(Some(dict))
+    }
+
+    /// How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored`, and a text.
+    fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
+        match &self.shared.state().ended {
+            None => Ok(None),
+            Some(Ok(ended)) => Ok(Some((ended.kind, ended.text.clone()))),
+            Some(Err(error)) => Err(error.clone_ref(py)),
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Messages name what is written on a command line: here it is an argument.
+fn failed(error: RunError) -> PyErr {
+    let message = error.to_string().replace("--resume", "resume=\"auto\"");
+    let message = message.replace("--again", "resume=\"again\"").replace("--budget ", "budget=");
+    exception("RunError", &variant_of(&error), message)
+}
+
+/// Whoever waits for the end hears of it, even if the thread dies.
+struct EndGuard(Arc<Shared>);
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        self.0.state().ended.get_or_insert_with(|| {
+            Err(exception(
+                "Error",
+                "",
+                "the run's thread died: its journal is safe, go on with resume=\"auto\"".into(),
+            ))
+        });
+        self.0.changed.notify_all();
+    }
+}
+
+fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended, PyErr> {
+    let mut listener = Listener(Arc::clone(shared));
+    let ending = run.drive(control, &mut listener).map_err(failed)?;
+    let kind = match &ending {
+        Ending::Done(_) => "done",
+        Ending::Interrupted => "interrupted",
+        Ending::Left => "left",
+        Ending::VerifierDown { .. } => "verifier-down",
+        Ending::NeverScored(_) => "never-scored",
+    };
+    let text = match &ending {
+        Ending::VerifierDown { verifier, reason } => {
+            format!(
+                "{verifier} is down ({reason}); everything is saved, and resume=\"auto\" goes on"
+            )
+        }
+        Ending::NeverScored(failed) => format!(
+            "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
+             asked about {}: {}\n{}\nmend it, and begin again with resume=\"again\"",
+            failed.verifier, failed.id, failed.request, failed.reason
+        ),
+        ending => ending.to_string(),
+    };
+    let summary =
+        outputs::write(&run, &ending.to_string()).map_err(|error| raised("OutputError", &error))?;
+    if summary.calls <= REPORT_CALLS_MAX && summary.candidates <= REPORT_CANDIDATES_MAX {
+        // The run is done and safe: a page that fails is worth a word, not an error.
+        let written = Report::read(Folder::new(&run.job().settings.output).path(), None)
+            .and_then(|report| report.write_page(None));
+        if let Err(error) = written {
+            shared.state().notices.push(("warning", format!("no report: {error}")));
+        }
+    }
+    Ok(Ended { kind, text })
+}
+
+/// Larger runs end without a page, which would take longer than a person waits.
+const REPORT_CALLS_MAX: u64 = 2_000_000;
+const REPORT_CANDIDATES_MAX: usize = 200_000;
+
+fn told_of_the_past(run: &Run) -> impl Iterator<Item = String> + use<> {
+    let added = run.added_count();
+    let lost = run.lost_count();
+    let cut = run.bytes_cut();
+    let texts = [
+        (cut > 0).then(|| format!("cut {cut} bytes of an unfinished write from the journal")),
+        (added > 0).then(|| format!("{added} candidates were added")),
+        (lost > 0).then(|| format!("{lost} calls were in flight when the last process died: they count as spent and as the lowest score")),
+    ];
+    texts.into_iter().flatten()
+}
+
+/// Keeps what is worth telling until Python looks.
+struct Listener(Arc<Shared>);
+
+impl Observer for Listener {
+    fn notice(&mut self, notice: Notice<'_>) {
+        let mut state = self.0.state();
+        let said = match notice {
+            Notice::Progress(progress) => {
+                state.progress = Some(progress.clone());
+                return;
+            }
+            Notice::Called { .. } => return,
+            Notice::Certified { id, .. } => ("certified", id.to_owned()),
+            Notice::Verifier { verifier, condition } => {
+                ("verifier", format!("{verifier}: {condition:?}"))
+            }
+            Notice::Warning(text) => ("warning", text.to_owned()),
+        };
+        if state.notices.len() < NOTICES_MAX {
+            state.notices.push(said);
+        }
+    }
+}
+
+/// More are not kept for someone who does not look.
+const NOTICES_MAX: usize = 100_000;

@@ -1,0 +1,768 @@
+//! Ask and tell.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use goodarm_core::policy::{self, Parameters};
+use goodarm_core::{
+    ArmId, ArmStatus, Ask, AttributeId, AttributeSpec, Books, Cost, Event, Failure, Guarantee,
+    Loan, Options, Policy, Problem, ProblemSpec, ScoreModel, Share, StopReason, Ticket,
+};
+use goodarm_files::{GuaranteeName, Scores};
+use goodarm_live::outputs::calls::{FAILURES, failure_name, failure_of};
+use goodarm_live::table::Column;
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+
+use crate::errors::{exception, raised};
+use crate::money::{price, to_decimal};
+use crate::policy::{PythonPolicy, Raised};
+use crate::table::Table;
+
+/// A verifier as a session knows it: its threshold, its price and what is known of its scores.
+#[pyclass(frozen, module = "goodarm")]
+pub(crate) struct Spec {
+    name: String,
+    threshold: f64,
+    price: Cost,
+    scores: Scores,
+}
+
+#[pymethods]
+impl Spec {
+    #[new]
+    #[pyo3(signature = (name, *, threshold, price, scores = None))]
+    fn new(
+        name: String,
+        threshold: f64,
+        price: &Bound<'_, PyAny>,
+        scores: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let scores = scores.map_or(Ok(Scores::UNIT), scores_of)?;
+        Ok(Self { name, threshold, price: crate::money::price(price)?, scores })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    const fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    #[getter]
+    fn price<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.price)
+    }
+
+    #[getter]
+    fn scores(&self) -> String {
+        self.scores.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { name, threshold, price, scores } = self;
+        format!("Spec({name:?}, threshold={threshold}, price={price}, scores={scores})")
+    }
+}
+
+/// What is known of scores, as job files spell it.
+fn scores_of(value: &Bound<'_, PyAny>) -> PyResult<Scores> {
+    let json = value.py().import("json")?.call_method1("dumps", (value,))?.extract::<String>()?;
+    serde_json::from_str(&json).map_err(|error| PyValueError::new_err(format!("scores: {error}")))
+}
+
+/// One call to make.
+#[pyclass(frozen, module = "goodarm")]
+pub(crate) struct Pull {
+    #[pyo3(get)]
+    call: u64,
+    #[pyo3(get)]
+    arm: u32,
+    #[pyo3(get)]
+    verifier: Py<PyString>,
+    #[pyo3(get)]
+    attempt: u32,
+    attribute: AttributeId,
+    ceiling: Cost,
+    loan: Option<Loan>,
+    branch: &'static str,
+}
+
+#[pymethods]
+impl Pull {
+    #[getter]
+    const fn verifier_index(&self) -> u32 {
+        self.attribute.0
+    }
+
+    #[getter]
+    fn ceiling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.ceiling)
+    }
+
+    #[getter]
+    fn lent(&self) -> Option<f64> {
+        self.loan.map(|loan| loan.share.fraction())
+    }
+
+    #[getter]
+    const fn branch(&self) -> &'static str {
+        self.branch
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let Self { call, arm, .. } = self;
+        format!("Pull(call={call}, arm={arm}, verifier={:?})", self.verifier.bind(py).to_string())
+    }
+}
+
+/// Where the money is: exact decimals.
+#[pyclass(frozen, module = "goodarm")]
+pub(crate) struct Ledger(goodarm_core::ledger::Ledger);
+
+#[pymethods]
+impl Ledger {
+    #[getter]
+    fn budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.0.budget())
+    }
+
+    #[getter]
+    fn settled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.0.settled())
+    }
+
+    #[getter]
+    fn reserved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.0.reserved())
+    }
+
+    #[getter]
+    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.0.left())
+    }
+
+    #[getter]
+    fn overrun<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_decimal(py, self.0.overrun())
+    }
+
+    #[getter]
+    const fn overrun_count(&self) -> u64 {
+        self.0.overrun_count()
+    }
+
+    fn __repr__(&self) -> String {
+        let (budget, settled) = (self.0.budget(), self.0.settled());
+        let (reserved, left) = (self.0.reserved(), self.0.left());
+        format!("Ledger(budget={budget}, settled={settled}, reserved={reserved}, left={left})")
+    }
+}
+
+/// Which answer to check with which verifier next, what the scores prove, and what money is left.
+#[pyclass(frozen, module = "goodarm")]
+pub(crate) struct Session {
+    inner: Mutex<Inner>,
+    /// The thread that is inside; 0 for none.
+    inside: AtomicU64,
+    names: Vec<Py<PyString>>,
+    raised: Raised,
+}
+
+struct Inner {
+    session: goodarm_core::Session,
+    /// Kept only if someone wants them.
+    events: Option<Vec<Event>>,
+    stop: Option<StopReason>,
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (
+        arms, budget, delta, verifiers, *, guarantee = None, policy = None, parameters = None,
+        prior_weights = None, in_flight_share = None, stop_when_hopeless = false, keep_events = false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        arms: usize,
+        budget: &Bound<'_, PyAny>,
+        delta: f64,
+        verifiers: Vec<PyRef<'_, Spec>>,
+        guarantee: Option<&str>,
+        policy: Option<&Bound<'_, PyAny>>,
+        parameters: Option<&Bound<'_, PyDict>>,
+        prior_weights: Option<Vec<f64>>,
+        in_flight_share: Option<f64>,
+        stop_when_hopeless: bool,
+        keep_events: bool,
+    ) -> PyResult<Self> {
+        let py = budget.py();
+        let raised_by_policy = Raised::default();
+        let name = policy.and_then(|policy| policy.extract::<String>().ok());
+        let (policy, natural) = match (policy, &name) {
+            (Some(object), None) => {
+                let policy = PythonPolicy::new(
+                    object,
+                    &verifiers_names(py, &verifiers),
+                    raised_by_policy.clone(),
+                )?;
+                (Box::new(policy) as Box<dyn Policy + Send>, Guarantee::Holm)
+            }
+            _ => {
+                let name = name.as_deref().unwrap_or(policy::NAMES[0]);
+                (named_policy(name, parameters)?, policy::natural_guarantee(name))
+            }
+        };
+        let guarantee = guarantee.map_or(Ok(natural), guarantee_of)?;
+        let attribute = |spec: &PyRef<'_, Spec>| AttributeSpec {
+            name: spec.name.clone(),
+            price: spec.price,
+            threshold: spec.threshold,
+            scores: ScoreModel::from(spec.scores),
+        };
+        let problem = Problem::new(ProblemSpec {
+            arms,
+            attributes: verifiers.iter().map(attribute).collect(),
+            budget: crate::money::budget(budget)?,
+            delta,
+            guarantee,
+            prior_weights,
+        })
+        .map_err(|error| raised("SpecError", &error))?;
+        let default = Options::default();
+        let options = Options {
+            in_flight_share: in_flight_share.unwrap_or(default.in_flight_share),
+            stop_when_hopeless,
+        };
+        let session = py
+            .detach(|| goodarm_core::Session::with_options(problem, policy, options))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        raised_by_policy.check()?;
+        let events = keep_events.then(Vec::new);
+        Ok(Self {
+            inner: Mutex::new(Inner { session, events, stop: None }),
+            inside: AtomicU64::new(0),
+            names: verifiers_names(py, &verifiers),
+            raised: raised_by_policy,
+        })
+    }
+
+    /// At most `most` calls to make now. An empty list means: wait for answers, or it is done.
+    #[pyo3(signature = (most = 1))]
+    fn ask(&self, py: Python<'_>, most: usize) -> PyResult<Vec<Pull>> {
+        let (pulls, result) = self.with(py, |inner| inner.ask(most))?;
+        self.raised.check()?;
+        // What was asked for before an error counts: it is reserved.
+        if pulls.is_empty() {
+            result.map_err(|error| exception("AskError", "", error.to_string()))?;
+        }
+        Ok(pulls.into_iter().map(|pull| self.pull(py, &pull)).collect())
+    }
+
+    /// The score of a call, and what it cost: its ceiling if nothing is said.
+    #[pyo3(signature = (pull, score, cost = None))]
+    fn tell(
+        &self,
+        pull: &Bound<'_, PyAny>,
+        score: f64,
+        cost: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.take(pull.py(), &[(Called::new(pull, cost)?, Ok(score))])
+    }
+
+    /// Many at once. If one of them cannot be taken, those before it are, and those after it are not.
+    #[pyo3(signature = (pulls, scores, costs = None))]
+    fn tell_many(
+        &self,
+        py: Python<'_>,
+        pulls: Vec<Bound<'_, PyAny>>,
+        scores: Vec<f64>,
+        costs: Option<Vec<Bound<'_, PyAny>>>,
+    ) -> PyResult<()> {
+        let count = pulls.len();
+        if scores.len() != count || costs.as_ref().is_some_and(|costs| costs.len() != count) {
+            return Err(PyValueError::new_err(format!(
+                "{count} calls need {count} scores and costs, or no costs"
+            )));
+        }
+        let told = pulls.iter().zip(scores).enumerate().map(|(index, (pull, score))| {
+            let call = Called::new(pull, costs.as_ref().map(|costs| &costs[index]))?;
+            Ok((call, Ok(score)))
+        });
+        self.take(py, &told.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The failure of a call: `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and
+    /// `given-up` count as the lowest score, `not-connected` and `rate-limited` are void, `below-lowest`
+    /// and `exhausted` end the stream.
+    #[pyo3(signature = (pull, failure, cost = None))]
+    fn fail(
+        &self,
+        pull: &Bound<'_, PyAny>,
+        failure: &str,
+        cost: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let failure = named_failure(failure)?;
+        // What was not made costs nothing, if nothing else is said.
+        let is_made = matches!(failure, Failure::Counted(_));
+        let call = match cost {
+            None if !is_made => Called { ticket: ticket_of(pull)?, cost: Cost::ZERO },
+            _ => Called::new(pull, cost)?,
+        };
+        self.take(pull.py(), &[(call, Err(failure))])
+    }
+
+    /// Whether there is nothing more to do, and no call is out.
+    #[getter]
+    fn done(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |inner| inner.stop.is_some())
+    }
+
+    /// Why; None before that.
+    #[getter]
+    fn stop_reason(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        self.with(py, |inner| inner.stop.map(stop_name))
+    }
+
+    /// The certified arms, in the order of their certificates.
+    #[getter]
+    fn certified(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.with(py, |inner| inner.session.certified().iter().map(|arm| arm.0).collect())
+    }
+
+    /// Of every arm: `certified`, `undecided` or `rejected`.
+    #[getter]
+    fn statuses(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        self.with(py, |inner| {
+            let books = inner.session.books();
+            books.problem().arms().map(|arm| books.status(arm).name()).collect()
+        })
+    }
+
+    /// `certified`, `undecided` or `rejected`.
+    fn status(&self, py: Python<'_>, arm: u32) -> PyResult<&'static str> {
+        let status = self.with(py, |inner| {
+            let books = inner.session.books();
+            (ArmId(arm).index() < books.problem().arm_count())
+                .then(|| books.status(ArmId(arm)).name())
+        })?;
+        status.ok_or_else(|| PyIndexError::new_err(format!("there is no arm {arm}")))
+    }
+
+    /// Where the money is.
+    #[getter]
+    fn ledger(&self, py: Python<'_>) -> PyResult<Ledger> {
+        self.with(py, |inner| Ledger(inner.session.books().ledger().clone()))
+    }
+
+    /// How many arms there are.
+    #[getter]
+    fn arms(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |inner| inner.session.books().problem().arm_count())
+    }
+
+    /// The verifiers' names.
+    #[getter]
+    fn verifiers<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyString>> {
+        self.names.iter().map(|name| name.bind(py).clone()).collect()
+    }
+
+    /// How many calls are out.
+    #[getter]
+    fn in_flight(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |inner| inner.session.books().in_flight_count())
+    }
+
+    /// The share of delta that is not lent; None where the guarantee lends none.
+    #[getter]
+    fn pool(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.with(py, |inner| inner.session.books().pool().map(Share::fraction))
+    }
+
+    /// Takes a larger budget, which is valid at any time.
+    fn raise_budget(&self, budget: &Bound<'_, PyAny>) -> PyResult<()> {
+        let amount = crate::money::budget(budget)?;
+        let is_raised = self.with(budget.py(), |inner| {
+            let is_raised = inner.session.raise_budget(amount);
+            if is_raised {
+                inner.stop = None;
+                inner.note(Event::BudgetRaised { budget: amount });
+            }
+            is_raised
+        })?;
+        self.raised.check()?;
+        if is_raised {
+            Ok(())
+        } else {
+            Err(PyValueError::new_err("a budget may be raised, never lowered"))
+        }
+    }
+
+    /// Takes more arms; only where the guarantee is `lent`.
+    #[pyo3(signature = (count = 1))]
+    fn add_arms(&self, py: Python<'_>, count: usize) -> PyResult<()> {
+        let result = self.with(py, |inner| {
+            inner.session.add_arms(count)?;
+            inner.stop = None;
+            inner.note(Event::ArmsAdded {
+                count: u32::try_from(count).expect("at most ARMS_MAX arms"),
+            });
+            Ok::<_, goodarm_core::books::AddArmsError>(())
+        })?;
+        self.raised.check()?;
+        result.map_err(|error| raised("AddArmsError", &error))
+    }
+
+    /// Takes the share of delta of an arm back, and with it its evidence.
+    fn release(&self, py: Python<'_>, arm: u32) -> PyResult<()> {
+        let result = self.with(py, |inner| {
+            inner.session.release(ArmId(arm))?;
+            inner.stop = None;
+            inner.note(Event::Released { arm: ArmId(arm) });
+            Ok::<_, goodarm_core::books::LendError>(())
+        })?;
+        self.raised.check()?;
+        result.map_err(|error| raised("LendError", &error))
+    }
+
+    /// Everything that happened, as plain lists; kept with `keep_events=True` only.
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let events = self.with(py, |inner| inner.events.clone())?;
+        let events = events.ok_or_else(|| {
+            PyValueError::new_err("events are not kept: make the session with keep_events=True")
+        })?;
+        PyList::new(
+            py,
+            events.iter().map(|event| event_tuple(py, event)).collect::<PyResult<Vec<_>>>()?,
+        )
+    }
+
+    /// Does again what was done before: after it the session is as it was.
+    fn replay(&self, events: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = events.py();
+        let events =
+            events.try_iter()?.map(|event| event_of(&event?)).collect::<PyResult<Vec<Event>>>()?;
+        let result = self.with(py, |inner| {
+            inner.session.replay(events.iter().copied())?;
+            events.into_iter().for_each(|event| inner.note(event));
+            inner.stop = None;
+            Ok::<_, goodarm_core::session::ReplayError>(())
+        });
+        self.raised.check()?;
+        result?.map_err(|error| raised("ReplayError", &error))
+    }
+
+    /// A row for each arm and verifier: calls, scores, evidence and the level it must reach.
+    #[getter]
+    fn books(&self, py: Python<'_>) -> PyResult<Table> {
+        self.with(py, |inner| books_table(inner.session.books()))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |inner| {
+            let books = inner.session.books();
+            let (certified, arms) = (books.certified().len(), books.problem().arm_count());
+            let (settled, budget) = (books.ledger().settled(), books.ledger().budget());
+            format!("<Session: {certified} of {arms} arms certified, {settled} of {budget} spent>")
+        })
+    }
+}
+
+impl Session {
+    /// Works on the session without holding up Python. A policy may not use the session that asks it.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Inner) -> T + Send,
+    ) -> PyResult<T> {
+        let me = thread_number();
+        if self.inside.load(Ordering::SeqCst) == me {
+            let message = "a policy may not use the session that asks it: it has its view";
+            return Err(exception("AskError", "", message.into()));
+        }
+        Ok(py.detach(|| {
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            self.inside.store(me, Ordering::SeqCst);
+            let result = work(&mut inner);
+            self.inside.store(0, Ordering::SeqCst);
+            result
+        }))
+    }
+
+    fn take(&self, py: Python<'_>, told: &[(Called, Result<f64, Failure>)]) -> PyResult<()> {
+        let result = self.with(py, |inner| {
+            told.iter().try_for_each(|(Called { ticket, cost }, outcome)| {
+                match *outcome {
+                    Ok(score) => inner.session.tell(*ticket, score, *cost)?,
+                    Err(failure) => inner.session.fail(*ticket, failure, *cost)?,
+                }
+                inner.note(Event::of_outcome(*ticket, *outcome, *cost));
+                Ok(())
+            })
+        })?;
+        self.raised.check()?;
+        result.map_err(|error: goodarm_core::TellError| raised("TellError", &error))
+    }
+
+    fn pull(&self, py: Python<'_>, pull: &goodarm_core::Pull) -> Pull {
+        Pull {
+            call: pull.ticket.0,
+            arm: pull.arm.0,
+            verifier: self.names[pull.attribute.index()].clone_ref(py),
+            attempt: pull.attempt,
+            attribute: pull.attribute,
+            ceiling: pull.ceiling,
+            loan: pull.loan,
+            branch: pull.branch,
+        }
+    }
+}
+
+impl Inner {
+    fn ask(
+        &mut self,
+        most: usize,
+    ) -> (Vec<goodarm_core::Pull>, Result<(), goodarm_core::AskError>) {
+        let mut pulls = Vec::with_capacity(most.min(PULLS_AT_ONCE));
+        while pulls.len() < most {
+            match self.session.ask() {
+                Ok(Ask::Pull(pull)) => {
+                    self.note(pull.into());
+                    pulls.push(pull);
+                }
+                Ok(Ask::Wait) => break,
+                Ok(Ask::Done(reason)) => {
+                    self.stop = Some(reason);
+                    break;
+                }
+                Err(error) => return (pulls, Err(error)),
+            }
+        }
+        (pulls, Ok(()))
+    }
+
+    fn note(&mut self, event: Event) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+}
+
+/// Room that is made before anything is asked.
+const PULLS_AT_ONCE: usize = 1024;
+
+/// Which call, and what it cost.
+struct Called {
+    ticket: Ticket,
+    cost: Cost,
+}
+
+impl Called {
+    fn new(pull: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let cost = match (cost, pull.cast::<Pull>()) {
+            (Some(cost), _) => price(cost)?,
+            (None, Ok(pull)) => pull.get().ceiling,
+            (None, Err(_)) => {
+                return Err(PyTypeError::new_err("a call by its number alone needs a cost, too"));
+            }
+        };
+        Ok(Self { ticket: ticket_of(pull)?, cost })
+    }
+}
+
+/// Of a pull, or of its number.
+fn ticket_of(pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
+    match pull.cast::<Pull>() {
+        Ok(pull) => Ok(Ticket(pull.get().call)),
+        Err(_) => pull.extract().map(Ticket).map_err(|_| {
+            PyTypeError::new_err("which call: give what ask() returned, or its number `call`")
+        }),
+    }
+}
+
+fn named_failure(name: &str) -> PyResult<Failure> {
+    failure_of(name).ok_or_else(|| {
+        let names: Vec<&str> = FAILURES.into_iter().map(failure_name).collect();
+        PyValueError::new_err(unknown("failure", name, &names))
+    })
+}
+
+/// A word that is none of those there are, and the nearest of them.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let hint = goodarm_files::nearest(name, known.iter().copied())
+        .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+    format!("{what} {name:?} is none of {}{hint}", known.join(", "))
+}
+
+fn guarantee_of(name: &str) -> PyResult<Guarantee> {
+    let known: Vec<&str> = GUARANTEES.into_iter().map(GuaranteeName::name).collect();
+    let found = GUARANTEES.into_iter().find(|guarantee| guarantee.name() == name);
+    found
+        .map(Guarantee::from)
+        .ok_or_else(|| PyValueError::new_err(unknown("guarantee", name, &known)))
+}
+
+const GUARANTEES: [GuaranteeName; 5] = [
+    GuaranteeName::Lent,
+    GuaranteeName::Holm,
+    GuaranteeName::Union,
+    GuaranteeName::Fdr,
+    GuaranteeName::Paper,
+];
+
+fn named_policy(
+    name: &str,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Box<dyn Policy + Send>> {
+    if !policy::NAMES.contains(&name) {
+        return Err(exception("PolicyError", "Unknown", unknown("policy", name, &policy::NAMES)));
+    }
+    let mut given = Parameters::default();
+    for (key, value) in parameters.into_iter().flatten() {
+        match key.extract::<String>()?.as_str() {
+            "seed" => given.seed = value.extract()?,
+            "allocation_constant" => given.allocation_constant = value.extract()?,
+            "unresolved_only" => given.unresolved_only = value.extract()?,
+            "means" => given.means = value.extract()?,
+            key => {
+                let known = ["seed", "allocation_constant", "unresolved_only", "means"];
+                return Err(PyKeyError::new_err(unknown("parameter", key, &known)));
+            }
+        }
+    }
+    policy::by_name(name, &given).map_err(|error| raised("PolicyError", &error))
+}
+
+fn verifiers_names(py: Python<'_>, verifiers: &[PyRef<'_, Spec>]) -> Vec<Py<PyString>> {
+    verifiers.iter().map(|spec| PyString::new(py, &spec.name).unbind()).collect()
+}
+
+const fn stop_name(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::AllCertified => "all-certified",
+        StopReason::AllDecided => "all-decided",
+        StopReason::BudgetSpent => "budget-spent",
+        StopReason::NothingWorthwhile => "nothing-worthwhile",
+        StopReason::Hopeless => "hopeless",
+        _ => "done",
+    }
+}
+
+/// An event as a plain tuple, which can be kept as JSON.
+fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
+    match *event {
+        Event::Asked { ticket, arm, attribute, loan } => {
+            let loan = loan.map(|loan| (loan.share.parts(), loan.weights));
+            ("asked", ticket.0, arm.0, attribute.0, loan).into_pyobject(py)
+        }
+        Event::Told { ticket, score, cost } => {
+            ("told", ticket.0, score, cost.to_string()).into_pyobject(py)
+        }
+        Event::Failed { ticket, failure, cost } => {
+            ("failed", ticket.0, failure_name(failure), cost.to_string()).into_pyobject(py)
+        }
+        Event::BudgetRaised { budget } => ("budget-raised", budget.to_string()).into_pyobject(py),
+        Event::Released { arm } => ("released", arm.0).into_pyobject(py),
+        Event::ArmsAdded { count } => ("arms-added", count).into_pyobject(py),
+    }
+}
+
+fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
+    let cost = |text: String| -> PyResult<Cost> {
+        text.parse().map_err(|error: goodarm_core::cost::CostError| raised("CostError", &error))
+    };
+    let name: String = event.get_item(0)?.extract()?;
+    Ok(match name.as_str() {
+        "asked" => {
+            let fields: (u64, u32, u32, Option<(u64, u64)>) = (
+                event.get_item(1)?.extract()?,
+                event.get_item(2)?.extract()?,
+                event.get_item(3)?.extract()?,
+                event.get_item(4)?.extract()?,
+            );
+            let loan = fields.3.map(|(parts, weights)| {
+                let share = Share::from_parts(parts)
+                    .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
+                Ok::<_, PyErr>(Loan { share, weights })
+            });
+            Event::Asked {
+                ticket: Ticket(fields.0),
+                arm: ArmId(fields.1),
+                attribute: AttributeId(fields.2),
+                loan: loan.transpose()?,
+            }
+        }
+        "told" => Event::Told {
+            ticket: Ticket(event.get_item(1)?.extract()?),
+            score: event.get_item(2)?.extract()?,
+            cost: cost(event.get_item(3)?.extract()?)?,
+        },
+        "failed" => Event::Failed {
+            ticket: Ticket(event.get_item(1)?.extract()?),
+            failure: named_failure(&event.get_item(2)?.extract::<String>()?)?,
+            cost: cost(event.get_item(3)?.extract()?)?,
+        },
+        "budget-raised" => Event::BudgetRaised { budget: cost(event.get_item(1)?.extract()?)? },
+        "released" => Event::Released { arm: ArmId(event.get_item(1)?.extract()?) },
+        "arms-added" => Event::ArmsAdded { count: event.get_item(1)?.extract()? },
+        name => {
+            let known = ["asked", "told", "failed", "budget-raised", "released", "arms-added"];
+            return Err(PyValueError::new_err(unknown("event", name, &known)));
+        }
+    })
+}
+
+/// A row for each pair.
+fn books_table(books: &Books) -> Table {
+    let problem = books.problem();
+    let pairs: Vec<(ArmId, AttributeId)> = problem
+        .arms()
+        .flat_map(|arm| problem.attributes().map(move |attribute| (arm, attribute)))
+        .collect();
+    let reals = |of: &dyn Fn(ArmId, AttributeId) -> f64| {
+        Column::reals(pairs.iter().map(|&(arm, attribute)| of(arm, attribute)))
+    };
+    let counts = |of: &dyn Fn(ArmId, AttributeId) -> u64| {
+        let signed = |&(arm, attribute): &_| i64::try_from(of(arm, attribute)).unwrap_or(i64::MAX);
+        Column::integers(pairs.iter().map(signed))
+    };
+    let flags = |of: &dyn Fn(ArmId, AttributeId) -> bool| {
+        Column::Flags(pairs.iter().map(|&(arm, attribute)| Some(of(arm, attribute))).collect())
+    };
+    let name =
+        |&(_, attribute): &(ArmId, AttributeId)| problem.attribute(attribute).name().to_owned();
+    let status = |&(arm, _): &(ArmId, AttributeId)| ArmStatus::name(books.status(arm)).to_owned();
+    let mean = |&(arm, attribute): &(ArmId, AttributeId)| {
+        let tally = books.tally(arm, attribute);
+        (tally.returned_count > 0).then(|| tally.mean())
+    };
+    let columns = [
+        ("arm", counts(&|arm, _| u64::from(arm.0))),
+        ("verifier", Column::texts(pairs.iter().map(name))),
+        ("status", Column::texts(pairs.iter().map(status))),
+        ("dispatched", counts(&|arm, attribute| books.tally(arm, attribute).dispatched_count)),
+        ("returned", counts(&|arm, attribute| books.tally(arm, attribute).returned_count)),
+        ("score_sum", reals(&|arm, attribute| books.tally(arm, attribute).sum)),
+        ("mean", Column::Reals(pairs.iter().map(mean).collect())),
+        ("spent", reals(&|arm, attribute| books.tally(arm, attribute).spent.units())),
+        ("evidence", reals(&|arm, attribute| books.evidence(arm, attribute))),
+        ("evidence_count", counts(&|arm, attribute| books.evidence_count(arm, attribute))),
+        ("level", reals(&|arm, attribute| books.level(arm, attribute))),
+        ("met", flags(&|arm, attribute| books.is_resolved(arm, attribute))),
+        ("open", flags(&|arm, attribute| books.is_open(arm, attribute))),
+    ];
+    Table::new(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
+}
+
+/// Tells threads apart; never 0.
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
+    MINE.with(|mine| *mine)
+}
