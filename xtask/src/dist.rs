@@ -1,6 +1,6 @@
 //! A binary that needs nothing installed, with its size and the time it takes to start.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,7 @@ pub(crate) fn dist() -> ExitCode {
         eprintln!("xtask: the static binary was not built");
         return ExitCode::FAILURE;
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let binary = PathBuf::from(target).join(TARGET).join("dist/goodarm");
+    let binary = tools::target().join(TARGET).join("dist/goodarm");
     let Some(start) = start_time(&binary) else {
         eprintln!("xtask: {} does not start", binary.display());
         return ExitCode::FAILURE;

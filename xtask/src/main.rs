@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
 
 mod dist;
+mod python;
 mod tools;
 
 use std::process::{Command, ExitCode};
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("test") => test(),
         Some("dist") => dist::dist(),
+        Some("wheel") => python::wheel(),
         other => {
             if let Some(other) = other {
                 eprintln!("xtask: there is no task {other:?}");
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
             eprintln!(
                 "       cargo xtask dist   a static binary for Linux, its size and start-up time"
             );
+            eprintln!("       cargo xtask wheel  the Python package, its size and import time");
             ExitCode::from(2)
         }
     }
@@ -54,6 +57,10 @@ fn test() -> ExitCode {
             eprintln!("xtask: {name} failed");
             return ExitCode::FAILURE;
         }
+    }
+    if !python::test() {
+        eprintln!("xtask: the tests of the Python package failed");
+        return ExitCode::FAILURE;
     }
     eprintln!("xtask: all passed");
     ExitCode::SUCCESS

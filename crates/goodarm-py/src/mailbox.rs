@@ -52,6 +52,19 @@ struct Out {
     sender: oneshot::Sender<Attempt<Reply>>,
 }
 
+impl State {
+    fn take(&mut self, now: Instant) -> Option<(u64, String)> {
+        while let Some(Waiting { number, json, sender, .. }) = self.waiting.pop_front() {
+            // If nobody waits for it any more, the run was left.
+            if !sender.is_closed() {
+                self.out.insert(number, Out { since: now, sender });
+                return Some((number, json));
+            }
+        }
+        None
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -100,20 +113,13 @@ impl Shared {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
-        let mut taken = Vec::with_capacity(most.min(state.waiting.len()));
-        let since = Instant::now();
-        while taken.len() < most {
-            let Some(Waiting { number, json, sender, .. }) = state.waiting.pop_front() else {
-                break;
-            };
-            // Nobody waits for it any more: the run was left.
-            if sender.is_closed() {
-                continue;
-            }
-            state.out.insert(number, Out { since, sender });
-            taken.push((number, json));
-        }
-        Some(taken)
+        let now = Instant::now();
+        Some(std::iter::from_fn(|| state.take(now)).take(most).collect())
+    }
+
+    /// The next call, without waiting for it.
+    fn take_one(&self) -> Option<(u64, String)> {
+        self.state().take(Instant::now())
     }
 
     /// Gives an outcome back; false if nobody waits for it any more.
@@ -152,29 +158,33 @@ impl Mailbox {
         let until = wait.map(|wait| Instant::now() + wait);
         let Some(taken) = py.detach(|| self.0.take(most, linger, until)) else { return Ok(None) };
         let loads = json_loads(py)?;
-        taken
-            .into_iter()
-            .map(|(number, json)| Ok((number, loads.call1((json,))?)))
-            .collect::<PyResult<_>>()
-            .map(Some)
+        let parsed = |(number, json)| Ok((number, loads.call1((json,))?));
+        taken.into_iter().map(parsed).collect::<PyResult<_>>().map(Some)
+    }
+
+    /// Puts the outcome of one call back, if there is one, waits for the next and takes it. None if
+    /// there will be no more.
+    #[pyo3(signature = (outcome))]
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        outcome: Option<(u64, Bound<'py, PyAny>)>,
+    ) -> PyResult<Option<(u64, Bound<'py, PyAny>)>> {
+        if let Some((number, outcome)) = outcome {
+            self.put_one(number, &outcome)?;
+        }
+        let taken = self.0.take_one().or_else(|| {
+            py.detach(|| self.0.take(1, Duration::ZERO, None)).and_then(|mut taken| taken.pop())
+        });
+        let Some((number, json)) = taken else { return Ok(None) };
+        Ok(Some((number, json_loads(py)?.call1((json,))?)))
     }
 
     /// Puts outcomes back: of each call its number, and a score or one of the tuples
     /// `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
     /// `("void", reason, retry_after)` and `("lost", reason)`. Those that nobody waits for are dropped.
     fn put(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) -> PyResult<()> {
-        for (number, outcome) in outcomes {
-            if let Ok(score) = outcome.cast::<PyFloat>() {
-                let score = score.extract()?;
-                self.0.give(number, |worked| {
-                    Attempt::Answered(scored(score, None, String::new(), worked))
-                });
-            } else {
-                let outcome = outcome_of(outcome.cast::<PyTuple>()?)?;
-                self.0.give(number, |worked| outcome.attempt(worked));
-            }
-        }
-        Ok(())
+        outcomes.iter().try_for_each(|(number, outcome)| self.put_one(*number, outcome))
     }
 
     /// Calls that have waited for so many seconds, and that nobody has taken.
@@ -185,24 +195,22 @@ impl Mailbox {
         state.waiting.iter().take_while(is_old).count()
     }
 
-    /// Calls that have taken longer than they may count as timed out.
-    fn expire(&self) {
+    /// Calls that have taken longer than they may count as timed out; their numbers.
+    fn expire(&self) -> Vec<u64> {
         let mut state = self.0.state();
         let timeout = self.0.timeout;
-        let late: Vec<u64> = state
-            .out
-            .iter()
-            .filter(|(_, call)| call.since.elapsed() > timeout)
-            .map(|(number, _)| *number)
-            .collect();
-        for number in late {
-            if let Some(Out { since, sender }) = state.out.remove(&number) {
+        let is_late = |call: &Out| call.since.elapsed() > timeout;
+        let late: Vec<u64> =
+            state.out.iter().filter(|(_, call)| is_late(call)).map(|(number, _)| *number).collect();
+        for number in &late {
+            if let Some(Out { since, sender }) = state.out.remove(number) {
                 let reason = format!("no answer within {} s", timeout.as_secs_f64());
                 let reply = Reply::failed(CountedFailure::TimedOut, reason);
                 let usage = Usage { worked: since.elapsed(), ..reply.usage };
                 let _ = sender.send(Attempt::Answered(Reply { usage, ..reply }));
             }
         }
+        late
     }
 
     /// Whether somebody still waits for the outcome of a call.
@@ -221,6 +229,17 @@ impl Mailbox {
 }
 
 impl Mailbox {
+    fn put_one(&self, number: u64, outcome: &Bound<'_, PyAny>) -> PyResult<()> {
+        let outcome = match outcome.cast::<PyFloat>() {
+            Ok(score) => {
+                Outcome::Score { score: score.extract()?, cost: None, text: String::new() }
+            }
+            Err(_) => outcome_of(outcome.cast::<PyTuple>()?)?,
+        };
+        self.0.give(number, |worked| outcome.attempt(worked));
+        Ok(())
+    }
+
     /// The verifier whose calls come here.
     pub(crate) fn verifier(&self, function: String) -> Box<dyn Verifier> {
         Box::new(PythonVerifier { shared: Arc::clone(&self.0), function })

@@ -35,8 +35,9 @@ fn amount<E: std::fmt::Debug + std::fmt::Display>(
     let is_whole = value.is_instance_of::<PyInt>();
     if is_whole || value.is_instance(decimal(value.py())?)? {
         let text = value.call_method1("__format__", (if is_whole { "d" } else { "f" },))?;
-        let parsed = text.extract::<String>()?.parse::<Cost>();
-        return parsed.map_err(|error| raised("CostError", &error));
+        if let Ok(cost) = text.extract::<String>()?.parse() {
+            return Ok(cost);
+        }
     }
     let float: f64 = value.extract().map_err(|_| wrong())?;
     of_float(float).map_err(|error| raised("CostError", &error))

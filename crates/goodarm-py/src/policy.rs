@@ -23,6 +23,10 @@ impl Raised {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     pub(crate) fn check(&self) -> PyResult<()> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
-use goodarm_core::ArmStatus;
 use goodarm_live::audit;
 use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
@@ -53,12 +52,14 @@ impl Results {
     /// The answers with a status, or all.
     #[pyo3(signature = (status = None))]
     fn answers(&self, py: Python<'_>, status: Option<&str>) -> PyResult<Table> {
-        let status =
-            status.and_then(|name| ArmStatus::ALL.into_iter().find(|status| status.name() == name));
         py.detach(|| {
-            let table =
-                self.report()?.table(status).map_err(|error| raised("ExportError", &error))?;
-            Ok(Table::new(table.into_columns()))
+            let report = self.report()?;
+            let table = report.table().map_err(|error| raised("ExportError", &error))?;
+            let table = Table::new(table.into_columns());
+            Ok(match status {
+                Some(status) => table.with_status(status),
+                None => table,
+            })
         })
     }
 

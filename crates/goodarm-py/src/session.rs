@@ -255,7 +255,14 @@ impl Session {
     /// At most `most` calls to make now. An empty list means: wait for answers, or it is done.
     #[pyo3(signature = (most = 1))]
     fn ask(&self, py: Python<'_>, most: usize) -> PyResult<Vec<Pull>> {
-        let (pulls, result) = self.with(py, |inner| inner.ask(most))?;
+        let (pulls, result) = self.with(py, |inner| {
+            let asked = inner.ask(most);
+            // It did not say that there is nothing more to do: it said nothing.
+            if self.raised.is_there() {
+                inner.stop = None;
+            }
+            asked
+        })?;
         self.raised.check()?;
         // What was asked for before an error counts: it is reserved.
         if pulls.is_empty() {
@@ -680,22 +687,13 @@ fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
     let name: String = event.get_item(0)?.extract()?;
     Ok(match name.as_str() {
         "asked" => {
-            let fields: (u64, u32, u32, Option<(u64, u64)>) = (
-                event.get_item(1)?.extract()?,
-                event.get_item(2)?.extract()?,
-                event.get_item(3)?.extract()?,
-                event.get_item(4)?.extract()?,
-            );
-            let loan = fields.3.map(|(parts, weights)| {
-                let share = Share::from_parts(parts)
-                    .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
-                Ok::<_, PyErr>(Loan { share, weights })
-            });
+            let loan = event.get_item(4)?;
+            let loan = if loan.is_none() { None } else { Some(loan_of(&loan)?) };
             Event::Asked {
-                ticket: Ticket(fields.0),
-                arm: ArmId(fields.1),
-                attribute: AttributeId(fields.2),
-                loan: loan.transpose()?,
+                ticket: Ticket(event.get_item(1)?.extract()?),
+                arm: ArmId(event.get_item(2)?.extract()?),
+                attribute: AttributeId(event.get_item(3)?.extract()?),
+                loan,
             }
         }
         "told" => Event::Told {
@@ -716,6 +714,12 @@ fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
             return Err(PyValueError::new_err(unknown("event", name, &known)));
         }
     })
+}
+
+fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
+    let share = Share::from_parts(loan.get_item(0)?.extract()?)
+        .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
+    Ok(Loan { share, weights: loan.get_item(1)?.extract()? })
 }
 
 /// A row for each pair.

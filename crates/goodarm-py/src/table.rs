@@ -5,11 +5,13 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray,
+    StringArray, UInt64Array,
 };
 use arrow_json::WriterBuilder;
 use arrow_json::writer::LineDelimited;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_select::take::take_record_batch;
+use goodarm_live::outputs::KEY;
 use goodarm_live::table::Column;
 use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -35,6 +37,22 @@ impl Table {
         let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
         Self(RecordBatch::try_new(Arc::new(schema), arrays).expect("columns of one length"))
+    }
+
+    /// The rows of answers with a status: the certified ones in the order of their certificates.
+    pub(crate) fn with_status(&self, status: &str) -> Self {
+        let column = |name: &str| self.0.column_by_name(&format!("{KEY}.{name}"));
+        let statuses =
+            column("status").and_then(|array| array.as_any().downcast_ref::<StringArray>());
+        let ranks = column("rank").and_then(|array| array.as_any().downcast_ref::<Int64Array>());
+        let (Some(statuses), Some(ranks)) = (statuses, ranks) else { return Self(self.0.clone()) };
+        let mut rows: Vec<(i64, u64)> = (0..self.0.num_rows())
+            .filter(|&row| statuses.value(row) == status)
+            .map(|row| (if ranks.is_null(row) { 0 } else { ranks.value(row) }, row as u64))
+            .collect();
+        rows.sort_unstable();
+        let rows = UInt64Array::from_iter_values(rows.into_iter().map(|(_, row)| row));
+        Self(take_record_batch(&self.0, &rows).expect("the rows are there"))
     }
 
     fn array(&self, name: &str) -> PyResult<&ArrayRef> {

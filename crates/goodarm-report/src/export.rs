@@ -81,7 +81,7 @@ impl Report {
 
     /// Writes what the run found for another tool.
     pub fn export(&self, request: &Request<'_>) -> Result<Exported, ExportError> {
-        let rows = self.rows((!request.all).then_some(ArmStatus::Certified))?;
+        let rows = self.rows(request.all)?;
         let name = if request.all { "answers" } else { "certified" };
         let (ending, folder) = match request.target {
             Target::Csv => ("csv", self.folder.path()),
@@ -109,13 +109,13 @@ impl Report {
         Ok(Exported { path, count: rows.len() })
     }
 
-    /// The answers with this status, or all, as one flat table.
-    pub fn table(&self, status: Option<ArmStatus>) -> Result<Table, ExportError> {
-        Ok(flat::table(&self.rows(status)?))
+    /// All answers in the order of the file, as one flat table.
+    pub fn table(&self) -> Result<Table, ExportError> {
+        Ok(flat::table(&self.rows(true)?))
     }
 
-    /// The certified answers in the order of their certificates, all others in that of the file.
-    fn rows(&self, status: Option<ArmStatus>) -> Result<Vec<Row<'_>>, ExportError> {
+    /// The certified answers in the order of their certificates, or all in the order of the file.
+    fn rows(&self, all: bool) -> Result<Vec<Row<'_>>, ExportError> {
         let candidates = self.candidates.as_ref().ok_or_else(|| {
             let notes = self.notes().join(" ");
             ExportError::NoCandidates(format!("there is nothing to export. {notes}"))
@@ -126,9 +126,9 @@ impl Report {
             .answers
             .iter()
             .zip(0..)
-            .filter(|(answer, _)| status.is_none_or(|status| answer.status == status))
+            .filter(|(answer, _)| all || answer.status == ArmStatus::Certified)
             .collect();
-        if status == Some(ArmStatus::Certified) {
+        if !all {
             answers.sort_by_key(|(answer, _)| answer.rank);
         }
         let row = |(answer, arm): (&crate::report::Answer, u32)| Row {

@@ -115,7 +115,8 @@ fn about_prices(terms: &VerifierTerms, totals: &VerifierTotals) -> Option<(Warni
     if !terms.metered || scores < SCORES_MIN {
         return None;
     }
-    if totals.scored_at_ceiling_count == scores {
+    // A function of Python's that says nothing about its cost means its price.
+    if totals.scored_at_ceiling_count == scores && terms.kind != "python" {
         let text = "is paid at its ceiling for every call: its replies do not say what they took. Let \
                     the server say (usage), or give a fixed price.";
         return Some((WarningKind::NoUsage, text.to_owned()));

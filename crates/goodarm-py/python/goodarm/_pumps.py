@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from time import perf_counter
 from typing import Any
 
 from ._native import Mailbox
@@ -22,18 +21,25 @@ class ThreadPump:
     def __init__(self, verifier: Verifier, mailbox: Mailbox) -> None:
         self.verifier = verifier
         self.mailbox = mailbox
-        self.threads: list[threading.Thread] = []
+        self.threads: set[threading.Thread] = set()
+        #: What each thread is at: the number of its call, or of the first of its batch.
+        self.at: dict[threading.Thread, int] = {}
+        self.count = 0
 
     def start(self) -> None:
         self._add_thread()
 
     def tick(self) -> None:
-        self.mailbox.expire()
+        late = set(self.mailbox.expire())
+        if late:
+            # A thread cannot be stopped: another takes its place.
+            self.threads -= {thread for thread, number in list(self.at.items()) if number in late}
         waiting = self.mailbox.backlog(BACKLOG_SECONDS)
-        if waiting and self.verifier.batch is None:
-            for _ in range(min(waiting, self.verifier.workers - len(self.threads))):
-                self._add_thread()
-        elif waiting > (self.verifier.batch or 0) and len(self.threads) < self.verifier.workers:
+        wanted = -(-waiting // (self.verifier.batch or 1))
+        room = self.verifier.workers - len(self.threads)
+        if wanted and self.count - len(self.threads) > HUNG_MAX:
+            self._give_up()
+        for _ in range(min(wanted, room)):
             self._add_thread()
 
     def stop(self, wait: bool) -> None:
@@ -42,31 +48,48 @@ class ThreadPump:
             for thread in self.threads:
                 thread.join(STOP_SECONDS)
 
+    def _give_up(self) -> None:
+        """Nothing was begun of what waits: the run pauses the verifier, and stops when it has no more
+        patience.
+        """
+        reason = f"more than {HUNG_MAX} threads hang in {self.verifier.name}"
+        while calls := self.mailbox.take(CALLS_AT_ONCE, 0.0, 0.0):
+            self.mailbox.put([(number, ("void", reason, None)) for number, _ in calls])
+
     def _add_thread(self) -> None:
-        name = f"goodarm-{self.verifier.name}-{len(self.threads)}"
+        name = f"goodarm-{self.verifier.name}-{self.count}"
         # A function that hangs must not keep the interpreter from ending.
         thread = threading.Thread(target=self._work, name=name, daemon=True)
-        self.threads.append(thread)
+        self.threads.add(thread)
+        self.count += 1
         thread.start()
 
     def _work(self) -> None:
         mailbox, function, batch = self.mailbox, self.verifier.function, self.verifier.batch
-        process = os.getpid()
-        size, linger = (batch, LINGER_SECONDS) if batch else (1, 0.0)
-        while (calls := mailbox.take(size, linger)) is not None:
-            begin = perf_counter()
-            if batch:
-                outcomes = _batch(function, calls)
-            else:
-                outcomes = [(number, _single(function, candidate)) for number, candidate in calls]
-            if os.getpid() != process:
-                # The function forked, and its child came back here: the calls are the parent's.
-                os._exit(1)
+        process, me = os.getpid(), threading.current_thread()
+        if batch is None:
+            call = mailbox.next(None)
+            while call is not None:
+                self.at[me] = call[0]
+                outcome = _single(function, call[1])
+                _stay_in(process)
+                if me not in self.threads:
+                    return
+                call = mailbox.next((call[0], outcome))
+            return
+        while (calls := mailbox.take(batch, LINGER_SECONDS)) is not None:
+            self.at[me] = calls[0][0]
+            outcomes = _batch(function, calls)
+            _stay_in(process)
             mailbox.put(outcomes)
-            if batch is None and calls:
-                # Many quick calls at a time; one that takes its time holds nobody up.
-                seconds = (perf_counter() - begin) / len(calls)
-                size = max(1, min(CALLS_AT_ONCE, int(CHUNK_SECONDS / max(seconds, 1e-9))))
+            if me not in self.threads:
+                return
+
+
+def _stay_in(process: int) -> None:
+    """A function may fork, and its child come back here: the calls are the parent's."""
+    if os.getpid() != process:
+        os._exit(1)
 
 
 def _single(function: Any, candidate: Candidate) -> Outcome:
@@ -158,9 +181,10 @@ class LoopThread:
 
 #: Calls that have waited for so long want another thread.
 BACKLOG_SECONDS = 0.005
-#: Calls that a thread takes at once, if they are quick, and for how long it may be at them.
+#: Calls that are handed to an event loop at once.
 CALLS_AT_ONCE = 64
-CHUNK_SECONDS = 0.001
 #: How long a batch waits to be full.
 LINGER_SECONDS = 0.001
 STOP_SECONDS = 5.0
+#: More threads than this are not lost to calls that hang.
+HUNG_MAX = 256

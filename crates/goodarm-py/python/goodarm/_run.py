@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
@@ -75,7 +74,7 @@ def run(
     )
     loop = LoopThread() if any(v.is_async for v in _functions(verifiers).values()) else None
     try:
-        work = _Work(job, keys, candidates, verifiers, output, resume, progress, loop and loop.loop)
+        work = _Work(job, keys, candidates, verifiers, output, resume, progress, loop.loop if loop else None)
         return work.drive()
     finally:
         if loop:
@@ -206,27 +205,25 @@ class _Work:
             self.live.stop()
 
     def _close(self) -> None:
-        ending = self.live.ending()
-        is_left = ending is None or ending[0] == "left"
+        """Sends all threads home, and does not wait for those whose calls nobody wants any more."""
+        try:
+            ending = self.live.ending()
+        except errors.Error:
+            ending = None
         for pump in self.pumps:
-            pump.stop(not is_left)
+            pump.stop(ending is not None and ending[0] != "left")
         self._look()
         self.progress.close()
 
     def _end(self) -> Run:
-        try:
-            ending = self.live.ending()
-        finally:
-            for pump in self.pumps:
-                pump.mailbox.close()
-            if not self.live.wait(0):
-                self.progress.close()
         self._close()
-        assert ending is not None
+        ending = self.live.ending()
+        assert ending is not None, "the run has ended"
         kind, text = ending
         run = Run(self.output)
         if kind in ("interrupted", "left"):
-            raise errors.Interrupted(f'{text}; everything is saved in {self.output}, resume="auto" goes on', run)
+            saved = f'everything is saved in {self.output}, and resume="auto" goes on'
+            raise errors.Interrupted(f"{text}; {saved}", run)
         if kind == "verifier-down":
             raise errors.VerifierDown(text, run)
         if kind == "never-scored":

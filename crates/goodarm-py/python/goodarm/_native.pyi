@@ -1,0 +1,388 @@
+"""The compiled part: sessions, mailboxes, runs and tables."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol, final
+
+__all__ = [
+    "Job",
+    "Ledger",
+    "LiveRun",
+    "Mailbox",
+    "Pull",
+    "Results",
+    "Session",
+    "Spec",
+    "Table",
+    "View",
+    "__version__",
+    "job_keys",
+]
+
+__version__: str
+
+_Amount = float | int | Decimal
+
+class _Policy(Protocol):
+    def choose(self, view: View, /) -> tuple[int, int | str] | None: ...
+
+@final
+class Spec:
+    """A verifier as a session knows it: its threshold, its price and what is known of its scores.
+
+    `scores` is `"binary"`, `"bounded"` (0 to 1, the default), `"exact"`, or a mapping such as
+    `{"bounded": {"range": [0.3, 1]}}` or `{"sub-gaussian": {"sigma": 0.5}}`.
+    """
+
+    def __new__(
+        cls, name: str, *, threshold: float, price: _Amount, scores: object = None
+    ) -> Spec: ...
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+    @property
+    def threshold(self) -> float:
+        """The mean score that an arm must reach."""
+    @property
+    def price(self) -> Decimal:
+        """The most that a call may cost."""
+    @property
+    def scores(self) -> str:
+        """What is known of its scores."""
+
+@final
+class Pull:
+    """One call to make."""
+
+    @property
+    def call(self) -> int:
+        """Its number, counted from 0 in the order of dispatch."""
+    @property
+    def arm(self) -> int:
+        """Which answer to check."""
+    @property
+    def verifier(self) -> str:
+        """With which verifier."""
+    @property
+    def verifier_index(self) -> int:
+        """The number of that verifier."""
+    @property
+    def attempt(self) -> int:
+        """0 for a first try; k if k tries of this call were void."""
+    @property
+    def ceiling(self) -> Decimal:
+        """What has been reserved for it."""
+    @property
+    def lent(self) -> float | None:
+        """The share of delta that the arm was lent just before; None if it was lent none."""
+    @property
+    def branch(self) -> str:
+        """Which rule of the policy chose it."""
+
+@final
+class Ledger:
+    """Where the money is: exact decimals."""
+
+    @property
+    def budget(self) -> Decimal:
+        """The hard limit."""
+    @property
+    def settled(self) -> Decimal:
+        """What finished calls have cost."""
+    @property
+    def reserved(self) -> Decimal:
+        """The ceilings of the calls that are out."""
+    @property
+    def left(self) -> Decimal:
+        """What is neither settled nor reserved."""
+    @property
+    def overrun(self) -> Decimal:
+        """By how much bills were above their ceilings, in all."""
+    @property
+    def overrun_count(self) -> int:
+        """How many bills were."""
+
+@final
+class Session:
+    """Which answer to check with which verifier next, what the scores prove, and what money is left.
+
+    >>> import goodarm as ga
+    >>> judge = ga.Spec("judge", threshold=0.5, price=0.02, scores="binary")
+    >>> s = ga.Session(arms=3, budget=5, delta=0.05, verifiers=[judge])
+    >>> while not s.done:
+    ...     for pull in s.ask(8):
+    ...         s.tell(pull, 0.0 if pull.arm == 1 else 1.0, cost=0.02)
+    >>> sorted(s.certified), s.ledger.settled <= 5
+    ([0, 2], True)
+
+    A session may be used from several threads. Each call must be a fresh run of the verifier.
+
+    Args:
+        arms: How many answers there are.
+        budget: The most that may be spent.
+        delta: With probability 1 - delta no certificate is wrong.
+        verifiers: The verifiers.
+        guarantee: `"lent"`, `"holm"`, `"union"`, `"fdr"` or `"paper"`; what suits the policy if not given.
+        policy: The name of a policy (`"rcb"` if not given), or an object with a method
+            `choose(view)` that returns `(arm, verifier)`, or None to wait. It may have `begin(view)`,
+            `lend(view, arm, verifier)` and `on_change(view, what, arm, verifier)`, too. No policy can
+            make a certificate wrong.
+        parameters: Of a named policy: `seed`, `allocation_constant`, `unresolved_only`, `means`.
+        prior_weights: A weight for each arm; with `"union"` and `"holm"` only.
+        in_flight_share: Calls that are out may be expected to cost this share of what is not spent.
+        stop_when_hopeless: Stop when no arm has a realistic chance with the money that is left.
+        keep_events: Keep all that happens, for `events`.
+    """
+
+    def __new__(
+        cls,
+        arms: int,
+        budget: _Amount,
+        delta: float,
+        verifiers: Sequence[Spec],
+        *,
+        guarantee: str | None = None,
+        policy: str | _Policy | None = None,
+        parameters: dict[str, Any] | None = None,
+        prior_weights: Sequence[float] | None = None,
+        in_flight_share: float | None = None,
+        stop_when_hopeless: bool = False,
+        keep_events: bool = False,
+    ) -> Session: ...
+    def ask(self, most: int = 1) -> list[Pull]:
+        """At most `most` calls to make now. An empty list means: wait for answers, or it is `done`."""
+    def tell(self, pull: Pull | int, score: float, cost: _Amount | None = None) -> None:
+        """The score of a call, and what it cost: its ceiling if nothing is said."""
+    def tell_many(
+        self,
+        pulls: Sequence[Pull | int],
+        scores: Sequence[float],
+        costs: Sequence[_Amount] | None = None,
+    ) -> None:
+        """Many at once. If one of them cannot be taken, those before it are, and those after it are not."""
+    def fail(self, pull: Pull | int, failure: str, cost: _Amount | None = None) -> None:
+        """The failure of a call.
+
+        `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and `given-up` count as the
+        lowest score, and cost the ceiling if nothing is said. `not-connected` and `rate-limited` are
+        void: nothing was done, and the call is asked for again. `below-lowest` and `exhausted` end the
+        stream.
+        """
+    def status(self, arm: int) -> str:
+        """`certified`, `undecided` or `rejected`."""
+    def raise_budget(self, budget: _Amount) -> None:
+        """Takes a larger budget, which is valid at any time."""
+    def add_arms(self, count: int = 1) -> None:
+        """Takes more arms; only where the guarantee is `lent`."""
+    def release(self, arm: int) -> None:
+        """Takes the share of delta of an arm back, and with it its evidence."""
+    def replay(self, events: Iterable[Sequence[Any]]) -> None:
+        """Does again what was done before: after it the session is as it was."""
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to do, and no call is out."""
+    @property
+    def stop_reason(self) -> str | None:
+        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile` or `hopeless`."""
+    @property
+    def certified(self) -> list[int]:
+        """The certified arms, in the order of their certificates."""
+    @property
+    def statuses(self) -> list[str]:
+        """Of every arm: `certified`, `undecided` or `rejected`."""
+    @property
+    def ledger(self) -> Ledger:
+        """Where the money is."""
+    @property
+    def arms(self) -> int:
+        """How many arms there are."""
+    @property
+    def verifiers(self) -> list[str]:
+        """The verifiers' names."""
+    @property
+    def in_flight(self) -> int:
+        """How many calls are out."""
+    @property
+    def pool(self) -> float | None:
+        """The share of delta that is not lent; None where the guarantee lends none."""
+    @property
+    def events(self) -> list[tuple[Any, ...]]:
+        """Everything that happened, as plain tuples; kept with `keep_events=True` only."""
+    @property
+    def books(self) -> Table:
+        """A row for each arm and verifier: calls, scores, evidence and the level it must reach."""
+
+@final
+class View:
+    """What a policy may look at, while it is asked. A verifier is its name or its number."""
+
+    @property
+    def arms(self) -> int:
+        """How many arms there are."""
+    @property
+    def verifiers(self) -> list[str]:
+        """The verifiers' names."""
+    @property
+    def pool(self) -> float | None:
+        """The share of delta that is not lent; None where none is lent."""
+    @property
+    def left(self) -> Decimal:
+        """What is neither spent nor reserved."""
+    def active(self) -> list[int]:
+        """The arms that still take calls."""
+    def status(self, arm: int) -> str:
+        """`certified`, `undecided` or `rejected`."""
+    def may_call(self, arm: int, verifier: int | str) -> bool:
+        """Whether a call of the pair may be asked for now: it takes calls, and the money is there."""
+    def returned(self, arm: int, verifier: int | str) -> int:
+        """Scores that have come back, failed calls that count among them."""
+    def dispatched(self, arm: int, verifier: int | str) -> int:
+        """Calls that were made."""
+    def mean(self, arm: int, verifier: int | str) -> float:
+        """The mean of the scores that have come back; 0 if there are none."""
+    def evidence(self, arm: int, verifier: int | str) -> float:
+        """What the scores prove so far."""
+    def level(self, arm: int, verifier: int | str) -> float:
+        """What the evidence must reach."""
+    def met(self, arm: int, verifier: int | str) -> bool:
+        """Whether it does."""
+    def share(self, arm: int) -> float | None:
+        """The share of delta that the arm was lent; None if it has none."""
+    def threshold(self, verifier: int | str) -> float:
+        """The mean score to be reached."""
+    def price(self, verifier: int | str) -> Decimal:
+        """The most that a call may cost."""
+
+@final
+class Table:
+    """Named columns. Whatever speaks Arrow's C stream takes it as it is: `polars.DataFrame(table)`,
+    `pyarrow.table(table)`.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str, /) -> list[Any]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def row(self, row: int) -> dict[str, Any]:
+        """A row as a dict, by its number."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """A list of dicts, one for each row."""
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`."""
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`."""
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`."""
+    def to_numpy(self, name: str) -> Any:
+        """A column as a `numpy.ndarray`; where there is nothing in a column of numbers, NaN."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Mailbox:
+    """Where the calls of one verifier wait to be made."""
+
+    def __new__(cls, timeout: float) -> Mailbox: ...
+    def take(
+        self, most: int, linger: float = 0.0, wait: float | None = None
+    ) -> list[tuple[int, dict[str, Any]]] | None:
+        """Waits for calls and takes up to `most` of them, each as its number and its candidate.
+
+        After the first it waits `linger` seconds for more. None if there will be no more, an empty list
+        if none came in `wait` seconds.
+        """
+    def next(
+        self, outcome: tuple[int, float | tuple[Any, ...]] | None
+    ) -> tuple[int, dict[str, Any]] | None:
+        """Puts the outcome of one call back, if there is one, waits for the next and takes it.
+
+        None if there will be no more.
+        """
+    def put(self, outcomes: Sequence[tuple[int, float | tuple[Any, ...]]]) -> None:
+        """Puts outcomes back: of each call its number, and a score or one of the tuples
+        `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
+        `("void", reason, retry_after)` and `("lost", reason)`.
+        """
+    def backlog(self, seconds: float) -> int:
+        """Calls that have waited for so many seconds, and that nobody has taken."""
+    def expire(self) -> list[int]:
+        """Calls that have taken longer than they may count as timed out; their numbers."""
+    def is_wanted(self, number: int) -> bool:
+        """Whether somebody still waits for the outcome of a call."""
+    def close(self) -> None:
+        """There will be no more calls: those who wait for some go home."""
+
+@final
+class Job:
+    """A job, checked and ready to run."""
+
+    def __new__(
+        cls,
+        keys: str,
+        path: Path,
+        *,
+        candidates: object | None = None,
+        mailboxes: dict[str, Mailbox] | None = None,
+        output: Path | None = None,
+    ) -> Job: ...
+    @property
+    def output(self) -> Path:
+        """The run's folder."""
+    @property
+    def candidate_count(self) -> int:
+        """How many candidates there are."""
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know about how the candidates were read."""
+
+def job_keys(path: Path) -> str:
+    """The keys of a job file, as JSON."""
+
+@final
+class LiveRun:
+    """A run while it goes on, in a thread of its own."""
+
+    def __new__(cls, job: Job, how: str) -> LiveRun: ...
+    @property
+    def past(self) -> list[str]:
+        """What a person should know about what was there before."""
+    def start(self) -> None:
+        """Begins to make calls."""
+    def wait(self, seconds: float) -> bool:
+        """Waits for the end, for so many seconds at most; whether it is there."""
+    def stop(self) -> None:
+        """No new calls, and wait for those that are out; the second time: leave."""
+    def pause(self, paused: bool) -> None:
+        """Holds new calls back, or no longer."""
+    def notices(self) -> list[tuple[str, str]]:
+        """What was said since the last look."""
+    def progress(self) -> dict[str, Any] | None:
+        """How far it has come; None before the first look."""
+    def ending(self) -> tuple[str, str] | None:
+        """How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored`, and a text."""
+
+@final
+class Results:
+    """What a run's folder holds, read from its journal."""
+
+    def __new__(cls, path: Path) -> Results: ...
+    @property
+    def path(self) -> Path:
+        """The folder."""
+    def summary(self) -> str:
+        """The summary, as JSON."""
+    def answers(self, status: str | None = None) -> Table:
+        """The answers with a status, or all."""
+    def calls(self) -> Table:
+        """Every call that came back."""
+    def audit(self) -> tuple[list[str], list[str], int]:
+        """What was checked, what is wrong, and how many things are."""
+    def write_report(self, out: Path | None = None) -> Path:
+        """Writes the report, and says where it is."""
+    def text(self) -> str:
+        """The report as text."""

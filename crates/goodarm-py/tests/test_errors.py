@@ -1,0 +1,48 @@
+"""Every error variant of the Rust crates is an exception class of its own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import REPOSITORY
+
+import goodarm as ga
+from goodarm import errors
+
+SOURCES = {
+    "SpecError": "goodarm-core/src/problem.rs",
+    "CostError": "goodarm-core/src/cost.rs",
+    "PolicyError": "goodarm-core/src/policy.rs",
+    "TellError": "goodarm-core/src/books/calls.rs",
+    "LendError": "goodarm-core/src/books/lending.rs",
+    "AddArmsError": "goodarm-core/src/books/lending.rs",
+    "ReplayError": "goodarm-core/src/session.rs",
+    "CandidatesError": "goodarm-live/src/candidates/error.rs",
+    "RunError": "goodarm-live/src/run/ending.rs",
+    "HistoryError": "goodarm-live/src/history.rs",
+    "OutputError": "goodarm-live/src/outputs.rs",
+    "ReportError": "goodarm-report/src/report.rs",
+    "ExportError": "goodarm-report/src/export.rs",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_variant_has_its_class(name: str) -> None:
+    text = (REPOSITORY / "crates" / SOURCES[name]).read_text()
+    body = text.split(f"pub enum {name} {{")[1].split("\n}")[0]
+    variants = re.findall(r"^    ([A-Z]\w+)(?: \{|\(|,)", body, re.MULTILINE)
+    assert variants
+    base = getattr(errors, name)
+    for variant in variants:
+        assert issubclass(getattr(base, variant), base), f"{name}.{variant}"
+    annotated = [key for key in base.__annotations__ if key[0].isupper()]
+    assert sorted(annotated) == sorted(variants), "no class without a variant"
+
+
+def test_all_are_below_one() -> None:
+    for name in SOURCES:
+        assert issubclass(getattr(ga, name), ga.Error)
+    assert issubclass(ga.SpecError, ValueError)
+    assert issubclass(ga.Interrupted, KeyboardInterrupt)
+    assert ga.RunError.Changed.__qualname__ == "RunError.Changed"

@@ -1,0 +1,87 @@
+"""What a run's folder holds, as tables and for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Coin, candidates
+
+import goodarm as ga
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ga.Run:
+    rows = candidates(30)
+    rows[1]["answer"] = "<script>alert(1)</script>"
+    judge = ga.verifier(Coin(), name="judge <i>", threshold=0.6, scores="binary")
+    return ga.run(candidates=rows, verifiers=[judge], budget=20_000, delta=0.05,
+                  output=tmp_path_factory.mktemp("results") / "run", progress=False)
+
+
+def test_tables_go_to_every_library(run: ga.Run) -> None:
+    polars, pandas, pyarrow = (pytest.importorskip(name) for name in ("polars", "pandas", "pyarrow"))
+    calls = run.calls
+    frames = [polars.DataFrame(calls), calls.to_polars(), calls.to_pandas(), calls.to_arrow(), pyarrow.table(calls)]
+    for frame in frames:
+        assert frame.shape == (len(calls), len(calls.column_names))
+    assert list(calls.to_pandas()["cost"]) == calls["cost"] == polars.DataFrame(calls)["cost"].to_list()
+    assert list(calls.to_numpy("call")) == calls["call"]
+    assert calls.row(0) == calls.to_pylist()[0]
+
+
+def test_answers_are_all_there_once(run: ga.Run) -> None:
+    parts = [run.certified["id"], run.undecided["id"], run.rejected["id"]]
+    assert sorted(sum(parts, [])) == sorted(run.answers["id"])
+    assert [row["goodarm.rank"] for row in run.certified.to_pylist()] == list(range(1, len(run.certified) + 1))
+
+
+def test_wrong_columns_and_rows_are_named(run: ga.Run) -> None:
+    with pytest.raises(KeyError, match="did you mean"):
+        run.calls["scroe"]
+    with pytest.raises(IndexError):
+        run.calls.row(10**9)
+
+
+def test_money_audit_report_and_text(run: ga.Run, tmp_path: Path) -> None:
+    assert run.money.spent + run.money.left == run.money.budget
+    audit = run.audit()
+    assert audit and audit.ok and audit.checked and not audit.wrong
+    assert run.report().read_text().startswith("<!")
+    assert run.report(tmp_path / "page.html") == tmp_path / "page.html"
+    assert "certified" in run.text
+
+
+def test_damage_is_found(run: ga.Run, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(run.path, copy)
+    text = (copy / "summary.json").read_text()
+    (copy / "summary.json").write_text(text.replace('"certified":', '"certified": 1, "was":', 1))
+    assert not ga.open(copy).audit().ok
+    journal = bytearray((copy / "journal").read_bytes())
+    journal[len(journal) // 2] ^= 1
+    (copy / "journal").write_bytes(journal)
+    with pytest.raises(ga.Error):
+        _ = ga.open(copy).summary
+
+
+def test_what_a_notebook_shows_is_escaped_and_loads_nothing(run: ga.Run) -> None:
+    page = run._repr_html_()
+    assert "<script" not in page and "&lt;script&gt;" in page
+    assert "judge <i>" not in page
+    for loading in ("src=", "href=", "url(", "@import", "http:", "https:"):
+        assert loading not in page
+    assert f"{len(run.certified)} of 30 answers certified" in page
+
+
+def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="holds no run"):
+        ga.open(tmp_path)
+
+
+def test_repr_says_what_matters(run: ga.Run) -> None:
+    assert f"{len(run.certified)} of 30 answers certified" in repr(run)
+    assert "rows of call, id" in repr(run.calls)

@@ -1,0 +1,123 @@
+//! The Python package: built as a wheel, tested in a fresh environment, measured for a release.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::tools::{self, succeeds};
+
+/// Builds the wheel as tests build everything, installs it into a fresh environment, and runs the
+/// Python tests there.
+pub(crate) fn test() -> bool {
+    let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
+    let Some(wheel) = build(&tools, &["--profile", "dev"]) else { return false };
+    let Some(python) = fresh(&tools, &wheel) else { return false };
+    let tests = ["-m", "pytest", "-q", "--durations=10", "-p", "no:cacheprovider", "."];
+    eprintln!("xtask: Python tests: {} {}", python.display(), tests.join(" "));
+    let status = Command::new(&python).args(tests).current_dir("crates/goodarm-py/tests").status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Builds the wheel for a release, and tells its size and how long an import takes.
+pub(crate) fn wheel() -> ExitCode {
+    let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return ExitCode::FAILURE };
+    // Linked against an old C library by zig, it runs on every Linux of the last ten years.
+    let _ = Command::new(&tools).args(["-m", "pip", "install", "--quiet", "ziglang"]).status();
+    let arguments = ["--profile", "dist", "--zig", "--compatibility", "manylinux2014"];
+    let Some(wheel) = build(&tools, &arguments) else { return ExitCode::FAILURE };
+    let Some(python) = fresh(&tools, &wheel) else { return ExitCode::FAILURE };
+    let bytes = std::fs::metadata(&wheel).map_or(0, |metadata| metadata.len());
+    eprintln!("xtask: {}: {}.{} MB", wheel.display(), bytes / 1_000_000, bytes / 100_000 % 10);
+    let measured = Command::new(python).args(["-c", IMPORT_TIME]).status();
+    if measured.is_ok_and(|status| status.success()) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// An environment below `target` with these packages; made once.
+fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
+    let folder = tools::target().join(name);
+    let python = folder.join("bin/python");
+    let is_ready = || succeeds(Command::new(&python).args(["-c", TOOLS_THERE]));
+    if !is_ready() {
+        eprintln!("xtask: installing what the Python package needs into {}", folder.display());
+        succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+        let _ = Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(packages)
+            .status();
+        // Not every platform has a wheel of it: its tests then say so.
+        let _ = Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "ray"])
+            .status();
+    }
+    if is_ready() {
+        return Some(python);
+    }
+    eprintln!(
+        "xtask: no Python tools: python3 with venv and pip, and the package index, are needed"
+    );
+    None
+}
+
+/// The path of a wheel that was built now.
+fn build(python: &Path, arguments: &[&str]) -> Option<PathBuf> {
+    let out = tools::target().join("wheels");
+    let _ = std::fs::remove_dir_all(&out);
+    eprintln!("xtask: maturin build {}", arguments.join(" "));
+    let status = Command::new(python)
+        .args(["-m", "maturin", "build", "--quiet", "--manifest-path", MANIFEST, "--out"])
+        .arg(&out)
+        .args(arguments)
+        .status();
+    let built = std::fs::read_dir(&out).ok()?.flatten().next().map(|entry| entry.path());
+    built.filter(|_| status.is_ok_and(|status| status.success())).or_else(|| {
+        eprintln!("xtask: the wheel was not built");
+        None
+    })
+}
+
+/// A new environment with the wheel, which sees the packages of the tools, too.
+fn fresh(tools: &Path, wheel: &Path) -> Option<PathBuf> {
+    let folder = tools::target().join("python-fresh");
+    let _ = std::fs::remove_dir_all(&folder);
+    let python = folder.join("bin/python");
+    let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"];
+    let is_made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))
+        && Command::new(&python).args(install).arg(wheel).status().is_ok_and(|it| it.success());
+    let site = |python: &Path| {
+        let output = Command::new(python).args(["-c", SITE_PACKAGES]).output().ok()?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    let path = PathBuf::from(site(&python)?).join("tools.pth");
+    let is_linked = std::fs::write(path, site(tools)?).is_ok();
+    (is_made && is_linked).then_some(python)
+}
+
+const MANIFEST: &str = "crates/goodarm-py/Cargo.toml";
+const TEST_PACKAGES: [&str; 12] = [
+    "maturin>=1.16,<2",
+    "pytest",
+    "pytest-timeout",
+    "mypy",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "tqdm",
+    "nbclient",
+    "nbformat",
+    "ipykernel",
+];
+const TOOLS_THERE: &str = "import maturin, pytest, pytest_timeout, mypy, numpy, pandas, polars, pyarrow, tqdm, nbclient, ipykernel";
+const SITE_PACKAGES: &str = "import sysconfig; print(sysconfig.get_path('purelib'))";
+const IMPORT_TIME: &str = "\
+import subprocess, sys, time
+def start(code):
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, '-c', code], check=True)
+    return time.perf_counter() - begin
+times = sorted(start('import goodarm') - start('pass') for _ in range(21))
+print(f'xtask: import goodarm takes {1000 * times[10]:.0f} ms, and pulls in nothing that is not Python\\'s own')
+";
