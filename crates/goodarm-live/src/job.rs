@@ -461,7 +461,7 @@ fn toml_of(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map_or_else(|_| "\"\"".into(), |value| value.to_string())
 }
 
-/// More calls in flight than this do not help.
-const CONCURRENCY_MAX: usize = 4096;
+/// One process cannot have many more sockets, and a crash loses no more calls than this and those ahead.
+const CONCURRENCY_MAX: usize = 65_536;
 const NUMBER_MAX: f64 = 1e6;
 const PATIENCE: Duration = Duration::from_secs(300);

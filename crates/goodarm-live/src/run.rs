@@ -208,7 +208,10 @@ impl Run {
         let mut tick = tokio::time::interval(TICK);
         let mut phase = Phase::Working;
         let ending = loop {
-            while let Some(returned) = self.engine.take() {
+            // What the disk has no room for waits where it is: a frame must not grow without end.
+            while !self.disk.is_full()
+                && let Some(returned) = self.engine.take()
+            {
                 self.settle_returned(returned, &mut announcer);
             }
             phase = self.next_phase(phase, control);
@@ -261,7 +264,7 @@ impl Run {
                     result = self.disk.wait(in_flight_count) => {
                         result.map_err(RunError::NotDurable)?;
                     }
-                    () = self.engine.wait() => {}
+                    () = self.engine.wait(), if !self.disk.is_behind() => {}
                     _ = tick.tick() => {}
                 }
             }

@@ -64,6 +64,9 @@ pub struct Throttle {
     limits: Limits,
     transcript: Transcript,
     state: Mutex<State>,
+    /// Calls that wait for a turn, of which only the first looks out for one: were all of them woken by
+    /// every change, many would keep each other from going.
+    queue: tokio::sync::Mutex<()>,
     changed: Notify,
     /// For calls that the trial holds; apart, so that they take no place from a request.
     trial_changed: Notify,
@@ -139,6 +142,7 @@ impl Throttle {
             limits,
             transcript,
             state: Mutex::new(state),
+            queue: tokio::sync::Mutex::const_new(()),
             changed: Notify::const_new(),
             trial_changed: Notify::const_new(),
         }
@@ -227,8 +231,9 @@ impl Throttle {
         self.limits.retries.is_some_and(|retries| attempts > retries)
     }
 
-    /// Waits for the right to send one request.
+    /// Waits for the right to send one request, behind those that wait already.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
+        let _first = self.queue.lock().await;
         loop {
             if let Ok(turn) = self.try_turn()? {
                 return Ok(turn);

@@ -260,3 +260,13 @@ async fn a_held_call_takes_no_wakeup_from_a_request() {
     held.abort();
     assert!(came.is_ok(), "nothing is out, and the request waits for ever");
 }
+
+/// Were all woken at each turn, sixty thousand would not be done within a day.
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_do_not_wake_each_other() {
+    let limits = Limits { concurrency: 100_000, rate: Some(1000.0), ..LIMITS };
+    let real = std::time::Instant::now();
+    let seconds = seconds_of_many(Throttle::new(limits), 60_000, SHORT).await;
+    assert!((59.0..61.0).contains(&seconds), "a thousand a second: {seconds} s");
+    assert!(real.elapsed() < Duration::from_secs(30), "{:?}", real.elapsed());
+}

@@ -148,6 +148,10 @@ impl Verifier for Http {
         self.body.as_ref().map(Template::fields).unwrap_or_default()
     }
 
+    fn files_per_request(&self) -> usize {
+        1
+    }
+
     fn extent(&self, _: &Candidates) -> Extent {
         Extent { timeout: self.endpoint.timeout(), ..Extent::default() }
     }

@@ -255,6 +255,10 @@ impl Verifier for Llm {
         }
     }
 
+    fn files_per_request(&self) -> usize {
+        1
+    }
+
     /// A token is at least a byte, so no prompt has more tokens than bytes; a server's own marks
     /// around messages come on top. The user may know a lower bound.
     fn extent(&self, candidates: &Candidates) -> Extent {

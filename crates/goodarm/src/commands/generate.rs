@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
+use goodarm_live::open_files;
 use goodarm_live::verifier::llm::LlmKeys;
 use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;
-use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
+use crate::commands::{Failure, make_room};
 use crate::exit::Exit;
 use crate::progress::Progress;
 
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         out: &arguments.out,
         concurrency: arguments.concurrency,
     };
+    make_room(arguments.concurrency.saturating_add(open_files::OTHERS), arguments.quiet);
     let control = Arc::<Control>::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;
     let mut bar = None;
