@@ -36,7 +36,6 @@ pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::Disk;
 pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::outcome;
-use crate::throttle::Throttle;
 use crate::verifier::{Place, Remark, Reply, Verdict, shorten};
 
 /// A run that can be driven.
@@ -119,7 +118,7 @@ impl Run {
         lock: FolderLock,
     ) -> Result<Self, RunError> {
         let throttles = job.verifiers.iter().zip(&account.verifiers).map(|(verifier, totals)| {
-            let throttle = Throttle::new(verifier.limits);
+            let throttle = verifier.throttle(verifier.limits);
             if totals.score_count() > 0 { throttle } else { throttle.on_trial() }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);

@@ -77,6 +77,11 @@ pub trait Verifier: Send + Sync {
         Extent::default()
     }
 
+    /// How many addresses its requests are spread over; [`attempt::attempts_at`] says which is next.
+    fn address_count(&self) -> usize {
+        1
+    }
+
     /// Files and sockets that one request in flight keeps open.
     fn files_per_request(&self) -> usize {
         0

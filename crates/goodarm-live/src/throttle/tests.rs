@@ -5,7 +5,11 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::{advance, timeout};
 
+use super::addresses::BREAKS_MAX;
+use super::backoff::PAUSE_MAX;
 use super::*;
+
+mod spreading;
 
 const LIMITS: Limits =
     Limits { concurrency: 4, rate: None, retries: None, patience: Duration::from_secs(60) };
@@ -136,7 +140,7 @@ async fn no_server_makes_us_wait_for_ever() {
     let throttle = Throttle::new(LIMITS);
     let wait = Duration::from_secs(1_000_000);
     turn(&throttle).await.refused(VoidFailure::RateLimited, Some(wait), "429".into());
-    assert!(timeout(WAIT_MAX + SHORT, throttle.turn()).await.is_ok());
+    assert!(timeout(PAUSE_MAX + SHORT, throttle.turn()).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
