@@ -17,8 +17,13 @@ use crate::exit::Exit;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
+    let (url, urls) = match arguments.url.as_slice() {
+        [url] => (Some(url.clone()), None),
+        urls => (None, Some(urls.to_vec())),
+    };
     let model = LlmKeys {
-        url: Some(arguments.url.clone()),
+        url,
+        urls,
         model: arguments.model.clone(),
         api_key_env: arguments.api_key_env.clone(),
         prompt: Some(arguments.prompt.clone()),
