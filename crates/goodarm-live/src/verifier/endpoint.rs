@@ -109,10 +109,15 @@ impl Endpoint {
         }
     }
 
-    /// The addresses as the job has them, without the secrets.
-    pub(crate) fn shown(&self) -> String {
-        let all: Vec<&str> = self.addresses.iter().map(|it| it.shown.as_str()).collect();
-        all.join(", ")
+    /// The addresses as the job has them, without the secrets, in a line each: the first of many.
+    pub(crate) fn shown(&self, line: impl Fn(&str) -> String) -> String {
+        let first = self.addresses.iter().take(SHOWN_MAX);
+        let mut lines: Vec<String> = first.map(|address| line(&address.shown)).collect();
+        let more = self.addresses.len() - lines.len();
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("\n")
     }
 
     /// How many addresses there are.
@@ -343,5 +348,7 @@ const fn is_about_the_request(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422 | 451)
 }
 
+/// So many addresses are shown.
+const SHOWN_MAX: usize = 4;
 /// So much of an error's body is read.
 const ERROR_BYTES_MAX: usize = 64 << 10;

@@ -142,7 +142,8 @@ impl Http {
 impl Verifier for Http {
     fn preview(&self, candidate: &Candidate) -> String {
         let body = self.body(candidate).unwrap_or_else(Cow::Owned);
-        format!("POST {}\n{body}", self.endpoint.shown())
+        let addresses = self.endpoint.shown(|address| format!("POST {address}"));
+        format!("{addresses}\n{body}")
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {

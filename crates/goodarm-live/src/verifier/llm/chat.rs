@@ -86,9 +86,9 @@ impl Chat {
         self.endpoint.timeout()
     }
 
-    /// The addresses and the model, for people.
+    /// The addresses, each with the model, for people.
     pub(super) fn shown(&self) -> String {
-        format!("{} {}", self.endpoint.shown(), self.model)
+        self.endpoint.shown(|address| format!("{address} {}", self.model))
     }
 
     /// Asks once, void attempts and their retries included. What is not a text is a call's reply

@@ -170,7 +170,7 @@ async fn a_model_may_have_several_addresses() {
     assert_eq!((left.request_count(), right.request_count()), (2, 2));
     assert_eq!(right.seen()[0].path, "/v1/chat/completions");
     let preview = judge.preview(&question());
-    assert!(preview.starts_with(&format!("{}, {} m\n", urls[0], urls[1])), "{preview}");
+    assert!(preview.starts_with(&format!("{} m\n{} m\n", urls[0], urls[1])), "{preview}");
 }
 
 /// Code that knows nothing of addresses still calls one of them.
@@ -202,6 +202,8 @@ fn what_is_wrong_with_addresses_names_the_key_and_which() {
     assert_eq!(wrong, "urls: address 3: the same as address 1");
     let many: Vec<String> = (0..257).map(|port| format!("http://127.0.0.1:{}", port + 1)).collect();
     assert_wrong(new(json!({"urls": many})), &["urls"]);
+    let preview = new(json!({"urls": many[..9]})).expect("nine").preview(&question());
+    assert!(preview.contains("POST http://127.0.0.1:4\nand 5 more\n{"), "{preview}");
     let hidden = ["http://user:password-1@127.0.0.1:9/", "http://127.0.0.1:9/?key=query-key-1"];
     let verifier = new(json!({"urls": hidden})).expect("a verifier");
     let shown = format!("{verifier:?} {}", verifier.preview(&question()));
