@@ -85,6 +85,11 @@ mod tests {
             "string",
             &["  verifiers[a].schema.properties.rate.type: \"number\" → \"string\""],
         );
+        check(
+            "rate = 3",
+            "rate = 3\nurls = [\"http://a\"]",
+            &["  verifiers[a].urls: null → [\"http://a\"]"],
+        );
         check("name = \"a\"", "name = \"b\"", &["  verifiers[a].name: \"a\" → \"b\""]);
     }
 }

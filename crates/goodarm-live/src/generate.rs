@@ -98,8 +98,9 @@ pub fn generate(
     let runtime = engine::runtime().map_err(file_error)?;
     let limits =
         Limits { concurrency: request.concurrency, rate: None, retries: None, patience: PATIENCE };
+    let throttle = Throttle::new(limits).among(model.address_count()).on_trial();
     let mut engine: Engine<ArmId, Result<String, String>> =
-        Engine::new([Throttle::new(limits).on_trial()].into_iter(), request.concurrency);
+        Engine::new([throttle].into_iter(), request.concurrency);
     let model = Arc::new(model);
     let work = engine.make_all(
         wanted,

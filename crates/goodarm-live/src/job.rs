@@ -20,7 +20,7 @@ use crate::charter::{Charter, VerifierTerms};
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
-use crate::throttle::Limits;
+use crate::throttle::{Limits, Throttle};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Kinds, Usage, Verifier};
 
@@ -57,6 +57,11 @@ pub struct JobVerifier {
 }
 
 impl JobVerifier {
+    /// A throttle that keeps to its limits, or to these in their place.
+    pub(crate) fn throttle(&self, limits: Limits) -> Throttle {
+        Throttle::new(limits).among(self.verifier.address_count())
+    }
+
     /// What a call has cost. A verifier that this process evaluates costs what it says itself, or else
     /// the ceiling: it takes neither tokens nor time worth counting.
     pub(crate) fn charge(&self, usage: &Usage) -> Cost {
@@ -480,7 +485,7 @@ fn toml_of(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map_or_else(|_| "\"\"".into(), |value| value.to_string())
 }
 
-/// More calls in flight than this do not help.
-const CONCURRENCY_MAX: usize = 4096;
+/// One process cannot have many more sockets, and a crash loses no more calls than this and those ahead.
+const CONCURRENCY_MAX: usize = 65_536;
 const NUMBER_MAX: f64 = 1e6;
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -140,7 +140,7 @@ pub fn record(
     progress(&recorded);
     let runtime = engine::runtime().map_err(file_error)?;
     let throttles = job.verifiers.iter().zip(&rows.waiting).map(|(verifier, waiting)| {
-        let throttle = Throttle::new(verifier.limits);
+        let throttle = verifier.throttle(verifier.limits);
         if waiting.is_some() { throttle.on_trial() } else { throttle }
     });
     let mut engine: Engine<(), Batch> = Engine::new(throttles, job.settings.concurrency);

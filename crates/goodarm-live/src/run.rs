@@ -36,7 +36,6 @@ pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::Disk;
 pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::outcome;
-use crate::throttle::Throttle;
 use crate::verifier::{Place, Remark, Reply, Verdict, shorten};
 
 /// A run that can be driven.
@@ -119,7 +118,7 @@ impl Run {
         lock: FolderLock,
     ) -> Result<Self, RunError> {
         let throttles = job.verifiers.iter().zip(&account.verifiers).map(|(verifier, totals)| {
-            let throttle = Throttle::new(verifier.limits);
+            let throttle = verifier.throttle(verifier.limits);
             if totals.score_count() > 0 { throttle } else { throttle.on_trial() }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
@@ -208,7 +207,10 @@ impl Run {
         let mut tick = tokio::time::interval(TICK);
         let mut phase = Phase::Working;
         let ending = loop {
-            while let Some(returned) = self.engine.take() {
+            // What the disk has no room for waits where it is: a frame must not grow without end.
+            while !self.disk.is_full()
+                && let Some(returned) = self.engine.take()
+            {
                 self.settle_returned(returned, &mut announcer);
             }
             phase = self.next_phase(phase, control);
@@ -261,7 +263,7 @@ impl Run {
                     result = self.disk.wait(in_flight_count) => {
                         result.map_err(RunError::NotDurable)?;
                     }
-                    () = self.engine.wait() => {}
+                    () = self.engine.wait(), if !self.disk.is_behind() => {}
                     _ = tick.tick() => {}
                 }
             }

@@ -1,6 +1,10 @@
-//! When the next request to a verifier may be sent: a throttle keeps to the rate and to the number
-//! of requests in flight, backs off when told to, and closes while the verifier is down. A verifier
-//! that has yet to give its first score is on trial: it gets few requests, and few failures end it.
+//! When the next request to a verifier may be sent, and to which of its addresses: a throttle keeps to
+//! the rate and to the number of requests in flight, backs off when told to, and closes while the
+//! verifier is down. A verifier that has yet to give its first score is on trial: it gets few requests,
+//! and few failures end it.
+
+mod addresses;
+mod backoff;
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +14,8 @@ use goodarm_core::VoidFailure;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use self::addresses::{Addresses, Answered};
+use self::backoff::{Backoff, Trouble, TroubleKind};
 use crate::transcript::Transcript;
 
 /// What the job says about how often a verifier may be called.
@@ -34,6 +40,15 @@ pub struct Stopping;
 pub enum Condition {
     /// Requests are answered.
     Open,
+    /// Some of its addresses are busy or down; the others go on.
+    Partly {
+        /// How many.
+        troubled: usize,
+        /// Of how many.
+        of: usize,
+        /// What went wrong with them last.
+        reason: String,
+    },
     /// The verifier asked for a pause, by 429.
     BackingOff {
         /// Until requests are sent again.
@@ -64,6 +79,9 @@ pub struct Throttle {
     limits: Limits,
     transcript: Transcript,
     state: Mutex<State>,
+    /// Calls that wait for a turn, of which only the first looks out for one: were all of them woken by
+    /// every change, many would keep each other from going.
+    queue: tokio::sync::Mutex<()>,
     changed: Notify,
     /// For calls that the trial holds; apart, so that they take no place from a request.
     trial_changed: Notify,
@@ -73,47 +91,22 @@ pub struct Throttle {
 struct State {
     stopping: bool,
     out: usize,
-    /// How many may be in flight: halved by 429, grown by answers.
-    allowed: usize,
-    answers_since_change: usize,
     next_turn_at: Option<Instant>,
-    closed_until: Option<Instant>,
-    backoff: Duration,
-    breaks_in_a_row: u32,
     is_on_trial: bool,
     /// Calls that have begun and not ended; one call may send several requests.
     calls_out: u32,
     unscored_in_a_row: u32,
-    trouble: Option<Trouble>,
     retry_count: u64,
-}
-
-/// Nothing has been answered since, or nothing has been scored.
-#[derive(Clone, Debug)]
-struct Trouble {
-    since: Instant,
-    kind: TroubleKind,
-    reason: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TroubleKind {
-    /// Until an answer comes.
-    Busy,
-    /// Until an answer comes.
-    Down,
-    /// Until a score comes: answers do come.
-    Unscored,
-    /// For good: it cannot be started.
-    Hopeless,
-    /// For good: it never gave a score.
-    NeverScored,
+    /// What is wrong with the verifier, whatever the address.
+    backoff: Backoff,
+    addresses: Addresses,
 }
 
 /// The right to send one request; give back what became of it.
 #[derive(Debug)]
 pub struct Turn<'a> {
     throttle: &'a Throttle,
+    address: usize,
 }
 
 impl Throttle {
@@ -122,23 +115,20 @@ impl Throttle {
         let state = State {
             stopping: false,
             out: 0,
-            allowed: limits.concurrency,
-            answers_since_change: 0,
             next_turn_at: None,
-            closed_until: None,
-            backoff: BACKOFF_MIN,
-            breaks_in_a_row: 0,
             is_on_trial: false,
             calls_out: 0,
             unscored_in_a_row: 0,
-            trouble: None,
             retry_count: 0,
+            backoff: Backoff::OPEN,
+            addresses: Addresses::new(1, limits.concurrency),
         };
         let transcript = Transcript::default();
         Self {
             limits,
             transcript,
             state: Mutex::new(state),
+            queue: tokio::sync::Mutex::const_new(()),
             changed: Notify::const_new(),
             trial_changed: Notify::const_new(),
         }
@@ -148,6 +138,13 @@ impl Throttle {
     #[must_use]
     pub fn on_trial(self) -> Self {
         self.state().is_on_trial = true;
+        self
+    }
+
+    /// The throttle of a verifier whose requests are spread over so many addresses.
+    #[must_use]
+    pub fn among(self, address_count: usize) -> Self {
+        self.state().addresses = Addresses::new(address_count, self.limits.concurrency);
         self
     }
 
@@ -190,10 +187,7 @@ impl Throttle {
         state.calls_out = state.calls_out.saturating_sub(1);
         state.unscored_in_a_row = 0;
         let was_on_trial = std::mem::replace(&mut state.is_on_trial, false);
-        let had_trouble = state.trouble.take_if(|it| it.kind == TroubleKind::Unscored).is_some();
-        if had_trouble {
-            (state.closed_until, state.backoff) = (None, BACKOFF_MIN);
-        }
+        let had_trouble = state.backoff.end(|kind| kind == TroubleKind::Unscored);
         if was_on_trial || had_trouble {
             self.trial_changed.notify_waiters();
             self.changed.notify_waiters();
@@ -206,9 +200,9 @@ impl Throttle {
         state.calls_out = state.calls_out.saturating_sub(1);
         state.unscored_in_a_row += 1;
         if state.is_on_trial && state.unscored_in_a_row >= UNSCORED_ON_TRIAL_MAX {
-            state.close(None, TroubleKind::NeverScored, reason.to_owned());
+            state.backoff.close(None, TroubleKind::NeverScored, reason.to_owned());
         } else if state.unscored_in_a_row >= UNSCORED_MAX {
-            state.close(None, TroubleKind::Unscored, reason.to_owned());
+            state.backoff.close(None, TroubleKind::Unscored, reason.to_owned());
         }
         state.is_on_trial
     }
@@ -227,8 +221,9 @@ impl Throttle {
         self.limits.retries.is_some_and(|retries| attempts > retries)
     }
 
-    /// Waits for the right to send one request.
+    /// Waits for the right to send one request, behind those that wait already.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
+        let _first = self.queue.lock().await;
         loop {
             if let Ok(turn) = self.try_turn()? {
                 return Ok(turn);
@@ -254,11 +249,13 @@ impl Throttle {
         if state.stopping {
             return Err(Stopping);
         }
-        if let Some(obstacle) = state.obstacle(&self.limits) {
-            return Ok(Err(obstacle));
-        }
+        let address = match state.address(&self.limits) {
+            Ok(address) => address,
+            Err(obstacle) => return Ok(Err(obstacle)),
+        };
         state.out += 1;
-        Ok(Ok(Turn { throttle: self }))
+        state.addresses.sent(address);
+        Ok(Ok(Turn { throttle: self, address }))
     }
 
     /// Calls that wait for a turn get none.
@@ -272,7 +269,8 @@ impl Throttle {
     pub fn reopen(&self) {
         let mut state = self.state();
         if std::mem::replace(&mut state.stopping, false) {
-            (state.trouble, state.closed_until, state.backoff) = (None, None, BACKOFF_MIN);
+            state.backoff = Backoff::OPEN;
+            state.addresses.reopen();
             state.unscored_in_a_row = 0;
         }
     }
@@ -280,19 +278,16 @@ impl Throttle {
     /// How the verifier is doing.
     pub fn condition(&self) -> Condition {
         let state = self.state();
-        let Some(trouble) = &state.trouble else { return Condition::Open };
         let now = Instant::now();
+        let Some(trouble) = state.backoff.trouble() else {
+            return state.addresses.condition(now, self.limits.patience);
+        };
         let (since, reason) = (now.duration_since(trouble.since), trouble.reason.clone());
         match trouble.kind {
             TroubleKind::NeverScored => Condition::NeverScored { reason },
             TroubleKind::Hopeless => Condition::GivenUp { reason },
             _ if since > self.limits.patience => Condition::GivenUp { reason },
-            TroubleKind::Down | TroubleKind::Unscored => Condition::Down { since, reason },
-            TroubleKind::Busy => {
-                let wait =
-                    state.closed_until.map_or(Duration::ZERO, |until| until - now.min(until));
-                Condition::BackingOff { wait }
-            }
+            _ => Condition::Down { since, reason },
         }
     }
 
@@ -307,29 +302,32 @@ impl Throttle {
 }
 
 /// Why a request must wait.
+#[derive(Debug, PartialEq, Eq)]
 enum Obstacle {
     Until(Instant),
     Others,
 }
 
 impl State {
-    fn obstacle(&mut self, limits: &Limits) -> Option<Obstacle> {
+    /// Where the next request goes, if it may be sent now.
+    fn address(&mut self, limits: &Limits) -> Result<usize, Obstacle> {
         let now = Instant::now();
-        if let Some(until) = self.closed_until.filter(|until| now < *until) {
-            return Some(Obstacle::Until(until));
+        if let Some(until) = self.backoff.closed_until(now) {
+            return Err(Obstacle::Until(until));
         }
-        let allowed = match &self.trouble {
+        let allowed = match self.backoff.trouble() {
             Some(Trouble { kind: TroubleKind::Hopeless | TroubleKind::NeverScored, .. }) => 0,
-            // While nothing is answered, one request at a time finds out.
+            // While nothing is scored, one request at a time finds out.
             Some(_) => 1,
-            None => self.allowed,
+            None => limits.concurrency,
         };
         if self.out >= allowed {
-            return Some(Obstacle::Others);
+            return Err(Obstacle::Others);
         }
+        let address = self.addresses.choose(now, limits.patience)?;
         if let Some(rate) = limits.rate {
             match self.next_turn_at {
-                Some(at) if now < at => return Some(Obstacle::Until(at)),
+                Some(at) if now < at => return Err(Obstacle::Until(at)),
                 at => {
                     let from = at.map_or(now, |at| at.max(now - RATE_BURST));
                     self.next_turn_at = Some(
@@ -338,43 +336,24 @@ impl State {
                 }
             }
         }
-        None
-    }
-
-    fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
-        let now = Instant::now();
-        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
-        // Someone may be starting it just now.
-        let is_young = kind == TroubleKind::Down && now.duration_since(since) < YOUNG;
-        let backoff = if is_young { self.backoff.min(BACKOFF_YOUNG_MAX) } else { self.backoff };
-        let wait = at_least.unwrap_or(Duration::ZERO).clamp(backoff, WAIT_MAX);
-        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
-        let until = now + wait;
-        self.closed_until = Some(self.closed_until.map_or(until, |earlier| earlier.max(until)));
-        self.trouble = Some(Trouble { since, kind, reason });
+        Ok(address)
     }
 }
 
 impl Turn<'_> {
+    /// The number of the address that the request goes to, counted from 0.
+    pub const fn address(&self) -> usize {
+        self.address
+    }
+
     /// The verifier answered, whatever it said.
     pub fn answered(self) {
-        let mut state = self.throttle.state();
-        state.breaks_in_a_row = 0;
-        let is_over =
-            |trouble: &mut Trouble| matches!(trouble.kind, TroubleKind::Busy | TroubleKind::Down);
-        if state.trouble.take_if(is_over).is_some() {
+        let Answered { is_over, has_grown } =
+            self.throttle.state().addresses.answered(self.address);
+        if is_over {
             self.throttle.changed.notify_waiters();
-        }
-        if state.trouble.is_none() {
-            (state.closed_until, state.backoff) = (None, BACKOFF_MIN);
-        }
-        state.answers_since_change += 1;
-        if state.answers_since_change >= state.allowed {
-            state.answers_since_change = 0;
-            if state.allowed < self.throttle.limits.concurrency {
-                state.allowed += 1;
-                self.throttle.changed.notify_one();
-            }
+        } else if has_grown {
+            self.throttle.changed.notify_one();
         }
     }
 
@@ -382,43 +361,27 @@ impl Turn<'_> {
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let mut state = self.throttle.state();
         state.retry_count += 1;
-        let was_closed = state.closed_until.is_some_and(|until| Instant::now() < until);
-        match failure {
-            VoidFailure::RateLimited => {
-                // Answers to requests that were in flight together are one sign, not many.
-                if !was_closed {
-                    state.allowed = (state.allowed / 2).max(1);
-                    state.answers_since_change = 0;
-                    state.close(retry_after, TroubleKind::Busy, reason);
-                }
-            }
-            VoidFailure::NotConnected | VoidFailure::LostRepeatable => {
-                if !was_closed {
-                    state.close(retry_after, TroubleKind::Down, reason);
-                }
-            }
-        }
+        state.addresses.refused(self.address, failure, retry_after, reason);
     }
 
     /// The verifier cannot begin to work, and no waiting changes that.
     pub fn hopeless(self, reason: String) {
-        self.throttle.state().close(None, TroubleKind::Hopeless, reason);
+        self.throttle.state().backoff.close(None, TroubleKind::Hopeless, reason);
     }
 
     /// The verifier broke after it began to work: the call counts, and after several in a row the
-    /// throttle closes instead of feeding it more.
+    /// address is closed instead of feeding it more.
     pub fn broke(self, reason: &str) {
-        let mut state = self.throttle.state();
-        state.breaks_in_a_row += 1;
-        if state.breaks_in_a_row >= BREAKS_MAX {
-            state.close(None, TroubleKind::Down, reason.to_owned());
-        }
+        self.throttle.state().addresses.broke(self.address, reason);
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.throttle.state().out -= 1;
+        let mut state = self.throttle.state();
+        state.out -= 1;
+        state.addresses.returned(self.address);
+        drop(state);
         // One place is free: waking all that wait would cost more than the calls themselves.
         self.throttle.changed.notify_one();
     }
@@ -428,15 +391,6 @@ impl Drop for Turn<'_> {
 const RATE_BURST: Duration = Duration::from_millis(10);
 /// A rate that is lower still is no different within a lifetime.
 const INTERVAL_SECONDS_MAX: f64 = 1e9;
-const BACKOFF_MIN: Duration = Duration::from_millis(250);
-const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// While a verifier has not been down for long, it is tried so often.
-const BACKOFF_YOUNG_MAX: Duration = Duration::from_secs(2);
-const YOUNG: Duration = Duration::from_secs(60);
-/// No server is believed that asks for a longer pause.
-const WAIT_MAX: Duration = Duration::from_secs(600);
-/// So many failures in a row close the throttle.
-const BREAKS_MAX: u32 = 5;
 /// So many calls without a score end a verifier that has never given one, and no more than these are
 /// paid for to find that out.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;

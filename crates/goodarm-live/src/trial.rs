@@ -85,7 +85,7 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
     let mut tasks = JoinSet::new();
     for (attribute, verifier) in job.verifiers.iter().enumerate() {
         let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..verifier.limits };
-        let throttle = Throttle::new(limits).overheard(Transcript::kept());
+        let throttle = verifier.throttle(limits).overheard(Transcript::kept());
         let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
         tasks.spawn(async move {
             for arm in arms {

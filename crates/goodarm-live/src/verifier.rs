@@ -77,6 +77,16 @@ pub trait Verifier: Send + Sync {
         Extent::default()
     }
 
+    /// How many addresses its requests are spread over; [`attempt::attempts_at`] says which is next.
+    fn address_count(&self) -> usize {
+        1
+    }
+
+    /// Files and sockets that one request in flight keeps open.
+    fn files_per_request(&self) -> usize {
+        0
+    }
+
     /// Whether [`Self::answer_here`] answers: then this process evaluates it, at once, and a call
     /// that was lost can be made again and says the same.
     fn is_reproducible(&self) -> bool {

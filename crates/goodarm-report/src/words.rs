@@ -15,6 +15,7 @@ use goodarm_live::view::{Overview, Remaining, VerifierView};
 pub const fn condition_name(condition: &Condition) -> &'static str {
     match condition {
         Condition::Open => "open",
+        Condition::Partly { .. } => "partly-open",
         Condition::BackingOff { .. } => "backing-off",
         Condition::Down { .. } => "down",
         Condition::GivenUp { .. } => "given-up",
@@ -26,6 +27,12 @@ pub const fn condition_name(condition: &Condition) -> &'static str {
 pub fn condition_text(condition: &Condition) -> String {
     match condition {
         Condition::Open => "answers again".into(),
+        Condition::Partly { troubled, of, reason } => {
+            format!(
+                "{troubled} of its {of} addresses paused ({}), the others go on",
+                printable_note(reason)
+            )
+        }
         Condition::BackingOff { wait } => {
             format!("asks for a pause (429): backing off {:.1} s", wait.as_secs_f64())
         }

@@ -251,9 +251,10 @@ pub(crate) struct GenerateArguments {
     /// The questions: .jsonl, .json, .csv, .tsv or .parquet.
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
-    /// The base address of an endpoint; an OpenAI-compatible one ends in /v1.
-    #[arg(long)]
-    pub(crate) url: String,
+    /// The base address of an endpoint; an OpenAI-compatible one ends in /v1. May be given several times:
+    /// requests are spread over them.
+    #[arg(long, required = true)]
+    pub(crate) url: Vec<String>,
     /// The model's name.
     #[arg(long)]
     pub(crate) model: Option<String>,

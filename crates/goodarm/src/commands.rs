@@ -22,6 +22,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use goodarm_live::candidates::Candidates;
+use goodarm_live::open_files;
 use goodarm_report::figures::FigureError;
 use goodarm_report::words::printable_note;
 
@@ -68,6 +69,15 @@ fn notes(candidates: &Candidates) -> String {
 fn tell_notes(candidates: &Candidates, is_quiet: bool) {
     if !is_quiet {
         let _ = io::stderr().lock().write_all(notes(candidates).as_bytes());
+    }
+}
+
+/// Sees to it that so many files can be open, and says so if they cannot.
+fn make_room(needed: usize, is_quiet: bool) {
+    if let Err(shortage) = open_files::make_room(needed)
+        && !is_quiet
+    {
+        let _ = writeln!(io::stderr().lock(), "warning: {shortage}");
     }
 }
 

@@ -114,6 +114,9 @@ impl<'a> Display<'a> {
         for (verifier, condition) in self.job.verifiers.iter().zip(&progress.conditions) {
             match condition {
                 Condition::Open => {}
+                Condition::Partly { troubled, of, .. } => {
+                    text += &format!(", {}: {troubled} of {of} addresses paused", verifier.name);
+                }
                 Condition::BackingOff { wait } => {
                     text +=
                         &format!(", {}: backing off {:.1} s", verifier.name, wait.as_secs_f64());

@@ -75,6 +75,8 @@ pub(super) struct Calls {
     /// Scores that are back but wait for an earlier call of their pair.
     pub(super) early: BTreeMap<Place, f64>,
     owed: VecDeque<Owed>,
+    /// How many of them each pair has; none of 0.
+    owed_counts: BTreeMap<(ArmId, AttributeId), u64>,
     ticket_next: u64,
 }
 
@@ -165,6 +167,12 @@ impl Books {
         let &Owed { arm, attribute, ceiling, attempt } = self.calls.owed.front()?;
         let order = self.stream_len(arm, attribute);
         self.calls.owed.pop_front();
+        if let Some(count) = self.calls.owed_counts.get_mut(&(arm, attribute)) {
+            *count -= 1;
+            if *count == 0 {
+                self.calls.owed_counts.remove(&(arm, attribute));
+            }
+        }
         let pull = self.issue(Place { arm, attribute, order }, ceiling, attempt);
         if self.problem.guarantee() == Guarantee::FalseDiscovery {
             self.changes.clear();
@@ -260,6 +268,17 @@ impl Books {
         let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
         let evidence = &mut self.pairs[index].evidence;
         evidence.forget(order, wealths.map(|at| &mut self.wealths[at]));
+        // Mostly it was the last, and there is no need to look at all calls in flight.
+        if order < self.stream_len(arm, attribute) {
+            self.move_up_after(place);
+        }
+        self.absorb_early(arm, attribute);
+        self.reconsider_after(arm, attribute);
+    }
+
+    /// Gives all later calls of a pair the place before theirs.
+    fn move_up_after(&mut self, place: Place) {
+        let Place { arm, attribute, order } = place;
         let is_later =
             |other: &Place| (other.arm, other.attribute) == (arm, attribute) && other.order > order;
         for call in self.calls.out.calls_mut().filter(|call| is_later(&call.place)) {
@@ -271,8 +290,6 @@ impl Books {
             self.calls.early.insert(Place { order: moved.order - 1, ..moved }, score);
         }
         self.calls.early.append(&mut later);
-        self.absorb_early(arm, attribute);
-        self.reconsider_after(arm, attribute);
     }
 
     /// Keeps the money for a retry; false if it is no longer there.
@@ -284,18 +301,21 @@ impl Books {
         let Call { place: Place { arm, attribute, .. }, ceiling, attempt } = call;
         let attempt = attempt.saturating_add(1);
         self.calls.owed.push_back(Owed { arm, attribute, ceiling, attempt });
+        *self.calls.owed_counts.entry((arm, attribute)).or_insert(0) += 1;
         true
     }
 
     /// How many calls a pair's stream has: those dispatched, without void ones that are to be made again.
     pub(super) fn stream_len(&self, arm: ArmId, attribute: AttributeId) -> u64 {
-        let is_of_pair = |owed: &&Owed| (owed.arm, owed.attribute) == (arm, attribute);
-        let owed = self.calls.owed.iter().filter(is_of_pair).count() as u64;
+        let owed = self.calls.owed_counts.get(&(arm, attribute)).copied().unwrap_or(0);
         self.pair(arm, attribute).tally.dispatched_count - owed
     }
 
     /// Gives back what was kept for the retries of an arm that has left.
     pub(super) fn drop_owed(&mut self, arm: ArmId) {
+        for attribute in self.problem.attributes() {
+            self.calls.owed_counts.remove(&(arm, attribute));
+        }
         let ledger = &mut self.ledger;
         self.calls.owed.retain(|owed| {
             let kept = owed.arm != arm;

@@ -115,9 +115,14 @@ impl Disk {
         !self.gathered.is_awaited && !self.on_the_way.as_ref().is_some_and(|batch| batch.is_awaited)
     }
 
+    /// Whether what is gathered is enough for one frame.
+    pub(super) fn is_full(&self) -> bool {
+        self.journal.buffered_bytes() > BYTES_MAX
+    }
+
     /// Whether the disk is so much slower than we are that it must be waited for.
     pub(super) fn is_behind(&self) -> bool {
-        self.on_the_way.is_some() && self.journal.buffered_bytes() > BYTES_MAX
+        self.on_the_way.is_some() && self.is_full()
     }
 
     /// Sends what is gathered on its way if it is time to, and nothing else is. So many calls are in
@@ -284,6 +289,8 @@ fn gone() -> io::Error {
 const BYTES_DUE: usize = 256 << 10;
 /// or so long.
 const INTERVAL_MAX: Duration = Duration::from_secs(1);
+/// A frame ends here: with tens of thousands of calls in flight, more may come back at once than a frame
+/// can hold.
 const BYTES_MAX: usize = 16 << 20;
 /// Fast calls go to the disk in so many batches, of which one is on its way.
 const BATCHES_OUT: usize = 3;

@@ -1,11 +1,16 @@
 //! Time stands still in these tests unless everybody waits.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 use tokio::time::{advance, timeout};
 
+use super::addresses::BREAKS_MAX;
+use super::backoff::PAUSE_MAX;
 use super::*;
+
+mod spreading;
 
 const LIMITS: Limits =
     Limits { concurrency: 4, rate: None, retries: None, patience: Duration::from_secs(60) };
@@ -136,7 +141,7 @@ async fn no_server_makes_us_wait_for_ever() {
     let throttle = Throttle::new(LIMITS);
     let wait = Duration::from_secs(1_000_000);
     turn(&throttle).await.refused(VoidFailure::RateLimited, Some(wait), "429".into());
-    assert!(timeout(WAIT_MAX + SHORT, throttle.turn()).await.is_ok());
+    assert!(timeout(PAUSE_MAX + SHORT, throttle.turn()).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -259,4 +264,30 @@ async fn a_held_call_takes_no_wakeup_from_a_request() {
     let came = tokio::time::timeout(Duration::from_secs(2), waits).await;
     held.abort();
     assert!(came.is_ok(), "nothing is out, and the request waits for ever");
+}
+
+/// Were all woken by each turn, tens of thousands would keep each other from going.
+#[tokio::test(start_paused = true)]
+async fn those_who_wait_do_not_wake_each_other() {
+    let limits = Limits { concurrency: 4000, rate: Some(1000.0), ..LIMITS };
+    let throttle = Arc::new(Throttle::new(limits));
+    let begin = Instant::now();
+    let mut tasks = JoinSet::new();
+    for _ in 0..2000 {
+        let throttle = Arc::clone(&throttle);
+        tasks.spawn(async move {
+            let mut look_count = 0;
+            let mut waiting = pin!(throttle.turn());
+            let turn = poll_fn(|context| {
+                look_count += 1;
+                waiting.as_mut().poll(context)
+            });
+            turn.await.expect("no one stops it").answered();
+            look_count
+        });
+    }
+    let look_count: usize = tasks.join_all().await.into_iter().sum();
+    assert!(look_count < 10 * 2000, "{look_count} looks for 2000 turns");
+    let seconds = begin.elapsed().as_secs_f64();
+    assert!((1.9..2.1).contains(&seconds), "a thousand a second: {seconds} s");
 }

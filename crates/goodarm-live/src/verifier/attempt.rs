@@ -49,11 +49,35 @@ impl<T> Attempt<T> {
             Self::Hopeless { reason } => Attempt::Hopeless { reason },
         }
     }
+
+    /// The same with another reason, if it has one.
+    #[must_use]
+    pub fn with_reason(mut self, change: impl FnOnce(String) -> String) -> Self {
+        if let Self::Broke { reason, .. } | Self::Void { reason, .. } | Self::Hopeless { reason } =
+            &mut self
+        {
+            *reason = change(std::mem::take(reason));
+        }
+        self
+    }
 }
 
 /// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first,
 /// or the verifier's `retries` are used up, the error is the call's reply.
 pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
+where
+    F: Future<Output = Attempt<T>>,
+{
+    attempts_at(throttle, |_| attempt()).await
+}
+
+/// The same for a verifier with several addresses ([`super::Verifier::address_count`]): each attempt is
+/// told the number of the address that it goes to, counted from 0. After a void attempt the next one may
+/// go to another, since no work was begun; an attempt that counts ends the call.
+pub async fn attempts_at<T, F>(
+    throttle: &Throttle,
+    mut attempt: impl FnMut(usize) -> F,
+) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,
 {
@@ -63,7 +87,7 @@ where
             Ok(turn) => turn,
             Err(Stopping) => return Err(Reply::void(VoidFailure::NotConnected)),
         };
-        match attempt().await {
+        match attempt(turn.address()).await {
             Attempt::Answered(outcome) => {
                 turn.answered();
                 return Ok(outcome);

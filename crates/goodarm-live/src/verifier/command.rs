@@ -136,6 +136,11 @@ impl Verifier for Command {
         })
     }
 
+    /// Its three pipes.
+    fn files_per_request(&self) -> usize {
+        3
+    }
+
     fn files(&self) -> Vec<Fingerprint> {
         self.files.clone()
     }

@@ -4,6 +4,7 @@
 //! left below us is of a request of which no byte was written, because its pooled connection turned
 //! out to be closed.
 
+mod address;
 mod retry_after;
 mod secrets;
 mod transport;
@@ -18,26 +19,22 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
 
+use self::address::Address;
 use self::secrets::Secrets;
 pub(crate) use self::secrets::without_keys;
-use self::transport::{Answer, Cut, Transport, Unanswered};
+use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
-use super::attempt::{Attempt, attempts};
+use super::attempt::{Attempt, attempts_at};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
 use super::{BODY_BYTES_MAX, Reply, Usage, Verdict};
 use crate::throttle::Throttle;
 use crate::transcript;
 
-/// An address with everything that does not change from call to call.
+/// One or several addresses, with everything that does not change from call to call. Which of them a
+/// request goes to is for the throttle to say; each request goes to one.
 pub(crate) struct Endpoint {
-    transport: Box<Transport>,
-    /// The address as the job has it, without the secrets.
-    shown: String,
-    /// Where requests go, without what may be secret.
-    address: String,
-    /// The server's name, and its port if it has an unusual one.
-    host: String,
+    addresses: Vec<Address>,
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
@@ -52,12 +49,15 @@ pub(crate) struct Received {
     pub(crate) body: Vec<u8>,
     /// From the request to the last byte.
     pub(crate) worked: Duration,
+    /// The number of the address that it came from.
+    pub(crate) address: usize,
 }
 
 /// The keys that every endpoint has.
 #[derive(Clone, Copy)]
 pub(crate) struct EndpointKeys<'a> {
     pub(crate) url: Option<&'a str>,
+    pub(crate) urls: Option<&'a [String]>,
     pub(crate) api_key_env: Option<&'a str>,
     pub(crate) key_header: KeyHeader,
     pub(crate) headers: Option<&'a BTreeMap<String, String>>,
@@ -77,49 +77,52 @@ pub(crate) enum KeyHeader {
 type Exchange = Attempt<Result<Vec<u8>, Reply>>;
 
 impl Endpoint {
-    /// An endpoint at `url`; keys are read from the environment now.
+    /// An endpoint at the addresses of the job, which `complete` brings to their ends; keys are read from
+    /// the environment now.
     pub(crate) fn new(
         keys: EndpointKeys<'_>,
-        url: Result<Url, Problem>,
+        complete: impl Fn(Url) -> Result<Url, Problem>,
         timeout: Duration,
     ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let url = collect(url, &mut problems);
+        let written = address::read(keys, complete).unwrap_or_else(|more| {
+            problems.extend(more);
+            Vec::new()
+        });
         let mut secrets = Secrets::default();
         let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
         let header_names = headers.keys().map(ToString::to_string).collect();
         let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        let Some(url) = url else { return Err(problems) };
-        secrets.add_from_url(&url);
-        let shown = secrets.remove(keys.url.unwrap_or_default().to_owned());
-        let address = address_of(&url);
-        let host = url.host_str().unwrap_or_default();
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let transport = collect(Transport::new(url, headers, timeout), &mut problems);
+        written.iter().for_each(|written| secrets.add_from_url(&written.url));
+        let mut addresses = Vec::with_capacity(written.len());
+        for written in &written {
+            let address = Address::new(written, headers.clone(), timeout, &secrets);
+            addresses.extend(collect(address.map_err(|it| written.problem(it)), &mut problems));
+        }
         let key_from = keys.api_key_env.map(str::to_owned);
-        match (transport, void_status) {
-            (Some(transport), Some(void_status)) if problems.is_empty() => {
-                let transport = Box::new(transport);
-                Ok(Self {
-                    transport,
-                    shown,
-                    address,
-                    host,
-                    timeout,
-                    key_from,
-                    header_names,
-                    void_status,
-                    secrets,
-                })
+        match void_status {
+            Some(void_status) if problems.is_empty() => {
+                Ok(Self { addresses, timeout, key_from, header_names, void_status, secrets })
             }
             _ => Err(problems),
         }
     }
 
-    /// The address as the job has it, without the secrets.
-    pub(crate) fn shown(&self) -> &str {
-        &self.shown
+    /// The addresses as the job has them, without the secrets, in a line each: the first of many.
+    pub(crate) fn shown(&self, line: impl Fn(&str) -> String) -> String {
+        let first = self.addresses.iter().take(SHOWN_MAX);
+        let mut lines: Vec<String> = first.map(|address| line(&address.shown)).collect();
+        let more = self.addresses.len() - lines.len();
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("\n")
+    }
+
+    /// How many addresses there are.
+    pub(crate) const fn address_count(&self) -> usize {
+        self.addresses.len()
     }
 
     /// Until a request counts as failed.
@@ -130,24 +133,58 @@ impl Endpoint {
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
     /// with a status of success is the call's reply already.
     pub(crate) async fn post(&self, throttle: &Throttle, body: &str) -> Result<Received, Reply> {
-        attempts(throttle, || self.timed(throttle, body)).await?
+        attempts_at(throttle, |address| self.timed(throttle, address, body)).await?
+    }
+
+    /// A reason that says where it comes from, if there are several places.
+    pub(crate) fn reason_at(&self, address: usize, reason: String) -> String {
+        let host = &self.address(address).host;
+        if self.addresses.len() == 1 || reason.contains(host) {
+            return reason;
+        }
+        format!("{host}: {reason}")
     }
 
     /// One attempt, with the time that it took.
-    async fn timed(&self, throttle: &Throttle, body: &str) -> Attempt<Result<Received, Reply>> {
+    async fn timed(
+        &self,
+        throttle: &Throttle,
+        number: usize,
+        body: &str,
+    ) -> Attempt<Result<Received, Reply>> {
         let began = Instant::now();
-        let exchange = self.attempt(body).await;
+        let address = self.address(number);
+        let exchange = self.attempt(address, body).await;
         let worked = began.elapsed();
-        throttle.transcript().note(|| self.overheard(body, &exchange));
-        exchange.map(|outcome| match outcome {
-            Ok(body) => Ok(Received { body, worked }),
-            Err(reply) => Err(Reply { usage: Usage { worked, ..reply.usage }, ..reply }),
-        })
+        throttle.transcript().note(|| self.overheard(address, body, &exchange));
+        let exchange = exchange.map(|outcome| match outcome {
+            Ok(body) => Ok(Received { body, worked, address: number }),
+            Err(reply) => {
+                let verdict = match reply.verdict {
+                    Verdict::Failed(failure, reason) => {
+                        Verdict::Failed(failure, self.reason_at(number, reason))
+                    }
+                    verdict => verdict,
+                };
+                Err(Reply { verdict, usage: Usage { worked, ..reply.usage }, ..reply })
+            }
+        });
+        exchange.with_reason(|reason| self.reason_at(number, reason))
+    }
+
+    /// The address of a number; the last one if a throttle knows of more than there are.
+    fn address(&self, number: usize) -> &Address {
+        &self.addresses[number.min(self.addresses.len() - 1)]
     }
 
     /// One attempt, word for word.
-    fn overheard(&self, body: &str, exchange: &Exchange) -> transcript::Exchange {
-        let mut sent = format!("POST {}\n", self.address);
+    fn overheard(
+        &self,
+        address: &Address,
+        body: &str,
+        exchange: &Exchange,
+    ) -> transcript::Exchange {
+        let mut sent = format!("POST {}\n", address.target);
         for name in &self.header_names {
             sent += &format!("{name}: (hidden)\n");
         }
@@ -181,9 +218,9 @@ impl Endpoint {
         self.secrets.remove(text)
     }
 
-    async fn attempt(&self, body: &str) -> Exchange {
+    async fn attempt(&self, address: &Address, body: &str) -> Exchange {
         // Connecting has a shorter limit of its own, so what is cut off here has been sent.
-        match tokio::time::timeout(self.timeout, self.exchange(body)).await {
+        match tokio::time::timeout(self.timeout, self.exchange(address, body)).await {
             Ok(attempt) => attempt,
             Err(_) => broken(
                 CountedFailure::TimedOut,
@@ -192,13 +229,13 @@ impl Endpoint {
         }
     }
 
-    async fn exchange(&self, body: &str) -> Exchange {
-        let answer = match self.transport.post(body).await {
+    async fn exchange(&self, address: &Address, body: &str) -> Exchange {
+        let answer = match address.transport.post(body).await {
             Ok(answer) => answer,
-            Err(unanswered) => return self.unanswered(unanswered),
+            Err(unanswered) => return self.unanswered(&address.host, unanswered),
         };
         if !answer.status().is_success() {
-            return self.refused(answer).await;
+            return self.refused(address, answer).await;
         }
         match answer.body(BODY_BYTES_MAX).await {
             Ok(body) => Attempt::Answered(Ok(body)),
@@ -213,14 +250,21 @@ impl Endpoint {
     }
 
     /// There is no response at all.
-    fn unanswered(&self, unanswered: Unanswered) -> Exchange {
-        let host = &self.host;
+    fn unanswered(&self, host: &str, unanswered: Unanswered) -> Exchange {
         match unanswered {
-            Unanswered::NotConnected(cause) => Attempt::Void {
-                failure: VoidFailure::NotConnected,
-                retry_after: None,
-                reason: self.secrets.remove(format!("cannot connect to {host}: {cause}")),
-            },
+            Unanswered::NotConnected(cause) => {
+                let hint = if cause.contains("Too many open files") {
+                    "; more need a higher limit (ulimit -n), or lower concurrency"
+                } else {
+                    ""
+                };
+                let reason = format!("cannot connect to {host}: {cause}{hint}");
+                Attempt::Void {
+                    failure: VoidFailure::NotConnected,
+                    retry_after: None,
+                    reason: self.secrets.remove(reason),
+                }
+            }
             // Whatever was sent may have arrived, so this counts and is not sent again.
             Unanswered::NoReply(cause) => {
                 let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
@@ -230,7 +274,7 @@ impl Endpoint {
     }
 
     /// There is a response, without success.
-    async fn refused(&self, answer: Answer) -> Exchange {
+    async fn refused(&self, address: &Address, answer: Answer) -> Exchange {
         let status = answer.status();
         let retry_after = retry_after::read(answer.headers());
         let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
@@ -240,7 +284,7 @@ impl Endpoint {
             said => format!("{}: {said}", status.as_u16()),
         };
         reason += &match status.as_u16() {
-            404 => format!(" (there is nothing at {}: is `url` right?)", self.address),
+            404 => format!(" (there is nothing at {}: is `url` right?)", address.target),
             code @ (502 | 503 | 529) => {
                 format!(" (if it says so before it looks at a request: void_status = [{code}])")
             }
@@ -289,7 +333,8 @@ impl Endpoint {
 /// Says where to, and no secret.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Endpoint").field("host", &self.host).finish_non_exhaustive()
+        let hosts: Vec<&str> = self.addresses.iter().map(|it| it.host.as_str()).collect();
+        formatter.debug_struct("Endpoint").field("hosts", &hosts).finish_non_exhaustive()
     }
 }
 
@@ -303,44 +348,7 @@ const fn is_about_the_request(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422 | 451)
 }
 
-/// An address as people may see it: keys are kept in its query, or in place of a name.
-fn address_of(url: &Url) -> String {
-    let query = if url.query().is_some() { "?(hidden)" } else { "" };
-    format!("{}{}{query}", url.origin().ascii_serialization(), url.path())
-}
-
-/// An address to POST to.
-pub(crate) fn url_of(url: Option<&str>) -> Result<Url, Problem> {
-    let written = url.ok_or_else(|| Problem::missing("url", "an address is needed"))?;
-    match Url::parse(written) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        Err(error) if written.starts_with("http://") || written.starts_with("https://") => {
-            Err(Problem::new("url", error.to_string()))
-        }
-        _ => {
-            let hint = with_scheme(written)
-                .map_or_else(String::new, |whole| format!("; did you mean {whole:?}?"));
-            let message = format!("an address begins with http:// or https://{hint}");
-            Err(Problem::new("url", message))
-        }
-    }
-}
-
-/// The address that was probably meant, if it holds nothing secret.
-fn with_scheme(written: &str) -> Option<String> {
-    if written.contains("//") || written.contains(['@', '?', '#']) {
-        return None;
-    }
-    let url = Url::parse(&format!("https://{written}")).ok()?;
-    let host = url.host_str().unwrap_or_default();
-    let is_near = url.port().is_some() || host == "localhost";
-    // A key has neither a port nor a path, and seldom small letters alone.
-    let is_name = host.contains('.') && written.contains('/') && written.starts_with(host);
-    if !is_near && !is_name {
-        return None;
-    }
-    Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
-}
-
+/// So many addresses are shown.
+const SHOWN_MAX: usize = 4;
 /// So much of an error's body is read.
 const ERROR_BYTES_MAX: usize = 64 << 10;

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::endpoint::{Endpoint, EndpointKeys, KeyHeader, url_of};
+use super::endpoint::{Endpoint, EndpointKeys, KeyHeader, Received};
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
@@ -25,6 +25,8 @@ use crate::throttle::Throttle;
 pub struct HttpKeys {
     /// Where to POST.
     pub url: Option<String>,
+    /// Several addresses in place of `url`: calls are spread over them.
+    pub urls: Option<Vec<String>>,
     /// The environment variable that holds the key, sent as a bearer token.
     pub api_key_env: Option<String>,
     /// More headers; a value `env:NAME` is read from the environment.
@@ -58,14 +60,14 @@ impl Http {
         let mut problems = Vec::new();
         let own = EndpointKeys {
             url: keys.url.as_deref(),
+            urls: keys.urls.as_deref(),
             api_key_env: keys.api_key_env.as_deref(),
             key_header: KeyHeader::Bearer,
             headers: keys.headers.as_ref(),
             void_status: keys.void_status.as_deref(),
         };
-        let endpoint = Endpoint::new(own, url_of(own.url), setting.timeout)
-            .map_err(|more| problems.extend(more))
-            .ok();
+        let endpoint =
+            Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
         let pointer = checked_pointer(Some(keys.pointer.as_deref().unwrap_or("/score")));
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
@@ -104,7 +106,7 @@ impl Http {
             Ok(received) => received,
             Err(reply) => return reply,
         };
-        let (verdict, cost) = self.read(&received.body);
+        let (verdict, cost) = self.read(&received);
         let text = match String::from_utf8(received.body) {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
@@ -114,9 +116,12 @@ impl Http {
     }
 
     /// The score, and the cost if the reply says one.
-    fn read(&self, body: &[u8]) -> (Verdict, Option<Cost>) {
-        let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
-        let value: Value = match serde_json::from_slice(body) {
+    fn read(&self, received: &Received) -> (Verdict, Option<Cost>) {
+        let unreadable = |reason| {
+            let reason = self.endpoint.reason_at(received.address, reason);
+            Verdict::Failed(CountedFailure::Unreadable, reason)
+        };
+        let value: Value = match serde_json::from_slice(&received.body) {
             Ok(value) => value,
             Err(error) => return (unreadable(format!("the reply is not JSON: {error}")), None),
         };
@@ -137,7 +142,8 @@ impl Http {
 impl Verifier for Http {
     fn preview(&self, candidate: &Candidate) -> String {
         let body = self.body(candidate).unwrap_or_else(Cow::Owned);
-        format!("POST {}\n{body}", self.endpoint.shown())
+        let addresses = self.endpoint.shown(|address| format!("POST {address}"));
+        format!("{addresses}\n{body}")
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
@@ -146,6 +152,14 @@ impl Verifier for Http {
 
     fn fields(&self) -> BTreeSet<String> {
         self.body.as_ref().map(Template::fields).unwrap_or_default()
+    }
+
+    fn files_per_request(&self) -> usize {
+        1
+    }
+
+    fn address_count(&self) -> usize {
+        self.endpoint.address_count()
     }
 
     fn extent(&self, _: &Candidates) -> Extent {

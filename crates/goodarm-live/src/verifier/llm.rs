@@ -109,6 +109,11 @@ impl Model {
             .collect()
     }
 
+    /// How many addresses its requests are spread over.
+    pub const fn address_count(&self) -> usize {
+        self.chat.address_count()
+    }
+
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
     /// no text is a call's reply already.
     pub async fn ask(
@@ -253,6 +258,14 @@ impl Verifier for Llm {
             }
             unit => Pricing::by_unit(unit),
         }
+    }
+
+    fn files_per_request(&self) -> usize {
+        1
+    }
+
+    fn address_count(&self) -> usize {
+        self.model.address_count()
     }
 
     /// A token is at least a byte, so no prompt has more tokens than bytes; a server's own marks

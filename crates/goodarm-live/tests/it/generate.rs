@@ -51,6 +51,19 @@ fn any_temperature_will_do() {
 }
 
 #[test]
+fn questions_are_spread_over_several_addresses() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("one");
+    let servers = [0, 1].map(|_| runtime.block_on(Server::start([completion("Paris")])));
+    let place = Place::new(8);
+    let urls = servers.iter().map(|server| server.url("/v1")).collect();
+    let model = LlmKeys { url: None, urls: Some(urls), ..model("", 0.7) };
+    let generated = answers(&place, &model, &place.path().join("out.jsonl")).expect("answers");
+    assert_eq!(generated.answer_count, 8);
+    let counts = servers.each_ref().map(Server::request_count);
+    assert!(counts[0] + counts[1] == 8 && counts[0] >= 2 && counts[1] >= 2, "{counts:?}");
+}
+
+#[test]
 fn a_field_that_is_missing_inside_a_field_is_said_before_anything_is_sent() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("one");
     let server = runtime.block_on(Server::start([completion("Paris")]));

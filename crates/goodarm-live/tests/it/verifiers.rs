@@ -1,5 +1,6 @@
 //! Each kind of verifier against the world as it is.
 
+mod addresses;
 mod command;
 mod http;
 mod llm;

@@ -89,7 +89,7 @@ function timeLeft({ seconds_left, phase }) {
   return ` · at most ${duration(about(seconds_left))} left at this pace`;
 }
 
-const CONDITIONS = { open: "working", "backing-off": "backing off", down: "down", "given-up": "given up" };
+const CONDITIONS = { open: "working", "partly-open": "partly working", "backing-off": "backing off", down: "down", "given-up": "given up" };
 
 /// A verifier that is well does nothing while the run is paused or over.
 function healthCell(health, phase) {

@@ -76,7 +76,7 @@ fn in_flight(job: &Job) -> String {
         return String::new();
     };
     let allowed = (share / dearest.tariff.ceiling.units()).floor().max(1.0);
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+    #[expect(clippy::cast_precision_loss, reason = "some ten thousand at most")]
     let concurrency = job.settings.concurrency as f64;
     if allowed >= concurrency {
         return String::new();

@@ -6,18 +6,24 @@ use std::time::Duration;
 
 use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
+use goodarm_live::open_files;
 use goodarm_live::verifier::llm::LlmKeys;
 use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;
-use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
+use crate::commands::{Failure, make_room};
 use crate::exit::Exit;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
+    let (url, urls) = match arguments.url.as_slice() {
+        [url] => (Some(url.clone()), None),
+        urls => (None, Some(urls.to_vec())),
+    };
     let model = LlmKeys {
-        url: Some(arguments.url.clone()),
+        url,
+        urls,
         model: arguments.model.clone(),
         api_key_env: arguments.api_key_env.clone(),
         prompt: Some(arguments.prompt.clone()),
@@ -43,6 +49,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         out: &arguments.out,
         concurrency: arguments.concurrency,
     };
+    make_room(arguments.concurrency.saturating_add(open_files::OTHERS), arguments.quiet);
     let control = Arc::<Control>::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;
     let mut bar = None;

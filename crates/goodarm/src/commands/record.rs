@@ -5,13 +5,14 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::open_files;
 use goodarm_live::pools;
 use goodarm_live::record::{self, RecordError};
 use goodarm_report::words::{counted, money, printable, printable_note};
 
 use crate::cli::RecordArguments;
 use crate::commands::run::listen_for_ctrl_c;
-use crate::commands::{Failure, tell_notes};
+use crate::commands::{Failure, make_room, tell_notes};
 use crate::exit::Exit;
 use crate::progress::Progress;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
     let job = Arc::new(Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?);
     tell_notes(&job.candidates, arguments.quiet);
+    make_room(open_files::needed(&job), arguments.quiet);
     let control = Arc::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;
     let mut bar = None;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::open_files;
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
 use goodarm_live::trial::first_suspicions;
@@ -38,6 +39,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let display = Display::new(&job, arguments.quiet, arguments.json);
     for suspicion in first_suspicions(&job) {
         display.say(&format!("warning: {}", printable_note(&suspicion.to_string())));
+    }
+    if let Err(shortage) = open_files::make_room(open_files::needed(&job)) {
+        display.say(&format!("warning: {shortage}"));
     }
     tell_of_the_past(&run, &display);
     listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;

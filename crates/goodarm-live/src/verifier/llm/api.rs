@@ -11,7 +11,7 @@ use super::LlmKeys;
 use super::keys::ParseName;
 use super::reply::{Answered, Completion, Message};
 use super::temperature::Temperature;
-use crate::verifier::endpoint::{KeyHeader, url_of};
+use crate::verifier::endpoint::KeyHeader;
 use crate::verifier::problem::Problem;
 
 /// The form of requests and replies.
@@ -41,8 +41,8 @@ impl FromStr for Api {
 impl Api {
     /// The address to POST to: the base address and the rest of the path, unless that is there
     /// already.
-    pub(super) fn url(self, base: Option<&str>) -> Result<Url, Problem> {
-        let mut url = url_of(base)?;
+    pub(super) fn url(self, base: Url) -> Result<Url, Problem> {
+        let mut url = base;
         let path = url.path().trim_end_matches('/');
         let rest: &[&str] = match self {
             Self::OpenAi if path.ends_with("/chat/completions") => &[],

@@ -50,12 +50,13 @@ impl Chat {
         let headers = api.headers(keys);
         let own = EndpointKeys {
             url: keys.url.as_deref(),
+            urls: keys.urls.as_deref(),
             api_key_env: keys.api_key_env.as_deref(),
             key_header: api.key_header(),
             headers: Some(&headers),
             void_status: keys.void_status.as_deref(),
         };
-        let endpoint = Endpoint::new(own, api.url(own.url), timeout)
+        let endpoint = Endpoint::new(own, |base| api.url(base), timeout)
             .map_err(|more| problems.extend(more))
             .ok();
         let head = head(keys, &mut problems);
@@ -75,14 +76,19 @@ impl Chat {
         self.max_tokens
     }
 
+    /// How many addresses there are.
+    pub(super) const fn address_count(&self) -> usize {
+        self.endpoint.address_count()
+    }
+
     /// Until a request counts as failed.
     pub(super) const fn timeout(&self) -> Duration {
         self.endpoint.timeout()
     }
 
-    /// The address and the model, for people.
+    /// The addresses, each with the model, for people.
     pub(super) fn shown(&self) -> String {
-        format!("{} {}", self.endpoint.shown(), self.model)
+        self.endpoint.shown(|address| format!("{address} {}", self.model))
     }
 
     /// Asks once, void attempts and their retries included. What is not a text is a call's reply
@@ -100,6 +106,7 @@ impl Chat {
                 let text = String::from_utf8_lossy(&received.body).into_owned();
                 let reason = format!("the reply is not {}: {error}", self.api.reply_name());
                 let reason = self.endpoint.clean(reason);
+                let reason = self.endpoint.reason_at(received.address, reason);
                 return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
             }
         };
@@ -114,6 +121,7 @@ impl Chat {
                 Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
             }
             Said::Nothing(reason) => {
+                let reason = self.endpoint.reason_at(received.address, reason.to_owned());
                 let text =
                     self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
                 Err(Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) })

@@ -20,6 +20,8 @@ pub struct LlmKeys {
     pub api: Option<Api>,
     /// The base address: with openai it ends in /v1.
     pub url: Option<String>,
+    /// Several addresses of the same model in place of `url`: calls are spread over them.
+    pub urls: Option<Vec<String>>,
     /// The environment variable that holds the key: sent as a bearer token, or to anthropic as
     /// x-api-key.
     pub api_key_env: Option<String>,

@@ -1,0 +1,62 @@
+//! How many files the process may have open: each request in flight has a socket, and each program its
+//! pipes.
+
+use std::fmt;
+
+use crate::job::Job;
+
+/// Fewer files than may be needed can be open at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// How many may be needed.
+    pub needed: usize,
+    /// How many there can be.
+    pub allowed: usize,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { needed, allowed } = self;
+        write!(
+            f,
+            "calls in flight may need {needed} sockets and pipes at once, and the system allows {allowed}: \
+             raise its limit (ulimit -n {needed}), or lower concurrency"
+        )
+    }
+}
+
+/// How many files a job may have open while it runs.
+pub fn needed(job: &Job) -> usize {
+    let of_verifiers = job.verifiers.iter().map(|verifier| {
+        verifier.verifier.files_per_request().saturating_mul(verifier.limits.concurrency)
+    });
+    of_verifiers.fold(OTHERS, usize::saturating_add)
+}
+
+/// Raises the limit of this process as far as it may and as far as is needed. Programs that it starts
+/// inherit the limit, and some of them take longer the higher it is: so no further.
+#[cfg(unix)]
+pub fn make_room(needed: usize) -> Result<(), Shortage> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let allowed = |limit: Option<u64>| {
+        limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+    };
+    if allowed(current) >= needed {
+        return Ok(());
+    }
+    let raised = needed.min(allowed(maximum));
+    let limit = Rlimit { current: Some(raised as u64), maximum };
+    let allowed = setrlimit(Resource::Nofile, limit).map_or(allowed(current), |()| raised);
+    if allowed < needed { Err(Shortage { needed, allowed }) } else { Ok(()) }
+}
+
+/// There is no such limit here.
+#[cfg(not(unix))]
+pub const fn make_room(_: usize) -> Result<(), Shortage> {
+    Ok(())
+}
+
+/// The journal, the outputs, the page that watches, and what a runtime takes.
+pub const OTHERS: usize = 64;

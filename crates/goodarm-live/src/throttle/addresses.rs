@@ -1,0 +1,189 @@
+//! To which of a verifier's addresses the next request goes: to the one that answers and has the fewest
+//! in flight. Each backs off on its own, so that one that is busy or down leaves the others alone.
+
+use std::time::Duration;
+
+use goodarm_core::VoidFailure;
+use tokio::time::Instant;
+
+use super::backoff::{Backoff, Trouble, TroubleKind};
+use super::{Condition, Obstacle};
+
+/// All addresses of a verifier; one that has none counts as one.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    list: Vec<Address>,
+    /// Who goes first among those with as many requests.
+    next: usize,
+    /// Requests of the verifier that may be in flight at once.
+    concurrency: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Address {
+    out: usize,
+    /// How many may be in flight: halved by 429, grown by answers.
+    allowed: usize,
+    answers_since_change: usize,
+    breaks_in_a_row: u32,
+    backoff: Backoff,
+}
+
+impl Addresses {
+    pub(super) fn new(count: usize, concurrency: usize) -> Self {
+        let address = Address {
+            out: 0,
+            allowed: concurrency,
+            answers_since_change: 0,
+            breaks_in_a_row: 0,
+            backoff: Backoff::OPEN,
+        };
+        Self { list: vec![address; count.max(1)], next: 0, concurrency }
+    }
+
+    /// Where a request may be sent now.
+    pub(super) fn choose(&self, now: Instant, patience: Duration) -> Result<usize, Obstacle> {
+        let mut chosen: Option<usize> = None;
+        let mut soonest: Option<Instant> = None;
+        for index in (self.next..self.list.len()).chain(0..self.next) {
+            match self.list[index].obstacle(now, patience) {
+                None if chosen.is_none_or(|it| self.list[index].out < self.list[it].out) => {
+                    chosen = Some(index);
+                }
+                Some(Obstacle::Until(at)) => {
+                    soonest = Some(soonest.map_or(at, |it| it.min(at)));
+                }
+                None | Some(Obstacle::Others) => {}
+            }
+        }
+        chosen.ok_or_else(|| soonest.map_or(Obstacle::Others, Obstacle::Until))
+    }
+
+    pub(super) fn sent(&mut self, index: usize) {
+        self.list[index].out += 1;
+        self.next = (index + 1) % self.list.len();
+    }
+
+    pub(super) fn returned(&mut self, index: usize) {
+        self.list[index].out -= 1;
+    }
+
+    /// An answer came; says whether a trouble is over, and whether there is room for one more.
+    pub(super) fn answered(&mut self, index: usize) -> Answered {
+        let concurrency = self.concurrency;
+        let address = &mut self.list[index];
+        address.breaks_in_a_row = 0;
+        let is_over = address.backoff.end(|_| true);
+        address.answers_since_change += 1;
+        let has_grown = address.answers_since_change >= address.allowed && {
+            address.answers_since_change = 0;
+            address.allowed < concurrency
+        };
+        address.allowed += usize::from(has_grown);
+        Answered { is_over, has_grown }
+    }
+
+    /// No work was begun; `retry_after` is the pause that was asked for.
+    pub(super) fn refused(
+        &mut self,
+        index: usize,
+        failure: VoidFailure,
+        retry_after: Option<Duration>,
+        reason: String,
+    ) {
+        let share = self.concurrency.div_ceil(self.list.len());
+        let address = &mut self.list[index];
+        // Answers to requests that were in flight together are one sign, not many.
+        if address.backoff.closed_until(Instant::now()).is_some() {
+            return;
+        }
+        let kind = match failure {
+            VoidFailure::RateLimited => {
+                // More than its share, or than it has, says nothing about what it takes.
+                let most = address.allowed.min(share.max(address.out));
+                address.allowed = (most / 2).max(1);
+                address.answers_since_change = 0;
+                TroubleKind::Busy
+            }
+            VoidFailure::NotConnected | VoidFailure::LostRepeatable => TroubleKind::Down,
+        };
+        address.backoff.close(retry_after, kind, reason);
+    }
+
+    /// A call was made and broke: after several in a row the address is left alone.
+    pub(super) fn broke(&mut self, index: usize, reason: &str) {
+        let address = &mut self.list[index];
+        address.breaks_in_a_row += 1;
+        if address.breaks_in_a_row >= BREAKS_MAX {
+            address.backoff.close(None, TroubleKind::Broken, reason.to_owned());
+        }
+    }
+
+    /// Gives all of them another chance.
+    pub(super) fn reopen(&mut self) {
+        self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
+    }
+
+    /// How the verifier is doing: it is down only if all of its addresses are.
+    pub(super) fn condition(&self, now: Instant, patience: Duration) -> Condition {
+        let troubles: Vec<&Trouble> =
+            self.list.iter().filter_map(|address| address.backoff.trouble()).collect();
+        let Some(last) = troubles.iter().map(|trouble| trouble.since).max() else {
+            return Condition::Open;
+        };
+        let reason = reasons(&troubles);
+        if troubles.len() < self.list.len() {
+            return Condition::Partly { troubled: troubles.len(), of: self.list.len(), reason };
+        }
+        let since = now.duration_since(last);
+        if since > patience {
+            Condition::GivenUp { reason }
+        } else if troubles.iter().any(|trouble| trouble.kind == TroubleKind::Busy) {
+            let ends = self.list.iter().map(|address| address.backoff.closed_until(now));
+            let soonest = ends.map(|until| until.map_or(Duration::ZERO, |until| until - now)).min();
+            Condition::BackingOff { wait: soonest.unwrap_or_default() }
+        } else {
+            Condition::Down { since, reason }
+        }
+    }
+}
+
+/// What an answer has changed.
+pub(super) struct Answered {
+    pub(super) is_over: bool,
+    pub(super) has_grown: bool,
+}
+
+impl Address {
+    fn obstacle(&self, now: Instant, patience: Duration) -> Option<Obstacle> {
+        if let Some(until) = self.backoff.closed_until(now) {
+            return Some(Obstacle::Until(until));
+        }
+        let allowed = match self.backoff.trouble() {
+            None => self.allowed,
+            // Each try counts as the lowest score. Alone, it would have ended the run.
+            Some(Trouble { kind: TroubleKind::Broken, since, .. })
+                if now.duration_since(*since) > patience =>
+            {
+                0
+            }
+            // While nothing is answered, one request at a time finds out.
+            Some(_) => 1,
+        };
+        (self.out >= allowed).then_some(Obstacle::Others)
+    }
+}
+
+/// What went wrong, each thing once.
+fn reasons(troubles: &[&Trouble]) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for trouble in troubles {
+        if !all.contains(&trouble.reason.as_str()) {
+            all.push(&trouble.reason);
+        }
+    }
+    all.join("; ")
+}
+
+/// So many failures in a row close an address.
+pub(super) const BREAKS_MAX: u32 = 5;

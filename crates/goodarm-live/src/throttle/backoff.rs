@@ -1,0 +1,82 @@
+//! How long to leave alone whoever is in trouble: longer each time, and as long as it asks for.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The pause of a verifier, or of one of its addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Backoff {
+    closed_until: Option<Instant>,
+    /// The next pause is at least so long.
+    wait: Duration,
+    trouble: Option<Trouble>,
+}
+
+/// Nothing has been answered since, or nothing has been scored.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    pub(super) since: Instant,
+    pub(super) kind: TroubleKind,
+    pub(super) reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TroubleKind {
+    /// Until an answer comes.
+    Busy,
+    /// Until an answer comes: no work was begun.
+    Down,
+    /// Until an answer comes: calls were made, and count.
+    Broken,
+    /// Until a score comes: answers do come.
+    Unscored,
+    /// For good: it cannot be started.
+    Hopeless,
+    /// For good: it never gave a score.
+    NeverScored,
+}
+
+impl Backoff {
+    pub(super) const OPEN: Self = Self { closed_until: None, wait: WAIT_MIN, trouble: None };
+
+    pub(super) const fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// When the pause ends, if there is one now.
+    pub(super) fn closed_until(&self, now: Instant) -> Option<Instant> {
+        self.closed_until.filter(|until| now < *until)
+    }
+
+    pub(super) fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
+        let now = Instant::now();
+        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
+        // Someone may be starting it just now.
+        let is_young = matches!(kind, TroubleKind::Down | TroubleKind::Broken)
+            && now.duration_since(since) < YOUNG;
+        let wait = if is_young { self.wait.min(WAIT_YOUNG_MAX) } else { self.wait };
+        let wait = at_least.unwrap_or(Duration::ZERO).clamp(wait, PAUSE_MAX);
+        self.wait = (self.wait * 2).min(WAIT_MAX);
+        let until = now + wait;
+        self.closed_until = Some(self.closed_until.map_or(until, |earlier| earlier.max(until)));
+        self.trouble = Some(Trouble { since, kind, reason });
+    }
+
+    /// Ends the trouble if it is of such a kind; says whether it was.
+    pub(super) fn end(&mut self, is_over: impl FnOnce(TroubleKind) -> bool) -> bool {
+        let ends = self.trouble.as_ref().is_some_and(|trouble| is_over(trouble.kind));
+        if ends {
+            *self = Self::OPEN;
+        }
+        ends
+    }
+}
+
+const WAIT_MIN: Duration = Duration::from_millis(250);
+const WAIT_MAX: Duration = Duration::from_secs(30);
+/// While a verifier has not been down for long, it is tried so often.
+const WAIT_YOUNG_MAX: Duration = Duration::from_secs(2);
+const YOUNG: Duration = Duration::from_secs(60);
+/// No server is believed that asks for a longer pause.
+pub(super) const PAUSE_MAX: Duration = Duration::from_secs(600);
