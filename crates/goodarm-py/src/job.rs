@@ -26,6 +26,7 @@ impl Job {
     /// says; `mailboxes` are the verifiers that Python makes the calls of, by name.
     #[new]
     #[pyo3(signature = (keys, path, *, candidates = None, mailboxes = None, output = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         keys: &str,

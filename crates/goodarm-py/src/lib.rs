@@ -1,7 +1,9 @@
 //! goodarm from Python. Nothing is decided here: sessions, runs, reports and experiments are those of
 //! the other crates, and this one translates. The Python side is `python/goodarm/`.
 
+mod books;
 mod errors;
+mod events;
 mod job;
 mod mailbox;
 mod money;
@@ -10,6 +12,7 @@ mod results;
 mod run;
 mod session;
 mod table;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -27,9 +30,11 @@ mod _native {
     #[pymodule_export]
     use super::run::LiveRun;
     #[pymodule_export]
-    use super::session::{Ledger, Pull, Session, Spec};
+    use super::session::Session;
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::words::{Ledger, Pull, Spec};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

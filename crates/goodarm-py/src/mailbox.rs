@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::pricing::Extent;
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};
@@ -129,6 +130,9 @@ impl Shared {
     }
 }
 
+/// A call that was taken: its number and its candidate.
+type Taken<'py> = (u64, Bound<'py, PyAny>);
+
 #[pymethods]
 impl Mailbox {
     #[new]
@@ -149,7 +153,7 @@ impl Mailbox {
         most: usize,
         linger: f64,
         wait: Option<f64>,
-    ) -> PyResult<Option<Vec<(u64, Bound<'py, PyAny>)>>> {
+    ) -> PyResult<Option<Vec<Taken<'py>>>> {
         let seconds = |seconds: f64| {
             Duration::try_from_secs_f64(seconds)
                 .map_err(|error| PyValueError::new_err(error.to_string()))
@@ -169,7 +173,7 @@ impl Mailbox {
         &self,
         py: Python<'py>,
         outcome: Option<(u64, Bound<'py, PyAny>)>,
-    ) -> PyResult<Option<(u64, Bound<'py, PyAny>)>> {
+    ) -> PyResult<Option<Taken<'py>>> {
         if let Some((number, outcome)) = outcome {
             self.put_one(number, &outcome)?;
         }
@@ -269,13 +273,8 @@ fn outcome_of(outcome: &Bound<'_, PyTuple>) -> PyResult<Outcome> {
         }
         "failed" => {
             let name = text(1)?;
-            let failure = match goodarm_live::outputs::calls::failure_of(&name) {
-                Some(Failure::Counted(failure)) => failure,
-                _ => {
-                    return Err(PyValueError::new_err(format!(
-                        "{name:?} is not a failure that counts"
-                    )));
-                }
+            let Some(Failure::Counted(failure)) = failure_of(&name) else {
+                return Err(PyValueError::new_err(format!("{name:?} is no failure that counts")));
             };
             Outcome::Failed { failure, reason: text(2)?, cost: cost(3)?, text: text(4)? }
         }

@@ -116,10 +116,7 @@ impl Policy for PythonPolicy {
         }
         let fraction = self.shown(books, |py| {
             let arguments = (&self.view, choice.arm.0, choice.attribute.0);
-            self.object
-                .call_method1(py, "lend", arguments)?
-                .extract::<Option<f64>>(py)
-                .map_err(Into::into)
+            self.object.call_method1(py, "lend", arguments)?.extract::<Option<f64>>(py)
         });
         fraction.flatten().map(Share::of)
     }

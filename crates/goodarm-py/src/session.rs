@@ -5,163 +5,22 @@ use std::sync::{Mutex, PoisonError};
 
 use goodarm_core::policy::{self, Parameters};
 use goodarm_core::{
-    ArmId, ArmStatus, Ask, AttributeId, AttributeSpec, Books, Cost, Event, Failure, Guarantee,
-    Loan, Options, Policy, Problem, ProblemSpec, ScoreModel, Share, StopReason, Ticket,
+    ArmId, Ask, AttributeSpec, Cost, Event, Failure, Guarantee, Options, Policy, Problem,
+    ProblemSpec, ScoreModel, Share, StopReason, Ticket,
 };
-use goodarm_files::{GuaranteeName, Scores};
+use goodarm_files::GuaranteeName;
 use goodarm_live::outputs::calls::{FAILURES, failure_name, failure_of};
-use goodarm_live::table::Column;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString};
 
+use crate::books::books_table;
 use crate::errors::{exception, raised};
-use crate::money::{price, to_decimal};
+use crate::events::{event_of, event_tuple};
+use crate::money::price;
 use crate::policy::{PythonPolicy, Raised};
 use crate::table::Table;
-
-/// A verifier as a session knows it: its threshold, its price and what is known of its scores.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Spec {
-    name: String,
-    threshold: f64,
-    price: Cost,
-    scores: Scores,
-}
-
-#[pymethods]
-impl Spec {
-    #[new]
-    #[pyo3(signature = (name, *, threshold, price, scores = None))]
-    fn new(
-        name: String,
-        threshold: f64,
-        price: &Bound<'_, PyAny>,
-        scores: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let scores = scores.map_or(Ok(Scores::UNIT), scores_of)?;
-        Ok(Self { name, threshold, price: crate::money::price(price)?, scores })
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    #[getter]
-    const fn threshold(&self) -> f64 {
-        self.threshold
-    }
-
-    #[getter]
-    fn price<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.price)
-    }
-
-    #[getter]
-    fn scores(&self) -> String {
-        self.scores.to_string()
-    }
-
-    fn __repr__(&self) -> String {
-        let Self { name, threshold, price, scores } = self;
-        format!("Spec({name:?}, threshold={threshold}, price={price}, scores={scores})")
-    }
-}
-
-/// What is known of scores, as job files spell it.
-fn scores_of(value: &Bound<'_, PyAny>) -> PyResult<Scores> {
-    let json = value.py().import("json")?.call_method1("dumps", (value,))?.extract::<String>()?;
-    serde_json::from_str(&json).map_err(|error| PyValueError::new_err(format!("scores: {error}")))
-}
-
-/// One call to make.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Pull {
-    #[pyo3(get)]
-    call: u64,
-    #[pyo3(get)]
-    arm: u32,
-    #[pyo3(get)]
-    verifier: Py<PyString>,
-    #[pyo3(get)]
-    attempt: u32,
-    attribute: AttributeId,
-    ceiling: Cost,
-    loan: Option<Loan>,
-    branch: &'static str,
-}
-
-#[pymethods]
-impl Pull {
-    #[getter]
-    const fn verifier_index(&self) -> u32 {
-        self.attribute.0
-    }
-
-    #[getter]
-    fn ceiling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.ceiling)
-    }
-
-    #[getter]
-    fn lent(&self) -> Option<f64> {
-        self.loan.map(|loan| loan.share.fraction())
-    }
-
-    #[getter]
-    const fn branch(&self) -> &'static str {
-        self.branch
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let Self { call, arm, .. } = self;
-        format!("Pull(call={call}, arm={arm}, verifier={:?})", self.verifier.bind(py).to_string())
-    }
-}
-
-/// Where the money is: exact decimals.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Ledger(goodarm_core::ledger::Ledger);
-
-#[pymethods]
-impl Ledger {
-    #[getter]
-    fn budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.budget())
-    }
-
-    #[getter]
-    fn settled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.settled())
-    }
-
-    #[getter]
-    fn reserved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.reserved())
-    }
-
-    #[getter]
-    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.left())
-    }
-
-    #[getter]
-    fn overrun<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.overrun())
-    }
-
-    #[getter]
-    const fn overrun_count(&self) -> u64 {
-        self.0.overrun_count()
-    }
-
-    fn __repr__(&self) -> String {
-        let (budget, settled) = (self.0.budget(), self.0.settled());
-        let (reserved, left) = (self.0.reserved(), self.0.left());
-        format!("Ledger(budget={budget}, settled={settled}, reserved={reserved}, left={left})")
-    }
-}
+use crate::words::{Ledger, Pull, Spec};
 
 /// Which answer to check with which verifier next, what the scores prove, and what money is left.
 #[pyclass(frozen, module = "goodarm")]
@@ -593,7 +452,7 @@ fn ticket_of(pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
     }
 }
 
-fn named_failure(name: &str) -> PyResult<Failure> {
+pub(crate) fn named_failure(name: &str) -> PyResult<Failure> {
     failure_of(name).ok_or_else(|| {
         let names: Vec<&str> = FAILURES.into_iter().map(failure_name).collect();
         PyValueError::new_err(unknown("failure", name, &names))
@@ -659,109 +518,6 @@ const fn stop_name(reason: StopReason) -> &'static str {
         StopReason::Hopeless => "hopeless",
         _ => "done",
     }
-}
-
-/// An event as a plain tuple, which can be kept as JSON.
-fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
-    match *event {
-        Event::Asked { ticket, arm, attribute, loan } => {
-            let loan = loan.map(|loan| (loan.share.parts(), loan.weights));
-            ("asked", ticket.0, arm.0, attribute.0, loan).into_pyobject(py)
-        }
-        Event::Told { ticket, score, cost } => {
-            ("told", ticket.0, score, cost.to_string()).into_pyobject(py)
-        }
-        Event::Failed { ticket, failure, cost } => {
-            ("failed", ticket.0, failure_name(failure), cost.to_string()).into_pyobject(py)
-        }
-        Event::BudgetRaised { budget } => ("budget-raised", budget.to_string()).into_pyobject(py),
-        Event::Released { arm } => ("released", arm.0).into_pyobject(py),
-        Event::ArmsAdded { count } => ("arms-added", count).into_pyobject(py),
-    }
-}
-
-fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
-    let cost = |text: String| -> PyResult<Cost> {
-        text.parse().map_err(|error: goodarm_core::cost::CostError| raised("CostError", &error))
-    };
-    let name: String = event.get_item(0)?.extract()?;
-    Ok(match name.as_str() {
-        "asked" => {
-            let loan = event.get_item(4)?;
-            let loan = if loan.is_none() { None } else { Some(loan_of(&loan)?) };
-            Event::Asked {
-                ticket: Ticket(event.get_item(1)?.extract()?),
-                arm: ArmId(event.get_item(2)?.extract()?),
-                attribute: AttributeId(event.get_item(3)?.extract()?),
-                loan,
-            }
-        }
-        "told" => Event::Told {
-            ticket: Ticket(event.get_item(1)?.extract()?),
-            score: event.get_item(2)?.extract()?,
-            cost: cost(event.get_item(3)?.extract()?)?,
-        },
-        "failed" => Event::Failed {
-            ticket: Ticket(event.get_item(1)?.extract()?),
-            failure: named_failure(&event.get_item(2)?.extract::<String>()?)?,
-            cost: cost(event.get_item(3)?.extract()?)?,
-        },
-        "budget-raised" => Event::BudgetRaised { budget: cost(event.get_item(1)?.extract()?)? },
-        "released" => Event::Released { arm: ArmId(event.get_item(1)?.extract()?) },
-        "arms-added" => Event::ArmsAdded { count: event.get_item(1)?.extract()? },
-        name => {
-            let known = ["asked", "told", "failed", "budget-raised", "released", "arms-added"];
-            return Err(PyValueError::new_err(unknown("event", name, &known)));
-        }
-    })
-}
-
-fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
-    let share = Share::from_parts(loan.get_item(0)?.extract()?)
-        .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
-    Ok(Loan { share, weights: loan.get_item(1)?.extract()? })
-}
-
-/// A row for each pair.
-fn books_table(books: &Books) -> Table {
-    let problem = books.problem();
-    let pairs: Vec<(ArmId, AttributeId)> = problem
-        .arms()
-        .flat_map(|arm| problem.attributes().map(move |attribute| (arm, attribute)))
-        .collect();
-    let reals = |of: &dyn Fn(ArmId, AttributeId) -> f64| {
-        Column::reals(pairs.iter().map(|&(arm, attribute)| of(arm, attribute)))
-    };
-    let counts = |of: &dyn Fn(ArmId, AttributeId) -> u64| {
-        let signed = |&(arm, attribute): &_| i64::try_from(of(arm, attribute)).unwrap_or(i64::MAX);
-        Column::integers(pairs.iter().map(signed))
-    };
-    let flags = |of: &dyn Fn(ArmId, AttributeId) -> bool| {
-        Column::Flags(pairs.iter().map(|&(arm, attribute)| Some(of(arm, attribute))).collect())
-    };
-    let name =
-        |&(_, attribute): &(ArmId, AttributeId)| problem.attribute(attribute).name().to_owned();
-    let status = |&(arm, _): &(ArmId, AttributeId)| ArmStatus::name(books.status(arm)).to_owned();
-    let mean = |&(arm, attribute): &(ArmId, AttributeId)| {
-        let tally = books.tally(arm, attribute);
-        (tally.returned_count > 0).then(|| tally.mean())
-    };
-    let columns = [
-        ("arm", counts(&|arm, _| u64::from(arm.0))),
-        ("verifier", Column::texts(pairs.iter().map(name))),
-        ("status", Column::texts(pairs.iter().map(status))),
-        ("dispatched", counts(&|arm, attribute| books.tally(arm, attribute).dispatched_count)),
-        ("returned", counts(&|arm, attribute| books.tally(arm, attribute).returned_count)),
-        ("score_sum", reals(&|arm, attribute| books.tally(arm, attribute).sum)),
-        ("mean", Column::Reals(pairs.iter().map(mean).collect())),
-        ("spent", reals(&|arm, attribute| books.tally(arm, attribute).spent.units())),
-        ("evidence", reals(&|arm, attribute| books.evidence(arm, attribute))),
-        ("evidence_count", counts(&|arm, attribute| books.evidence_count(arm, attribute))),
-        ("level", reals(&|arm, attribute| books.level(arm, attribute))),
-        ("met", flags(&|arm, attribute| books.is_resolved(arm, attribute))),
-        ("open", flags(&|arm, attribute| books.is_open(arm, attribute))),
-    ];
-    Table::new(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
 }
 
 /// Tells threads apart; never 0.

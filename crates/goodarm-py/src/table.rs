@@ -185,7 +185,7 @@ impl Table {
     /// The first rows, for a notebook.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let escape = py.import("html")?.getattr("escape")?;
-        let escaped = |text: &str| escape.call1((text,))?.extract::<String>().map_err(PyErr::from);
+        let escaped = |text: &str| escape.call1((text,))?.extract::<String>();
         let mut html = String::from("<table><thead><tr>");
         for name in self.column_names() {
             html += &format!("<th>{}</th>", escaped(&name)?);

@@ -180,11 +180,18 @@ impl KindKeys for GivenVerifier {
 }
 
 fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
+    if name == PYTHON {
+        return Problem::new("kind", PYTHON_HINT);
+    }
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let hint = goodarm_files::nearest(name, names.iter().copied())
         .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     Problem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
 }
+
+/// What the Python package calls its functions in the jobs that it writes.
+const PYTHON: &str = "python";
+const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
 /// Keys that a kind does not have.
 fn foreign_keys(table: &Table<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<Problem> {

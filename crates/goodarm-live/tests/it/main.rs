@@ -8,6 +8,7 @@ mod faults;
 mod first_contact;
 mod fuzz;
 mod generate;
+mod given;
 mod jobs;
 mod many_calls;
 mod own_kind;

@@ -1,0 +1,71 @@
+//! What happened to a session, as plain tuples that can be kept as JSON.
+
+use goodarm_core::{ArmId, AttributeId, Cost, Event, Loan, Share, Ticket};
+use goodarm_live::outputs::calls::failure_name;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::raised;
+use crate::session::{named_failure, unknown};
+
+/// An event as a plain tuple, which can be kept as JSON.
+pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
+    match *event {
+        Event::Asked { ticket, arm, attribute, loan } => {
+            let loan = loan.map(|loan| (loan.share.parts(), loan.weights));
+            ("asked", ticket.0, arm.0, attribute.0, loan).into_pyobject(py)
+        }
+        Event::Told { ticket, score, cost } => {
+            ("told", ticket.0, score, cost.to_string()).into_pyobject(py)
+        }
+        Event::Failed { ticket, failure, cost } => {
+            ("failed", ticket.0, failure_name(failure), cost.to_string()).into_pyobject(py)
+        }
+        Event::BudgetRaised { budget } => ("budget-raised", budget.to_string()).into_pyobject(py),
+        Event::Released { arm } => ("released", arm.0).into_pyobject(py),
+        Event::ArmsAdded { count } => ("arms-added", count).into_pyobject(py),
+    }
+}
+
+pub(crate) fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
+    let cost = |text: String| -> PyResult<Cost> {
+        text.parse().map_err(|error: goodarm_core::cost::CostError| raised("CostError", &error))
+    };
+    let name: String = event.get_item(0)?.extract()?;
+    Ok(match name.as_str() {
+        "asked" => {
+            let loan = event.get_item(4)?;
+            let loan = if loan.is_none() { None } else { Some(loan_of(&loan)?) };
+            Event::Asked {
+                ticket: Ticket(event.get_item(1)?.extract()?),
+                arm: ArmId(event.get_item(2)?.extract()?),
+                attribute: AttributeId(event.get_item(3)?.extract()?),
+                loan,
+            }
+        }
+        "told" => Event::Told {
+            ticket: Ticket(event.get_item(1)?.extract()?),
+            score: event.get_item(2)?.extract()?,
+            cost: cost(event.get_item(3)?.extract()?)?,
+        },
+        "failed" => Event::Failed {
+            ticket: Ticket(event.get_item(1)?.extract()?),
+            failure: named_failure(&event.get_item(2)?.extract::<String>()?)?,
+            cost: cost(event.get_item(3)?.extract()?)?,
+        },
+        "budget-raised" => Event::BudgetRaised { budget: cost(event.get_item(1)?.extract()?)? },
+        "released" => Event::Released { arm: ArmId(event.get_item(1)?.extract()?) },
+        "arms-added" => Event::ArmsAdded { count: event.get_item(1)?.extract()? },
+        name => {
+            let known = ["asked", "told", "failed", "budget-raised", "released", "arms-added"];
+            return Err(PyValueError::new_err(unknown("event", name, &known)));
+        }
+    })
+}
+
+fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
+    let share = Share::from_parts(loan.get_item(0)?.extract()?)
+        .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
+    Ok(Loan { share, weights: loan.get_item(1)?.extract()? })
+}
