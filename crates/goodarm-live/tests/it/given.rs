@@ -75,5 +75,5 @@ fn what_is_given_and_not_named_is_refused_and_so_are_keys_of_other_kinds() {
 fn rows_of_a_table_are_named_as_rows() {
     let text = "{\"id\":\"a\"}\n{\"id\":\"a\"}\n";
     let error = Candidates::from_text(text, "the frame", "id").expect_err("doubled");
-    assert!(error.to_string().contains("the frame: row 2"), "{error}");
+    assert!(error.to_string().contains("the frame, row 2"), "{error}");
 }
