@@ -301,6 +301,9 @@ class RayPump:
     def _feed(self) -> None:
         try:
             while not self.stopping.is_set():
+                if not ray.is_initialized():
+                    # Asked for anything, Ray would begin anew by itself.
+                    raise RuntimeError("it was shut down while the run went on")
                 self._start_missing()
                 self._send()
                 self._collect()
@@ -454,11 +457,12 @@ class _Starts:
 
 
 def _kill(actor: _Actor) -> None:
-    try:
-        ray.kill(actor.handle)
-    except Exception:
-        # It is gone, or Ray is.
-        pass
+    if ray.is_initialized():
+        try:
+            ray.kill(actor.handle, no_restart=True)
+        except Exception:
+            # It is gone already.
+            pass
 
 
 def _brief(error: Exception) -> str:
