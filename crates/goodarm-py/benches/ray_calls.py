@@ -29,7 +29,7 @@ import goodarm.ray
 SECONDS = 6.0
 #: Settled before the clock starts: the pool is busy by then.
 CALLS_BEFORE = {"instant": 5_000, "20 ms": 100, "async": 5_000}
-CHUNK = {"instant": goodarm.ray.CHUNK_MAX, "20 ms": 1}
+CHUNK = {"instant": goodarm.ray.CHUNK_MAX, "20 ms": 1, "one by one": 1}
 #: Enough to keep the pool full; what is out when the time is up is waited for.
 CONCURRENCY = {"instant": 4096, "20 ms": 128, "async": 1024}
 CANDIDATES = [{"id": f"a{i}", "question": "What is 17 * 23?", "answer": f"It is {i}."} for i in range(1000)]
@@ -154,6 +154,8 @@ def main() -> None:
     print(f"head and two nodes, {actors} actors, {rounds} rounds of {SECONDS:g} s")
     for kind, seconds in (("instant", 0.0), ("20 ms", 0.02)):
         measure(kind, seconds, rounds, actors)
+    pace = max(bare("one by one", 0.0, actors) for _ in range(rounds))
+    print(f" instant    best: bare pool, one call a message {pace:,.0f} calls/s")
     ray.shutdown()
     cluster.shutdown()
     alone = {"instant": ga.verifier(Judge(0.0), **terms("instant")), "async": ga.verifier(waiting, **terms("async"))}

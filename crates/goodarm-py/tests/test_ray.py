@@ -286,6 +286,25 @@ def test_the_driver_is_killed_and_resumed_in_a_new_session(tmp_path):
     assert all(scores[call] == score for call, score in kept), "what was answered is what it was"
 
 
+def test_the_page_works_and_goes_on_without_ray(cluster, tmp_path):
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "ray.md"
+    program = page.read_text().split("```python file=judge_on_ray.py\n")[1].split("```")[0]
+    script = tmp_path / "judge_on_ray.py"
+    script.write_text(program)
+    where = os.environ | {"RAY_ADDRESS": cluster.address}
+    printed = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=where, check=True, timeout=SECONDS_MAX, stdout=subprocess.PIPE
+    ).stdout.decode()
+    assert "15 of 20 answers certified" in printed and "audit: ok" in printed
+    names: dict = {"__name__": "page"}
+    exec(program, names)
+    # The same terms without Ray: to the journal it is the same verifier.
+    terms = {"threshold": 0.6, "scores": "binary", "concurrency": names["judge"].concurrency}
+    judge = ga.verifier(names["Judge"](0.1), name="Judge", **terms)
+    run = ga.run(candidates=names["answers"], verifiers=[judge], budget=2100, delta=0.05, output=tmp_path / "run")
+    check_books(run)
+
+
 def test_what_would_repeat_calls_is_refused():
     for option in ("max_restarts", "max_task_retries"):
         with pytest.raises(ValueError, match=option):

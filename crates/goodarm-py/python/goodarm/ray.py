@@ -232,6 +232,9 @@ class _Pace:
 
     def __init__(self, verifier: RayVerifier) -> None:
         self.verifier = verifier
+        #: How long an actor may be at a message. A large pool gets longer ones, or this process, which
+        #: sends them all, could not keep it busy.
+        self.chunk_seconds = max(CHUNK_SECONDS, verifier.actors * verifier.max_concurrency / MESSAGES_PER_SECOND)
         self.size = 1
         self.has_crashed = False
         #: Of one call and of one message, smoothed; unknown at first.
@@ -252,7 +255,7 @@ class _Pace:
         wanted = self.verifier.chunk_max
         if not self.verifier.batch:
             # A batch may take its time: its size is what the user wants.
-            wanted = min(wanted, int(CHUNK_SECONDS / max(self.call_seconds, 1e-9)))
+            wanted = min(wanted, int(self.chunk_seconds / max(self.call_seconds, 1e-9)))
         self.size = max(1, min(grown, wanted))
 
     def crashed(self) -> None:
@@ -470,9 +473,11 @@ def _brief(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:REASON_MAX]
 
 
-#: The most calls in a message, and how long an actor may be at it.
+#: The most calls in a message, how long an actor may be at it in a small pool, and how many messages
+#: one process can well send.
 CHUNK_MAX = 64
 CHUNK_SECONDS = 0.015
+MESSAGES_PER_SECOND = 1000
 #: A message that takes longer needs no other behind it: Ray needs about a millisecond to bring the next.
 QUICK_SECONDS = 0.5
 SMOOTHING = 0.2
