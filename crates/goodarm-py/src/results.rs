@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::{Float64Builder, Int64Builder, LargeStringBuilder};
 use goodarm_live::audit;
 use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
@@ -120,18 +120,18 @@ impl Results {
 #[derive(Default)]
 struct Columns {
     call: Int64Builder,
-    id: StringBuilder,
-    verifier: StringBuilder,
+    id: LargeStringBuilder,
+    verifier: LargeStringBuilder,
     score: Float64Builder,
-    failure: StringBuilder,
-    reason: StringBuilder,
+    failure: LargeStringBuilder,
+    reason: LargeStringBuilder,
     lent: Float64Builder,
     cost: Float64Builder,
     latency: Float64Builder,
     unix_millis: Int64Builder,
     asked: Int64Builder,
     answered: Int64Builder,
-    reply: StringBuilder,
+    reply: LargeStringBuilder,
 }
 
 impl Columns {

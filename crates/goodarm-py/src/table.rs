@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch,
+    RecordBatchIterator, UInt64Array,
 };
 use arrow_json::WriterBuilder;
 use arrow_json::writer::LineDelimited;
@@ -43,7 +43,7 @@ impl Table {
     pub(crate) fn with_status(&self, status: &str) -> Self {
         let column = |name: &str| self.0.column_by_name(&format!("{KEY}.{name}"));
         let statuses =
-            column("status").and_then(|array| array.as_any().downcast_ref::<StringArray>());
+            column("status").and_then(|array| array.as_any().downcast_ref::<LargeStringArray>());
         let ranks = column("rank").and_then(|array| array.as_any().downcast_ref::<Int64Array>());
         let (Some(statuses), Some(ranks)) = (statuses, ranks) else { return Self(self.0.clone()) };
         let mut rows: Vec<(i64, u64)> = (0..self.0.num_rows())
@@ -66,7 +66,7 @@ impl Table {
 
 fn array(column: Column) -> ArrayRef {
     match column {
-        Column::Texts(values) => Arc::new(StringArray::from(values)),
+        Column::Texts(values) => Arc::new(LargeStringArray::from(values)),
         Column::Reals(values) => Arc::new(Float64Array::from(values)),
         Column::Integers(values) => Arc::new(Int64Array::from(values)),
         Column::Flags(values) => Arc::new(BooleanArray::from(values)),
@@ -218,7 +218,7 @@ fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'p
         return Ok(py.None().into_bound(py));
     }
     let any = array.as_any();
-    Ok(if let Some(texts) = any.downcast_ref::<StringArray>() {
+    Ok(if let Some(texts) = any.downcast_ref::<LargeStringArray>() {
         texts.value(row).into_pyobject(py)?.into_any()
     } else if let Some(reals) = any.downcast_ref::<Float64Array>() {
         reals.value(row).into_pyobject(py)?.into_any()
