@@ -1,0 +1,111 @@
+"""The pages about Python do what they say: their code runs, and prints what they show.
+
+In `docs/python.md` and the how-to pages below, and in the README, a `python` block is run, in the order of the page and
+in one namespace; a `text` block right after it is what it prints. The words are those of
+`crates/goodarm/tests/it/book.rs`: `file=NAME` is saved, `numbers-vary` compares words alone, and `…` stands for
+anything. A block that begins with `# not run` is only compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import io
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+PAGES = [DOCS / "python.md", *sorted(DOCS.glob("how-to/python-*.md")), REPOSITORY / "README.md"]
+CRATE = REPOSITORY / "crates/goodarm-py"
+
+
+@dataclass
+class Block:
+    """A fenced block."""
+
+    info: list[str]
+    body: str
+    line: int
+
+    @property
+    def language(self) -> str:
+        return self.info[0] if self.info else ""
+
+    @property
+    def file(self) -> str | None:
+        return next((word.removeprefix("file=") for word in self.info if word.startswith("file=")), None)
+
+
+def blocks(page: Path) -> list[Block]:
+    found: list[Block] = []
+    is_open = False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.startswith("```"):
+            if not is_open:
+                found.append(Block(line.removeprefix("```").split(), "", number + 1))
+            is_open = not is_open
+        elif is_open:
+            found[-1].body += line + "\n"
+    return found
+
+
+def words(line: str) -> str:
+    """The line with `#` for each number and one space for many; lines of a table are of any length."""
+    line = re.sub(r"\d[\d.,e-]*", "#", line.rstrip())
+    return re.sub(r"([ ─═]|┬─)\1*", r"\1", line)
+
+
+def is_alike(shown: list[str], printed: list[str]) -> bool:
+    """Whether the lines are those that are shown; `…` alone stands for any lines, and in a line for anything."""
+    if not shown:
+        return not printed
+    if shown[0] == "…":
+        return any(is_alike(shown[1:], printed[skipped:]) for skipped in range(len(printed) + 1))
+    pattern = ".*".join(re.escape(part) for part in shown[0].split("…"))
+    return bool(printed) and re.fullmatch(pattern, printed[0]) is not None and is_alike(shown[1:], printed[1:])
+
+
+def run(block: Block, page: str, namespace: dict[str, Any]) -> str:
+    """Runs a block as a notebook would, where `await` needs no function; what it printed."""
+    source = "\n" * (block.line - 1) + block.body
+    code = compile(source, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if block.body.startswith("# not run"):
+        return ""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        result = eval(code, namespace)
+        if inspect.iscoroutine(result):
+            asyncio.run(result)
+    return printed.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pandas", "polars"):
+        pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    count, printed = 0, None
+    for block in blocks(page):
+        if block.file is not None:
+            Path(block.file).write_text(block.body)
+        elif block.language == "python":
+            printed = run(block, page.name, namespace)
+            count += 1
+            continue
+        elif block.language == "text" and printed is not None:
+            tidy = words if "numbers-vary" in block.info else str.rstrip
+            shown, got = ([tidy(line) for line in text.splitlines()] for text in (block.body, printed))
+            assert is_alike(shown, got), f"{page.name}, line {block.line}: printed\n{printed}"
+        printed = None
+    assert count > 0
