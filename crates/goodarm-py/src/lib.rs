@@ -3,6 +3,7 @@
 
 mod errors;
 mod job;
+mod laboratory;
 mod mailbox;
 mod money;
 mod policy;
@@ -18,6 +19,11 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::job::{Job, job_keys};
+    #[pymodule_export]
+    use super::laboratory::{
+        Figure, LabPlan, LabRun, LabSection, LabWork, start_plan, start_reproduction,
+        start_simulation,
+    };
     #[pymodule_export]
     use super::mailbox::Mailbox;
     #[pymodule_export]
