@@ -11,6 +11,8 @@ import os
 import re
 import signal
 import statistics
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -357,7 +359,7 @@ def test_other_wrong_input_is_refused(tmp_path: Path) -> None:
         with pytest.raises(OSError):
             call(tmp_path)
         with pytest.raises(TypeError, match="a path or a dict"):
-            call([1])  # type: ignore[operator]
+            call([1])  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         ga.reproduce(["allocation"])  # type: ignore[arg-type]
     for threads in [0, -1, 10**6]:
@@ -376,7 +378,7 @@ def test_other_wrong_input_is_refused(tmp_path: Path) -> None:
 
 
 #: Of the errors behind a class, those variants that have no class: what is inside of them has, or Python has.
-SOURCES = {
+SOURCES: dict[str, list[tuple[str, str, set[str]]]] = {
     "ExperimentError": [
         ("goodarm-sim/src/experiment.rs", "ExperimentError", set()),
         ("goodarm-report/src/experiment_file.rs", "ExperimentFileError", {"File", "Experiment"}),
@@ -404,6 +406,22 @@ def test_every_variant_has_its_class(name: str) -> None:
     assert issubclass(base, ga.Error)
     assert {key for key in base.__annotations__ if key[0].isupper()} == variants
     assert all(issubclass(getattr(base, variant), base) for variant in variants)
+
+
+def test_the_programs_of_the_page_run(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs/how-to/laboratory-in-python.md").read_text()
+    programs = re.findall(r"^```python file=(\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(programs) == 4
+    said = ""
+    for name, text in programs:
+        (tmp_path / name).write_text(text)
+        done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said += done.stdout
+    assert "A budget of 5,000 certifies about" in said
+    assert "\nanwers: no such key; did you mean `answers`?\n" in said
+    for name in ["plan.png", "allocation.svg", "reproduction/index.html"]:
+        assert (tmp_path / name).exists()
 
 
 def test_the_examples_run() -> None:

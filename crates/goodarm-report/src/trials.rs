@@ -68,7 +68,7 @@ pub fn summary_table(summaries: &[CellSummary]) -> Table {
     table.push("budget_as_written", reals(|cell| cell.budget));
     table.push("concurrency", integers(|cell| cell.concurrency));
     table.push("trials", integers(|cell| cell.trials));
-    let estimates: [(&str, fn(&CellSummary) -> Option<Estimate>); 8] = [
+    let estimates: [(&str, EstimateOf); 8] = [
         ("certified_good", |cell| Some(cell.certified_good)),
         ("certified_share", |cell| Some(cell.certified_share)),
         ("certified_bad", |cell| Some(cell.certified_bad)),
@@ -83,12 +83,15 @@ pub fn summary_table(summaries: &[CellSummary]) -> Table {
             Column::Reals(summaries.iter().map(|cell| of(cell).map(part)).collect())
         };
         table.push(name, column(|estimate| estimate.mean));
-        table.push(&format!("{name}_error"), column(|estimate| estimate.error));
+        table.push(format!("{name}_error"), column(|estimate| estimate.error));
     }
     let medians = summaries.iter().map(|cell| cell.cost_of_all_median);
     table.push("cost_of_all_median", Column::Reals(medians.collect()));
     table
 }
+
+/// One of a cell's estimates; none where it is not known.
+type EstimateOf = fn(&CellSummary) -> Option<Estimate>;
 
 fn integer(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)

@@ -39,13 +39,13 @@ impl Figure {
     }
 
     /// A PNG picture of this width in pixels.
-    #[pyo3(signature = (width = PNG_WIDTH))]
+    #[pyo3(signature = (width = 1600))]
     fn png<'py>(&self, py: Python<'py>, width: i64) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &py.detach(|| self.drawn(width))?))
     }
 
     /// Writes it into a file whose name ends in `.svg` or `.png`; `width` is that of a PNG in pixels.
-    #[pyo3(signature = (path, *, width = PNG_WIDTH))]
+    #[pyo3(signature = (path, *, width = 1600))]
     fn save(&self, py: Python<'_>, path: PathBuf, width: i64) -> PyResult<()> {
         let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
         let ending = ending.as_ref().and_then(|ending| ending.to_str());
@@ -78,5 +78,3 @@ impl Figure {
         goodarm_plot::png(&self.0, width).map_err(|error: PngError| raised("FigureError", &error))
     }
 }
-
-const PNG_WIDTH: i64 = 1600;
