@@ -9,13 +9,13 @@ use goodarm_live::job::Job;
 use goodarm_live::run::RunError;
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
+use goodarm_report::forecast::{self, Forecast};
 use goodarm_report::words::{
     about_money, counted, is_free, money, price, printable, printable_note, remaining,
 };
 use goodarm_sim::plan::{Plan, Spread, plan};
 
 use crate::commands::{Failure, notes};
-use crate::forecast::{self, Forecast};
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
@@ -26,7 +26,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         counted(job.verifiers.len(), "verifier"),
         job.settings.delta
     );
-    let told = notes(&job.candidates);
+    let told = notes(job.candidates.notes());
     if !told.is_empty() {
         text += &told;
         text.push('\n');
