@@ -56,6 +56,11 @@ pub enum Condition {
         /// What went wrong last.
         reason: String,
     },
+    /// What it says cannot be told from what it was asked: its earlier scores are in doubt, too.
+    Mistrusted {
+        /// What it did.
+        reason: String,
+    },
 }
 
 /// The throttle of one verifier; shared by all calls to it.
@@ -80,6 +85,8 @@ struct State {
     closed_until: Option<Instant>,
     backoff: Duration,
     breaks_in_a_row: u32,
+    /// Attempts on trial that reached nobody.
+    unreached_in_a_row: u32,
     is_on_trial: bool,
     /// Calls that have begun and not ended; one call may send several requests.
     calls_out: u32,
@@ -108,6 +115,14 @@ enum TroubleKind {
     Hopeless,
     /// For good: it never gave a score.
     NeverScored,
+    /// For good: nobody knows what its words belong to.
+    Mistrusted,
+}
+
+impl TroubleKind {
+    const fn is_for_good(self) -> bool {
+        matches!(self, Self::Hopeless | Self::NeverScored | Self::Mistrusted)
+    }
 }
 
 /// The right to send one request; give back what became of it.
@@ -128,6 +143,7 @@ impl Throttle {
             closed_until: None,
             backoff: BACKOFF_MIN,
             breaks_in_a_row: 0,
+            unreached_in_a_row: 0,
             is_on_trial: false,
             calls_out: 0,
             unscored_in_a_row: 0,
@@ -213,13 +229,14 @@ impl Throttle {
         state.is_on_trial
     }
 
-    /// A call was not made.
-    pub fn unmade(&self) {
+    /// A call was not made; says whether the verifier is on trial.
+    pub fn unmade(&self) -> bool {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
         if state.is_on_trial {
             self.trial_changed.notify_waiters();
         }
+        state.is_on_trial
     }
 
     /// Whether so many void attempts are enough to give a call up.
@@ -227,7 +244,12 @@ impl Throttle {
         self.limits.retries.is_some_and(|retries| attempts > retries)
     }
 
-    /// Waits for the right to send one request.
+    /// Why nothing more is sent, ever.
+    pub fn final_reason(&self) -> Option<String> {
+        self.state().trouble.as_ref().filter(|it| it.kind.is_for_good()).map(|it| it.reason.clone())
+    }
+
+    /// Waits for the right to send one request. There is none for a verifier that is closed for good.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
         loop {
             if let Ok(turn) = self.try_turn()? {
@@ -251,7 +273,7 @@ impl Throttle {
 
     fn try_turn(&self) -> Result<Result<Turn<'_>, Obstacle>, Stopping> {
         let mut state = self.state();
-        if state.stopping {
+        if state.stopping || state.is_closed_for_good() {
             return Err(Stopping);
         }
         if let Some(obstacle) = state.obstacle(&self.limits) {
@@ -273,7 +295,7 @@ impl Throttle {
         let mut state = self.state();
         if std::mem::replace(&mut state.stopping, false) {
             (state.trouble, state.closed_until, state.backoff) = (None, None, BACKOFF_MIN);
-            state.unscored_in_a_row = 0;
+            (state.unscored_in_a_row, state.unreached_in_a_row) = (0, 0);
         }
     }
 
@@ -285,6 +307,10 @@ impl Throttle {
         let (since, reason) = (now.duration_since(trouble.since), trouble.reason.clone());
         match trouble.kind {
             TroubleKind::NeverScored => Condition::NeverScored { reason },
+            TroubleKind::Hopeless | TroubleKind::Mistrusted if state.is_on_trial => {
+                Condition::NeverScored { reason }
+            }
+            TroubleKind::Mistrusted => Condition::Mistrusted { reason },
             TroubleKind::Hopeless => Condition::GivenUp { reason },
             _ if since > self.limits.patience => Condition::GivenUp { reason },
             TroubleKind::Down | TroubleKind::Unscored => Condition::Down { since, reason },
@@ -318,12 +344,8 @@ impl State {
         if let Some(until) = self.closed_until.filter(|until| now < *until) {
             return Some(Obstacle::Until(until));
         }
-        let allowed = match &self.trouble {
-            Some(Trouble { kind: TroubleKind::Hopeless | TroubleKind::NeverScored, .. }) => 0,
-            // While nothing is answered, one request at a time finds out.
-            Some(_) => 1,
-            None => self.allowed,
-        };
+        // While nothing is answered, one request at a time finds out.
+        let allowed = if self.trouble.is_some() { 1 } else { self.allowed };
         if self.out >= allowed {
             return Some(Obstacle::Others);
         }
@@ -341,7 +363,14 @@ impl State {
         None
     }
 
+    fn is_closed_for_good(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|trouble| trouble.kind.is_for_good())
+    }
+
     fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
+        if self.is_closed_for_good() {
+            return;
+        }
         let now = Instant::now();
         let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
         // Someone may be starting it just now.
@@ -359,7 +388,7 @@ impl Turn<'_> {
     /// The verifier answered, whatever it said.
     pub fn answered(self) {
         let mut state = self.throttle.state();
-        state.breaks_in_a_row = 0;
+        (state.breaks_in_a_row, state.unreached_in_a_row) = (0, 0);
         let is_over =
             |trouble: &mut Trouble| matches!(trouble.kind, TroubleKind::Busy | TroubleKind::Down);
         if state.trouble.take_if(is_over).is_some() {
@@ -378,7 +407,8 @@ impl Turn<'_> {
         }
     }
 
-    /// The verifier never began to work; `retry_after` is what it asked for.
+    /// The verifier never began to work; `retry_after` is what it asked for. One that has never given a
+    /// score and does not say that it will be back is not waited for.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let mut state = self.throttle.state();
         state.retry_count += 1;
@@ -394,7 +424,12 @@ impl Turn<'_> {
             }
             VoidFailure::NotConnected | VoidFailure::LostRepeatable => {
                 if !was_closed {
-                    state.close(retry_after, TroubleKind::Down, reason);
+                    state.unreached_in_a_row += u32::from(retry_after.is_none());
+                    let is_enough = state.unreached_in_a_row >= UNREACHED_ON_TRIAL_MAX;
+                    let is_hopeless = state.is_on_trial && is_enough;
+                    let kind =
+                        if is_hopeless { TroubleKind::NeverScored } else { TroubleKind::Down };
+                    state.close(retry_after, kind, reason);
                 }
             }
         }
@@ -405,11 +440,17 @@ impl Turn<'_> {
         self.throttle.state().close(None, TroubleKind::Hopeless, reason);
     }
 
+    /// Nobody knows any more which of the verifier's words belong to which request.
+    pub fn mistrusted(self, reason: String) {
+        self.throttle.state().close(None, TroubleKind::Mistrusted, reason);
+    }
+
     /// The verifier broke after it began to work: the call counts, and after several in a row the
     /// throttle closes instead of feeding it more.
     pub fn broke(self, reason: &str) {
         let mut state = self.throttle.state();
         state.breaks_in_a_row += 1;
+        state.unreached_in_a_row = 0;
         if state.breaks_in_a_row >= BREAKS_MAX {
             state.close(None, TroubleKind::Down, reason.to_owned());
         }
@@ -440,6 +481,9 @@ const BREAKS_MAX: u32 = 5;
 /// So many calls without a score end a verifier that has never given one, and no more than these are
 /// paid for to find that out.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;
+/// So many attempts in a row that reach nobody, in a few seconds, end one that has never given a score:
+/// an address or a key is wrong more often than a server is about to start.
+const UNREACHED_ON_TRIAL_MAX: u32 = 5;
 /// So many calls in a row without a score close the throttle of one that has: answers of which the
 /// verifier makes nothing may well stand together.
 const UNSCORED_MAX: u32 = 20;

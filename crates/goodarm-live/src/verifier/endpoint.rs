@@ -19,13 +19,13 @@ use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
 
 use self::secrets::Secrets;
-pub(crate) use self::secrets::without_keys;
+pub(crate) use self::secrets::{has_pasted_key, pasted_key, pasted_key_problem, without_keys};
 use self::transport::{Answer, Cut, Transport, Unanswered};
 use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
-use super::{BODY_BYTES_MAX, Reply, Usage, Verdict};
+use super::{BODY_BYTES_MAX, Reply, Usage};
 use crate::throttle::Throttle;
 use crate::transcript;
 
@@ -41,8 +41,8 @@ pub(crate) struct Endpoint {
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
-    /// Headers that the job gives, by name.
-    header_names: Vec<String>,
+    /// The headers that the job gives, as people may see them.
+    headers_shown: String,
     void_status: VoidStatus,
     secrets: Secrets,
 }
@@ -87,7 +87,7 @@ impl Endpoint {
         let url = collect(url, &mut problems);
         let mut secrets = Secrets::default();
         let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
-        let header_names = headers.keys().map(ToString::to_string).collect();
+        let headers_shown = secrets::shown(&headers);
         let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         let Some(url) = url else { return Err(problems) };
@@ -108,7 +108,7 @@ impl Endpoint {
                     host,
                     timeout,
                     key_from,
-                    header_names,
+                    headers_shown,
                     void_status,
                     secrets,
                 })
@@ -136,39 +136,34 @@ impl Endpoint {
     /// One attempt, with the time that it took.
     async fn timed(&self, throttle: &Throttle, body: &str) -> Attempt<Result<Received, Reply>> {
         let began = Instant::now();
-        let exchange = self.attempt(body).await;
+        let mut refusal = String::new();
+        let exchange = self.attempt(body, &mut refusal).await;
         let worked = began.elapsed();
-        throttle.transcript().note(|| self.overheard(body, &exchange));
+        throttle.transcript().note(|| {
+            let received = if refusal.is_empty() { self.received(&exchange) } else { refusal };
+            transcript::Exchange { sent: self.request(body), received: self.clean(received) }
+        });
         exchange.map(|outcome| match outcome {
             Ok(body) => Ok(Received { body, worked }),
             Err(reply) => Err(Reply { usage: Usage { worked, ..reply.usage }, ..reply }),
         })
     }
 
-    /// One attempt, word for word.
-    fn overheard(&self, body: &str, exchange: &Exchange) -> transcript::Exchange {
-        let mut sent = format!("POST {}\n", self.address);
-        for name in &self.header_names {
-            sent += &format!("{name}: (hidden)\n");
-        }
-        let received = match exchange {
+    /// A request word for word, without the secrets.
+    pub(crate) fn request(&self, body: &str) -> String {
+        self.clean(format!("POST {}\n{}{body}", self.address, self.headers_shown))
+    }
+
+    /// What came back, or why nothing did.
+    fn received(&self, exchange: &Exchange) -> String {
+        match exchange {
             Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
-            Attempt::Answered(Err(reply)) | Attempt::Broke { outcome: Err(reply), .. } => {
-                match (&reply.verdict, reply.text.as_str()) {
-                    (Verdict::Failed(_, reason), "") => reason.clone(),
-                    (Verdict::Failed(_, reason), text) => {
-                        let status = reason.split(':').next().unwrap_or_default();
-                        format!("{status}\n{text}")
-                    }
-                    (_, text) => text.to_owned(),
-                }
-            }
-            Attempt::Broke { outcome: Ok(_), reason }
+            Attempt::Answered(Err(reply)) => reply.text.clone(),
+            Attempt::Broke { reason, .. }
             | Attempt::Void { reason, .. }
-            | Attempt::Hopeless { reason } => reason.clone(),
-        };
-        let (sent, received) = (self.clean(sent + body), self.clean(received));
-        transcript::Exchange { sent, received }
+            | Attempt::Hopeless { reason }
+            | Attempt::Mistrusted { reason, .. } => reason.clone(),
+        }
     }
 
     /// A text without the secrets, as much of it as is kept.
@@ -181,9 +176,10 @@ impl Endpoint {
         self.secrets.remove(text)
     }
 
-    async fn attempt(&self, body: &str) -> Exchange {
+    /// A status without success, and what came with it, is written to `refusal`.
+    async fn attempt(&self, body: &str, refusal: &mut String) -> Exchange {
         // Connecting has a shorter limit of its own, so what is cut off here has been sent.
-        match tokio::time::timeout(self.timeout, self.exchange(body)).await {
+        match tokio::time::timeout(self.timeout, self.exchange(body, refusal)).await {
             Ok(attempt) => attempt,
             Err(_) => broken(
                 CountedFailure::TimedOut,
@@ -192,13 +188,13 @@ impl Endpoint {
         }
     }
 
-    async fn exchange(&self, body: &str) -> Exchange {
+    async fn exchange(&self, body: &str, refusal: &mut String) -> Exchange {
         let answer = match self.transport.post(body).await {
             Ok(answer) => answer,
             Err(unanswered) => return self.unanswered(unanswered),
         };
         if !answer.status().is_success() {
-            return self.refused(answer).await;
+            return self.refused(answer, refusal).await;
         }
         match answer.body(BODY_BYTES_MAX).await {
             Ok(body) => Attempt::Answered(Ok(body)),
@@ -230,11 +226,12 @@ impl Endpoint {
     }
 
     /// There is a response, without success.
-    async fn refused(&self, answer: Answer) -> Exchange {
+    async fn refused(&self, answer: Answer, refusal: &mut String) -> Exchange {
         let status = answer.status();
         let retry_after = retry_after::read(answer.headers());
         let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
         let text = self.clean(String::from_utf8_lossy(&body).into_owned());
+        *refusal = format!("{}\n{text}", status.as_u16());
         let mut reason = match in_short(&text) {
             said if said.is_empty() => status.as_u16().to_string(),
             said => format!("{}: {said}", status.as_u16()),
@@ -244,6 +241,10 @@ impl Endpoint {
             code @ (502 | 503 | 529) => {
                 format!(" (if it says so before it looks at a request: void_status = [{code}])")
             }
+            401 => match &self.key_from {
+                Some(name) => format!(" (the key was refused: it is from {name})"),
+                None => " (a key is needed: name its variable in api_key_env)".to_owned(),
+            },
             400 | 422 if text.contains("max_completion_tokens") => {
                 " (max_completion_tokens in place of max_tokens?)".to_owned()
             }
@@ -253,17 +254,15 @@ impl Endpoint {
             _ => String::new(),
         };
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
+            // It is there, and says that it will be back.
+            let retry_after = Some(retry_after.unwrap_or_default());
             return Attempt::Void { failure, retry_after, reason };
         }
         match status.as_u16() {
-            401 => Attempt::Void {
-                failure: VoidFailure::NotConnected,
-                retry_after,
-                reason: match &self.key_from {
-                    Some(name) => format!("401: the key was refused (from {name})"),
-                    None => "401: a key is needed: name its variable in api_key_env".into(),
-                },
-            },
+            401 => {
+                let failure = VoidFailure::NotConnected;
+                Attempt::Void { failure, retry_after: None, reason }
+            }
             code => {
                 let failure = if status.is_server_error() {
                     CountedFailure::Crashed

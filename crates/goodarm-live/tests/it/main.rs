@@ -12,4 +12,6 @@ mod jobs;
 mod own_kind;
 mod place;
 mod server;
+mod strays;
+mod unreached;
 mod verifiers;
