@@ -125,6 +125,11 @@ impl<'a> Intake<'a> {
         if tools::is_promptfoo(object) {
             return Some(Format::Promptfoo);
         }
+        // What has an id is a candidate.
+        let id_field = self.builder.id_field.split('.').next().unwrap_or_default();
+        if object.contains_key(id_field) {
+            return None;
+        }
         let is_list = |value: &Value| {
             // Messages belong to one candidate.
             let is_entry = |item: &Value| item.is_object() && item.get("role").is_none();
