@@ -22,6 +22,11 @@ impl Folder {
         &self.path
     }
 
+    /// The file that is where the folder should be, or one that should hold it.
+    pub fn file_in_the_way(&self) -> Option<&Path> {
+        self.path.ancestors().find(|path| path.is_file())
+    }
+
     /// Gives the folder another name, the next one that is free, so that a new run can begin here.
     pub(crate) fn set_aside(&self) -> io::Result<PathBuf> {
         let name = self.path.file_name().ok_or_else(|| {

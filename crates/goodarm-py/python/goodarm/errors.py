@@ -225,7 +225,7 @@ class VerifierDown(Stopped):
 
 
 class NeverScored(Stopped):
-    """A verifier has never given a score: mend it, and begin again."""
+    """A verifier has never given a score, or its words cannot be trusted: mend it, and begin again."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -130,7 +130,7 @@ impl Gatherer {
                 .attributes()
                 .zip(trails.by_ref())
                 .map(|(attribute, trail)| Pair {
-                    view: PairView::new(books, arm, attribute),
+                    view: PairView::new(books, &self.account, arm, attribute),
                     trail,
                 })
                 .collect();

@@ -170,6 +170,15 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
         Ending::NeverScored(failed) => {
             Err(Failure::with_exit(Exit::VerifierDown, never_scored(failed, arguments)))
         }
+        Ending::Mistrusted { verifier, reason } => {
+            let (verifier, reason) = (printable_note(verifier), printable_note(reason));
+            let again = run_command(arguments, "--again");
+            let text = format!(
+                "{verifier}: {reason}.\nIts earlier scores may belong to other answers, so the run has stopped: do not \
+                 rely on its certificates. Mend the verifier, and begin again with: {again}"
+            );
+            Err(Failure::with_exit(Exit::VerifierDown, text))
+        }
     }
 }
 
