@@ -108,7 +108,7 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     findings::compare(folder, &auditor, report);
     compare_job(folder, &auditor.history.charter, report);
     let Auditor { history, books, account, .. } = &auditor;
-    let mut overview = Overview::in_full(&history.charter, books, account);
+    let mut overview = Overview::in_full(&folder.present(&history.charter), books, account);
     overview.set_span(history.span_millis(), account);
     compare_summary(folder, history, &overview, report);
     (report.notes, report.doubt) = (overview.notes, overview.doubt);

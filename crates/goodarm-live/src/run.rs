@@ -299,7 +299,13 @@ impl Run {
                     verifier: name,
                     request: verifier.request(&candidate),
                     id: candidate.id,
-                    reason: call.map_or(reason, |call| call.note.reason.to_string()),
+                    // Of one that nobody answered, all addresses are worth knowing.
+                    reason: match call {
+                        Some(call) if !matches!(call.outcome, Err(Failure::Void(_))) => {
+                            call.note.reason.to_string()
+                        }
+                        _ => reason,
+                    },
                     reply: call.map(|call| call.note.reply.to_string()).unwrap_or_default(),
                 }))
             }

@@ -385,12 +385,12 @@ impl Turn<'_> {
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let mut state = self.throttle.state();
         state.retry_count += 1;
-        let is_one_more =
-            state.addresses.refused(self.address, failure, retry_after, reason.clone());
+        let is_one_more = state.addresses.refused(self.address, failure, retry_after, reason);
         let is_unreached = failure != VoidFailure::RateLimited && retry_after.is_none();
         state.unreached_in_a_row += u32::from(is_one_more && is_unreached);
         if state.is_on_trial && state.unreached_in_a_row >= UNREACHED_ON_TRIAL_MAX {
-            state.backoff.close(None, TroubleKind::NeverScored, reason);
+            let reasons = state.addresses.reasons();
+            state.backoff.close(None, TroubleKind::NeverScored, reasons);
         }
     }
 

@@ -125,10 +125,18 @@ impl Addresses {
         self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
     }
 
+    /// What went wrong last with each of them.
+    pub(super) fn reasons(&self) -> String {
+        reasons(&self.troubles())
+    }
+
+    fn troubles(&self) -> Vec<&Trouble> {
+        self.list.iter().filter_map(|address| address.backoff.trouble()).collect()
+    }
+
     /// How the verifier is doing: it is down only if all of its addresses are.
     pub(super) fn condition(&self, now: Instant, patience: Duration) -> Condition {
-        let troubles: Vec<&Trouble> =
-            self.list.iter().filter_map(|address| address.backoff.trouble()).collect();
+        let troubles = self.troubles();
         let Some(last) = troubles.iter().map(|trouble| trouble.since).max() else {
             return Condition::Open;
         };
