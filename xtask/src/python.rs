@@ -66,7 +66,14 @@ fn build(python: &Path, arguments: &[&str]) -> Option<PathBuf> {
     let out = tools::target().join("wheels");
     let _ = std::fs::remove_dir_all(&out);
     eprintln!("xtask: maturin build {}", arguments.join(" "));
+    // Maturin looks for zig beside the Python that it finds first.
+    let folder = python.parent().map(Path::as_os_str).unwrap_or_default().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(
+        std::iter::once(PathBuf::from(folder)).chain(std::env::split_paths(&path)),
+    );
     let status = Command::new(python)
+        .env("PATH", path.unwrap_or_default())
         .args(["-m", "maturin", "build", "--quiet", "--manifest-path", MANIFEST, "--out"])
         .arg(&out)
         .args(arguments)

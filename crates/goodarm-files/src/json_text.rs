@@ -24,13 +24,17 @@ pub struct JsonError {
 
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, column, path, message, suggestion } = self;
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.reason())
+    }
+}
+
+impl JsonError {
+    /// Key and fault without the place, which says nothing to someone who never saw the text.
+    pub fn reason(&self) -> String {
+        let Self { path, message, suggestion, .. } = self;
         let joint = if path.is_empty() { "" } else { ": " };
-        write!(f, "line {line}, column {column}: {path}{joint}{message}")?;
-        match suggestion {
-            Some(name) => write!(f, "; did you mean `{name}`?"),
-            None => Ok(()),
-        }
+        let hint = suggestion.as_ref().map(|name| format!("; did you mean `{name}`?"));
+        format!("{path}{joint}{message}{}", hint.unwrap_or_default())
     }
 }
 

@@ -44,6 +44,8 @@ pub struct VerifierTotals {
     pub scored_at_ceiling_count: u64,
     /// Why the first call failed that counts as the lowest score.
     pub first_failure: Option<String>,
+    /// Why the verifier was not called, where there is more to say than that the run stopped.
+    pub first_obstacle: Option<String>,
     /// What was remarked about it, each once.
     pub remarks: Vec<Remark>,
     /// Answers that take no more of its calls, and why.
@@ -110,6 +112,9 @@ impl VerifierTotals {
             call.outcome
         {
             self.unmade_count += 1;
+            if !call.note.reason.is_empty() {
+                self.first_obstacle.get_or_insert_with(|| call.note.reason.to_string());
+            }
             return;
         }
         self.call_count += 1;

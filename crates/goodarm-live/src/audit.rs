@@ -35,6 +35,10 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// How many problems there are in all.
     pub problem_count: usize,
+    /// What a reader should know about the run, right as its books may be.
+    pub notes: Vec<String>,
+    /// Why its promise may not hold, if something speaks against it.
+    pub doubt: Option<String>,
 }
 
 /// Something that is wrong with a run's folder.
@@ -103,7 +107,11 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     auditor.go_through(folder, report)?;
     findings::compare(folder, &auditor, report);
     compare_job(folder, &auditor.history.charter, report);
-    compare_summary(folder, &auditor, report);
+    let Auditor { history, books, account, .. } = &auditor;
+    let mut overview = Overview::in_full(&folder.present(&history.charter), books, account);
+    overview.set_span(history.span_millis(), account);
+    compare_summary(folder, history, &overview, report);
+    (report.notes, report.doubt) = (overview.notes, overview.doubt);
     Ok(())
 }
 
@@ -321,7 +329,7 @@ fn compare_job(folder: &Folder, charter: &Charter, report: &mut Report) {
     }
 }
 
-fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+fn compare_summary(folder: &Folder, history: &History, found: &Overview, report: &mut Report) {
     let before = report.problem_count;
     let path = folder.summary();
     let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
@@ -330,10 +338,7 @@ fn compare_summary(folder: &Folder, auditor: &Auditor, report: &mut Report) {
     match claimed {
         Err(error) => report.problem(Area::Summary, format!("{}: {error}", path.display())),
         Ok(claimed) => {
-            let Auditor { history, books, account, .. } = auditor;
-            let mut overview = Overview::in_full(&history.charter, books, account);
-            overview.set_span(history.span_millis(), account);
-            let mut found = serde_json::to_value(&overview).unwrap_or_default();
+            let mut found = serde_json::to_value(found).unwrap_or_default();
             // Which version wrote it, and how the run ended, is not in the calls.
             for key in ["goodarm", "ending"] {
                 found[key] = claimed[key].clone();

@@ -50,10 +50,20 @@ pub(crate) enum Finish {
 pub(crate) struct GivenUp {
     /// Its number.
     pub(crate) verifier: usize,
-    /// It was not down for longer than its patience: it works, but has never given a score.
-    pub(crate) never_scored: bool,
+    pub(crate) cause: Cause,
     /// What went wrong last.
     pub(crate) reason: String,
+}
+
+/// Why no more calls are made of a verifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It was down for longer than its patience, or cannot be started any more.
+    Down,
+    /// It has never given a score.
+    NeverScored,
+    /// What it says cannot be told from what it was asked.
+    Mistrusted,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
@@ -116,14 +126,19 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
 
     /// A verifier that was given up, if there is one.
     pub(crate) fn given_up(&self) -> Option<GivenUp> {
-        self.conditions().enumerate().find_map(|(verifier, condition)| match condition {
-            Condition::GivenUp { reason } => {
-                Some(GivenUp { verifier, never_scored: false, reason })
-            }
-            Condition::NeverScored { reason } => {
-                Some(GivenUp { verifier, never_scored: true, reason })
-            }
-            _ => None,
+        self.conditions().enumerate().find_map(|(verifier, condition)| {
+            let (cause, reason) = match condition {
+                Condition::GivenUp { reason } => (Cause::Down, reason),
+                Condition::NeverScored { reason } => (Cause::NeverScored, reason),
+                Condition::Mistrusted { reason } => (Cause::Mistrusted, reason),
+                Condition::Open
+                | Condition::Partly { .. }
+                | Condition::BackingOff { .. }
+                | Condition::Down { .. } => {
+                    return None;
+                }
+            };
+            Some(GivenUp { verifier, cause, reason })
         })
     }
 

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use goodarm_core::ArmStatus;
 
+use crate::changes;
+use crate::charter::Charter;
+
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
@@ -20,6 +23,11 @@ impl Folder {
     /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The file that is where the folder should be, or one that should hold it.
+    pub fn file_in_the_way(&self) -> Option<&Path> {
+        self.path.ancestors().find(|path| path.is_file())
     }
 
     /// Gives the folder another name, the next one that is free, so that a new run can begin here.
@@ -45,6 +53,14 @@ impl Folder {
     /// The job file as run.
     pub fn job(&self) -> PathBuf {
         self.path.join("job.toml")
+    }
+
+    /// The terms of a run with its job as it is now: the pace may have changed since it began.
+    pub fn present(&self, charter: &Charter) -> Charter {
+        let job = std::fs::read_to_string(self.job()).unwrap_or_default();
+        let is_same = changes::of_job(&charter.job, &job).is_empty();
+        let job = if is_same { job } else { charter.job.clone() };
+        Charter { job, ..charter.clone() }
     }
 
     /// The candidates as they were when the run began, and those that were added.

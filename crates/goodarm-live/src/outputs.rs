@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, ArmStatus, Books};
 use serde::Serialize;
 
+use crate::account::Account;
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError};
@@ -76,8 +77,13 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let (job, books) = (run.job(), run.session().books());
     let folder = Folder::new(&job.settings.output);
     let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
-    write_findings(&folder, books, &job.candidates)?;
-    write_certified_table(&folder, books, &job.candidates, job.settings.certified)?;
+    write_findings(&folder, (books, run.account()), &job.candidates)?;
+    write_certified_table(
+        &folder,
+        (books, run.account()),
+        &job.candidates,
+        job.settings.certified,
+    )?;
     let mut overview = Overview::in_full(&job.charter, books, run.account());
     overview.set_span(span_millis, run.account());
     overview.ending = Some(ending.to_owned());
@@ -163,14 +169,14 @@ impl<'a> Sink<'a> {
 
 fn write_findings(
     folder: &Folder,
-    books: &Books,
+    (books, account): (&Books, &Account),
     candidates: &Candidates,
 ) -> Result<(), OutputError> {
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = finding(books, arm, ranks[arm.index()]);
+                let finding = finding(books, account, arm, ranks[arm.index()]);
                 let finding = serde_json::to_string(&finding)?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
@@ -192,7 +198,7 @@ fn write_findings(
 /// date.
 fn write_certified_table(
     folder: &Folder,
-    books: &Books,
+    (books, account): (&Books, &Account),
     candidates: &Candidates,
     certified: CallsName,
 ) -> Result<(), OutputError> {
@@ -203,19 +209,24 @@ fn write_certified_table(
     }
     let row = |(&arm, rank): (&ArmId, usize)| flat::Row {
         candidate: candidates.get(arm),
-        finding: finding(books, arm, Some(rank)),
+        finding: finding(books, account, arm, Some(rank)),
     };
     let rows: Vec<flat::Row<'_>> = books.certified().iter().zip(1..).map(row).collect();
     replace(&path, |file| flat::table(&rows).write_parquet(file))
 }
 
 /// What is known about one candidate.
-pub fn finding(books: &Books, arm: ArmId, rank: Option<usize>) -> Finding<'_> {
+pub fn finding<'a>(
+    books: &'a Books,
+    account: &Account,
+    arm: ArmId,
+    rank: Option<usize>,
+) -> Finding<'a> {
     let problem = books.problem();
     let pair = |attribute| PairFinding {
         verifier: problem.attribute(attribute).name(),
         threshold: problem.attribute(attribute).threshold(),
-        pair: PairView::new(books, arm, attribute),
+        pair: PairView::new(books, account, arm, attribute),
     };
     Finding {
         status: books.status(arm).name(),

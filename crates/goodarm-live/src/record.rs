@@ -10,7 +10,7 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, Cost};
 
 use crate::control::Control;
-use crate::engine::{self, Engine, Finish, GivenUp, Returned};
+use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned};
 use crate::job::Job;
 use crate::job_file::Scores;
 use crate::recording::{self, Outcomes};
@@ -65,6 +65,16 @@ pub enum RecordError {
         /// Which.
         verifier: String,
         /// What went wrong first.
+        reason: String,
+    },
+    /// A verifier said something that it was not asked: nobody knows what its scores belong to.
+    #[error(
+        "{verifier}: {reason}; what was recorded of it may belong to other answers: mend it, and record anew into another file"
+    )]
+    Mistrusted {
+        /// Which.
+        verifier: String,
+        /// What it did.
         reason: String,
     },
     /// Only replay verifiers, which are recorded already.
@@ -167,18 +177,23 @@ pub fn record(
         rows.write_waiting().map_err(file_error)?;
     }
     rows.file.sync_data().map_err(file_error)?;
-    if let Finish::GivenUp(GivenUp { verifier, never_scored: false, reason }) = finish {
-        let verifier = job.verifiers[verifier].name.clone();
-        return Err(RecordError::Down { verifier, reason });
-    }
-    match rows.never_scored() {
-        Some(verifier) if !matches!(finish, Finish::Stopped | Finish::Left) => {
-            let verifier = job.verifiers[verifier].name.clone();
-            let reason = recorded.failures.remove(&verifier).map(|(_, reason)| reason);
-            Err(RecordError::NeverScored { verifier, reason: reason.unwrap_or_default() })
-        }
-        _ => Ok(recorded),
-    }
+    let name = |verifier: usize| job.verifiers[verifier].name.clone();
+    let (verifier, reason) = match finish {
+        Finish::Stopped | Finish::Left => return Ok(recorded),
+        Finish::Done => match rows.never_scored() {
+            Some(verifier) => (name(verifier), String::new()),
+            None => return Ok(recorded),
+        },
+        Finish::GivenUp(GivenUp { verifier, cause, reason }) => match (name(verifier), cause) {
+            (verifier, Cause::Down) => return Err(RecordError::Down { verifier, reason }),
+            (verifier, Cause::Mistrusted) => {
+                return Err(RecordError::Mistrusted { verifier, reason });
+            }
+            (verifier, Cause::NeverScored) => (verifier, reason),
+        },
+    };
+    let first = recorded.failures.remove(&verifier).map(|(_, reason)| reason);
+    Err(RecordError::NeverScored { verifier, reason: first.unwrap_or(reason) })
 }
 
 impl Recorded {

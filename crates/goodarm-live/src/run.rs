@@ -17,18 +17,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{
-    Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure,
-    Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
+    ArmId, Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
+    Failure, Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use crate::account::Account;
 pub use crate::control::Control;
-use crate::engine::{self, Engine, GivenUp, Returned};
+use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::Call;
-use crate::job::Job;
+use crate::job::{Job, JobVerifier};
 use crate::journal::{FileStorage, FolderLock, Header, Journal, Note, Record};
 use crate::outputs;
 use crate::run::announce::Announcer;
@@ -66,8 +66,8 @@ impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
         let folder = Folder::new(&job.settings.output);
-        if folder.path().is_file() {
-            return Err(RunError::OutputIsFile(folder.path().to_owned()));
+        if let Some(file) = folder.file_in_the_way() {
+            return Err(RunError::OutputIsFile(file.to_owned()));
         }
         fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
         let lock = FolderLock::take(folder.path())?;
@@ -286,21 +286,29 @@ impl Run {
         }
     }
 
-    fn given_up(&self, GivenUp { verifier: index, never_scored, reason }: GivenUp) -> Ending {
-        let verifier = &self.job.verifiers[index];
-        let name = verifier.name.clone();
-        match &self.unscored[index] {
-            Some(call) if never_scored => {
-                let candidate = self.job.candidates.get(call.arm);
+    fn given_up(&self, GivenUp { verifier: index, cause, reason }: GivenUp) -> Ending {
+        let JobVerifier { name, verifier, .. } = &self.job.verifiers[index];
+        let name = name.clone();
+        match cause {
+            Cause::Down => Ending::VerifierDown { verifier: name, reason },
+            Cause::Mistrusted => Ending::Mistrusted { verifier: name, reason },
+            Cause::NeverScored => {
+                let call = self.unscored[index].as_ref();
+                let candidate = self.job.candidates.get(call.map_or(ArmId(0), |call| call.arm));
                 Ending::NeverScored(Box::new(NeverScored {
                     verifier: name,
-                    request: verifier.verifier.preview(&candidate),
+                    request: verifier.request(&candidate),
                     id: candidate.id,
-                    reason: call.note.reason.to_string(),
-                    reply: call.note.reply.to_string(),
+                    // Of one that nobody answered, all addresses are worth knowing.
+                    reason: match call {
+                        Some(call) if !matches!(call.outcome, Err(Failure::Void(_))) => {
+                            call.note.reason.to_string()
+                        }
+                        _ => reason,
+                    },
+                    reply: call.map(|call| call.note.reply.to_string()).unwrap_or_default(),
                 }))
             }
-            _ => Ending::VerifierDown { verifier: name, reason },
         }
     }
 
@@ -308,20 +316,22 @@ impl Run {
     fn note_whether_scored(&mut self, call: &Call<'_>) {
         let index = call.attribute.index();
         let throttle = self.engine.throttle(index);
-        match call.outcome {
+        let is_on_trial = match call.outcome {
             Ok(_) => {
                 throttle.scored();
                 self.unscored[index] = None;
+                return;
             }
             Err(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
-                if throttle.unscored(&call.note.reason) && self.unscored[index].is_none() {
-                    let note = call.note.clone().into_owned();
-                    self.unscored[index] = Some(Call { note, ..*call });
-                }
+                throttle.unscored(&call.note.reason)
             }
             Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
-                throttle.unmade();
+                throttle.unmade() && !call.note.reason.is_empty()
             }
+        };
+        if is_on_trial && self.unscored[index].is_none() {
+            let note = call.note.clone().into_owned();
+            self.unscored[index] = Some(Call { note, ..*call });
         }
     }
 
@@ -426,7 +436,13 @@ impl Run {
     }
 
     /// Books what came back.
-    fn settle(&mut self, pull: &Pull, reply: Reply, origin: Origin, announcer: &mut Announcer<'_>) {
+    fn settle(
+        &mut self,
+        pull: &Pull,
+        mut reply: Reply,
+        origin: Origin,
+        announcer: &mut Announcer<'_>,
+    ) {
         let charged = self.job.verifiers[pull.attribute.index()].charge(&reply.usage);
         let remark = self.remark(pull.attribute, &reply);
         let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
@@ -436,6 +452,8 @@ impl Run {
                 let reason = format!("given up after {} void attempts", pull.attempt);
                 (Err(Failure::Counted(CountedFailure::GivenUp)), reason)
             }
+            // Why it was not made, if there is more to say than that the run stopped.
+            (outcome @ Err(Failure::Void(_)), _) => (outcome, std::mem::take(&mut reply.text)),
             outcome => outcome,
         };
         let call = Call {
@@ -456,7 +474,9 @@ impl Run {
         self.book(&call, origin);
         match origin {
             Origin::Own | Origin::Others if is_made => self.note_whether_scored(&call),
-            Origin::Others => self.engine.throttle(pull.attribute.index()).unmade(),
+            Origin::Others => {
+                self.engine.throttle(pull.attribute.index()).unmade();
+            }
             Origin::Own | Origin::Unstarted => {}
         }
         self.untold.extend(announcer.settled(call));

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::addresses::{Addresses, Answered};
-use self::backoff::{Backoff, Trouble, TroubleKind};
+use self::backoff::{Backoff, TroubleKind};
 use crate::transcript::Transcript;
 
 /// What the job says about how often a verifier may be called.
@@ -71,6 +71,11 @@ pub enum Condition {
         /// What went wrong last.
         reason: String,
     },
+    /// What it says cannot be told from what it was asked: its earlier scores are in doubt, too.
+    Mistrusted {
+        /// What it did.
+        reason: String,
+    },
 }
 
 /// The throttle of one verifier; shared by all calls to it.
@@ -92,6 +97,8 @@ struct State {
     stopping: bool,
     out: usize,
     next_turn_at: Option<Instant>,
+    /// Attempts on trial that reached nobody.
+    unreached_in_a_row: u32,
     is_on_trial: bool,
     /// Calls that have begun and not ended; one call may send several requests.
     calls_out: u32,
@@ -116,6 +123,7 @@ impl Throttle {
             stopping: false,
             out: 0,
             next_turn_at: None,
+            unreached_in_a_row: 0,
             is_on_trial: false,
             calls_out: 0,
             unscored_in_a_row: 0,
@@ -207,13 +215,14 @@ impl Throttle {
         state.is_on_trial
     }
 
-    /// A call was not made.
-    pub fn unmade(&self) {
+    /// A call was not made; says whether the verifier is on trial.
+    pub fn unmade(&self) -> bool {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
         if state.is_on_trial {
             self.trial_changed.notify_waiters();
         }
+        state.is_on_trial
     }
 
     /// Whether so many void attempts are enough to give a call up.
@@ -221,7 +230,15 @@ impl Throttle {
         self.limits.retries.is_some_and(|retries| attempts > retries)
     }
 
-    /// Waits for the right to send one request, behind those that wait already.
+    /// Why nothing more is sent, ever.
+    pub fn final_reason(&self) -> Option<String> {
+        let state = self.state();
+        let trouble = state.backoff.trouble().filter(|trouble| trouble.kind.is_for_good());
+        trouble.map(|trouble| trouble.reason.clone())
+    }
+
+    /// Waits for the right to send one request, behind those that wait already. There is none for a
+    /// verifier that is closed for good.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
         let _first = self.queue.lock().await;
         loop {
@@ -246,7 +263,7 @@ impl Throttle {
 
     fn try_turn(&self) -> Result<Result<Turn<'_>, Obstacle>, Stopping> {
         let mut state = self.state();
-        if state.stopping {
+        if state.stopping || state.is_closed_for_good() {
             return Err(Stopping);
         }
         let address = match state.address(&self.limits) {
@@ -271,7 +288,7 @@ impl Throttle {
         if std::mem::replace(&mut state.stopping, false) {
             state.backoff = Backoff::OPEN;
             state.addresses.reopen();
-            state.unscored_in_a_row = 0;
+            (state.unscored_in_a_row, state.unreached_in_a_row) = (0, 0);
         }
     }
 
@@ -285,6 +302,10 @@ impl Throttle {
         let (since, reason) = (now.duration_since(trouble.since), trouble.reason.clone());
         match trouble.kind {
             TroubleKind::NeverScored => Condition::NeverScored { reason },
+            TroubleKind::Hopeless | TroubleKind::Mistrusted if state.is_on_trial => {
+                Condition::NeverScored { reason }
+            }
+            TroubleKind::Mistrusted => Condition::Mistrusted { reason },
             TroubleKind::Hopeless => Condition::GivenUp { reason },
             _ if since > self.limits.patience => Condition::GivenUp { reason },
             _ => Condition::Down { since, reason },
@@ -315,12 +336,8 @@ impl State {
         if let Some(until) = self.backoff.closed_until(now) {
             return Err(Obstacle::Until(until));
         }
-        let allowed = match self.backoff.trouble() {
-            Some(Trouble { kind: TroubleKind::Hopeless | TroubleKind::NeverScored, .. }) => 0,
-            // While nothing is scored, one request at a time finds out.
-            Some(_) => 1,
-            None => limits.concurrency,
-        };
+        // While nothing is scored, one request at a time finds out.
+        let allowed = if self.backoff.trouble().is_some() { 1 } else { limits.concurrency };
         if self.out >= allowed {
             return Err(Obstacle::Others);
         }
@@ -338,6 +355,10 @@ impl State {
         }
         Ok(address)
     }
+
+    fn is_closed_for_good(&self) -> bool {
+        self.backoff.trouble().is_some_and(|trouble| trouble.kind.is_for_good())
+    }
 }
 
 impl Turn<'_> {
@@ -348,8 +369,10 @@ impl Turn<'_> {
 
     /// The verifier answered, whatever it said.
     pub fn answered(self) {
-        let Answered { is_over, has_grown } =
-            self.throttle.state().addresses.answered(self.address);
+        let mut state = self.throttle.state();
+        state.unreached_in_a_row = 0;
+        let Answered { is_over, has_grown } = state.addresses.answered(self.address);
+        drop(state);
         if is_over {
             self.throttle.changed.notify_waiters();
         } else if has_grown {
@@ -357,11 +380,18 @@ impl Turn<'_> {
         }
     }
 
-    /// The verifier never began to work; `retry_after` is what it asked for.
+    /// The verifier never began to work; `retry_after` is what it asked for. One that has never given a
+    /// score and does not say that it will be back is not waited for.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let mut state = self.throttle.state();
         state.retry_count += 1;
-        state.addresses.refused(self.address, failure, retry_after, reason);
+        let is_one_more = state.addresses.refused(self.address, failure, retry_after, reason);
+        let is_unreached = failure != VoidFailure::RateLimited && retry_after.is_none();
+        state.unreached_in_a_row += u32::from(is_one_more && is_unreached);
+        if state.is_on_trial && state.unreached_in_a_row >= UNREACHED_ON_TRIAL_MAX {
+            let reasons = state.addresses.reasons();
+            state.backoff.close(None, TroubleKind::NeverScored, reasons);
+        }
     }
 
     /// The verifier cannot begin to work, and no waiting changes that.
@@ -369,10 +399,17 @@ impl Turn<'_> {
         self.throttle.state().backoff.close(None, TroubleKind::Hopeless, reason);
     }
 
+    /// Nobody knows any more which of the verifier's words belong to which request.
+    pub fn mistrusted(self, reason: String) {
+        self.throttle.state().backoff.close(None, TroubleKind::Mistrusted, reason);
+    }
+
     /// The verifier broke after it began to work: the call counts, and after several in a row the
     /// address is closed instead of feeding it more.
     pub fn broke(self, reason: &str) {
-        self.throttle.state().addresses.broke(self.address, reason);
+        let mut state = self.throttle.state();
+        state.unreached_in_a_row = 0;
+        state.addresses.broke(self.address, reason);
     }
 }
 
@@ -394,6 +431,9 @@ const INTERVAL_SECONDS_MAX: f64 = 1e9;
 /// So many calls without a score end a verifier that has never given one, and no more than these are
 /// paid for to find that out.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;
+/// So many attempts in a row that reach nobody, in a few seconds, end one that has never given a score:
+/// an address or a key is wrong more often than a server is about to start.
+const UNREACHED_ON_TRIAL_MAX: u32 = 5;
 /// So many calls in a row without a score close the throttle of one that has: answers of which the
 /// verifier makes nothing may well stand together.
 const UNSCORED_MAX: u32 = 20;

@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::engine;
 use crate::job::Job;
 use crate::run::outcome;
-use crate::throttle::{Limits, Throttle};
+use crate::throttle::{Condition, Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 use crate::verifier::{Place, Reply};
 
@@ -52,6 +52,9 @@ pub struct Trial {
     /// Whether the verifier was not reached.
     #[serde(skip)]
     pub is_unmade: bool,
+    /// Whether it asked for a pause.
+    #[serde(skip)]
+    pub is_busy: bool,
 }
 
 /// What looks wrong about a verifier, judging by a few calls.
@@ -130,7 +133,7 @@ async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Tr
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
     let mut exchanges = throttle.transcript().take();
     if exchanges.is_empty() {
-        let sent = verifier.verifier.preview(&candidate);
+        let sent = verifier.verifier.request(&candidate);
         exchanges.push(Exchange { sent, received: text.clone() });
     }
     Trial {
@@ -145,6 +148,7 @@ async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Tr
         ceiling: verifier.tariff.ceiling,
         seconds: usage.worked.as_secs_f64(),
         is_unmade,
+        is_busy: matches!(throttle.condition(), Condition::BackingOff { .. }),
     }
 }
 
@@ -175,14 +179,18 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
     if !trials.is_empty() && trials.iter().all(|trial| trial.is_unmade) {
         let patience = verifier.limits.patience.as_secs();
-        texts.push(format!("was not reached: a run would wait for it, up to {patience} s"));
+        texts.push(if trials.iter().all(|trial| trial.is_busy) {
+            format!("asks for a pause: a run would wait for it, up to {patience} s")
+        } else {
+            "was not reached: a run would stop after a few attempts".to_owned()
+        });
     } else if scores.is_empty() && !trials.is_empty() {
         texts.push("gave no score: a run would stop after a few calls".to_owned());
     }
     let is_alike = |values: BTreeSet<&str>| trials.len() > 1 && values.len() == 1;
     let replies: BTreeSet<&str> = trials.iter().map(|trial| trial.reply.as_str()).collect();
     let is_long = trials.iter().any(|trial| trial.reply.len() > SHORT_REPLY_BYTES);
-    if is_alike(replies) && is_long {
+    if is_alike(replies) && is_long && !scores.is_empty() {
         texts.push("gave the same reply for every answer: does it see the answer?".to_owned());
     } else if scores.len() > 1
         && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())

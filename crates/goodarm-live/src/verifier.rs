@@ -47,6 +47,11 @@ pub trait Verifier: Send + Sync {
     /// spent.
     fn preview(&self, candidate: &Candidate) -> String;
 
+    /// The same word for word, keys hidden, for those whose calls all fail.
+    fn request(&self, candidate: &Candidate) -> String {
+        self.preview(candidate)
+    }
+
     /// Makes one call, void attempts and their retries included; [`attempt::attempts`] is the loop
     /// for that. A failure that may depend on the candidate counts: it is never void.
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a>;

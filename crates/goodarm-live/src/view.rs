@@ -209,7 +209,7 @@ pub struct VerifierView {
 pub struct PairView {
     /// Scores that came back, failed calls that count among them.
     pub calls: u64,
-    /// Their mean.
+    /// Their mean; none if the verifier has never given a score to anyone.
     pub mean: Option<f64>,
     /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
     pub evidence: Option<f64>,
@@ -388,13 +388,14 @@ fn verifier(
 
 impl PairView {
     /// What a verifier has said about an answer.
-    pub fn new(books: &Books, arm: ArmId, attribute: AttributeId) -> Self {
+    pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
+        let has_scored = account.verifiers[attribute.index()].score_count() > 0;
         let tally = books.tally(arm, attribute);
         let finite = |number: f64| number.is_finite().then_some(number);
         let is_exact = books.problem().attribute(attribute).is_exact();
         Self {
             calls: tally.returned_count,
-            mean: (tally.returned_count > 0).then(|| tally.mean()),
+            mean: (has_scored && tally.returned_count > 0).then(|| tally.mean()),
             evidence: finite(books.evidence(arm, attribute)),
             needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
             met: books.is_resolved(arm, attribute),

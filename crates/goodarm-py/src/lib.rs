@@ -5,6 +5,7 @@ mod books;
 mod errors;
 mod events;
 mod job;
+mod laboratory;
 mod mailbox;
 mod money;
 mod policy;
@@ -21,6 +22,11 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::job::{Job, job_keys};
+    #[pymodule_export]
+    use super::laboratory::{
+        Figure, LabPlan, LabRun, LabSection, LabWork, start_plan, start_reproduction,
+        start_simulation,
+    };
     #[pymodule_export]
     use super::mailbox::Mailbox;
     #[pymodule_export]

@@ -152,7 +152,7 @@ impl LiveRun {
         Ok(Some(dict))
     }
 
-    /// How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored`, and a text.
+    /// How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored` or `mistrusted`, and a text.
     fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
         match &self.shared.state().ended {
             None => Ok(None),
@@ -199,6 +199,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
         Ending::Interrupted => "interrupted",
         Ending::Left => "left",
         Ending::VerifierDown { .. } => "verifier-down",
+        Ending::Mistrusted { .. } => "mistrusted",
         Ending::NeverScored(_) => "never-scored",
     };
     let text = match &ending {
@@ -207,6 +208,9 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
                 "{verifier} is down ({reason}); everything is saved, and resume=\"auto\" goes on"
             )
         }
+        Ending::Mistrusted { verifier, reason } => format!(
+            "{verifier} cannot be trusted ({reason}): mend it, and begin again with resume=\"again\""
+        ),
         Ending::NeverScored(failed) => format!(
             "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
              asked about {}: {}\n{}\nmend it, and begin again with resume=\"again\"",

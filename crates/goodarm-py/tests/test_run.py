@@ -450,7 +450,7 @@ def test_a_changed_declaration_is_refused(out: Path) -> None:
     with pytest.raises(ValueError, match="did you mean \"again\""):
         certify(out, sync(), resume="agian")
     # The pace may change.
-    certify(out, binary(Coin(), concurrency=3, rate=1000.0))
+    check_books(certify(out, binary(Coin(), concurrency=3, rate=1000.0)))
 
 
 def test_candidates_in_every_form(tmp_path: Path) -> None:

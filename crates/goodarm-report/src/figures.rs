@@ -3,6 +3,7 @@
 mod beyond;
 mod page;
 mod paper;
+mod reproduce;
 mod run;
 
 pub use beyond::overview;
@@ -10,6 +11,7 @@ use goodarm_plot::{Figure, Kind, Point, Role, Series};
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 pub use page::page;
+pub use reproduce::{Order, ReproduceError, Reproduction};
 pub(crate) use run::write;
 pub use run::{FigureError, Run, Section, write_figure};
 

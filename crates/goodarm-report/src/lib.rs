@@ -1,8 +1,9 @@
 //! What a run or an experiment came to, as pages, text, tables and figures.
 //!
-//! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`figures`] turns the
-//! trials of experiments into figures and a page, [`trials`] into tables; [`plan`] shows what a budget
-//! will buy. Nothing here prints or exits.
+//! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`experiment_file`] reads an
+//! experiment, [`figures`] turns its trials into figures and a page, [`trials`] into tables;
+//! [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
+//! or exits.
 //!
 //! ```no_run
 //! let report = goodarm_report::Report::read("run".as_ref(), None)?;
@@ -11,8 +12,11 @@
 //! # Ok::<(), goodarm_report::ReportError>(())
 //! ```
 
+pub mod description;
+pub mod experiment_file;
 pub mod export;
 pub mod figures;
+pub mod forecast;
 mod markup;
 pub mod plan;
 mod report;

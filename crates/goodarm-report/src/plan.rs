@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use goodarm_files::Unit;
+use goodarm_live::table::{Column, Table};
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Omission, Plan, PlanStep, Spread};
 
@@ -75,6 +76,24 @@ fn shown(units: f64) -> String {
 /// 1 answer, 2.5 answers.
 fn answers_about(median: f64) -> String {
     format!("{median} {}", if (median - 1.0).abs() < f64::EPSILON { "answer" } else { "answers" })
+}
+
+/// What so many certificates cost, a row for each number of them; docs/plan.md describes the columns.
+pub fn table(plan: &Plan) -> Table {
+    let reals = |of: fn(&PlanStep) -> f64| Column::reals(plan.steps.iter().map(of));
+    let realistic = |of: fn(Spread) -> f64| {
+        Column::Reals(plan.steps.iter().map(|step| step.realistic.map(of)).collect())
+    };
+    let counts = plan.steps.iter().map(|step| i64::try_from(step.certified).unwrap_or(i64::MAX));
+    let mut table = Table::default();
+    table.push("certified", Column::integers(counts));
+    table.push("complexity", reals(|step| step.complexity));
+    table.push("characteristic", reals(|step| step.characteristic));
+    table.push("asymptotic", reals(|step| step.asymptotic));
+    table.push("realistic_low", realistic(|spread| spread.low));
+    table.push("realistic_median", realistic(|spread| spread.median));
+    table.push("realistic_high", realistic(|spread| spread.high));
+    table
 }
 
 /// All steps if they are few, else about twenty of them.

@@ -42,12 +42,7 @@ pub fn summary_text(summary: &Overview) -> String {
             verifier.threshold,
             width = width.unwrap_or(0),
         );
-        for mut failed in failures(&verifier.failures) {
-            if verifier.mean_score.is_none()
-                && let Some(end) = failed.find(':')
-            {
-                failed.truncate(end);
-            }
+        for failed in failures(verifier) {
             text += &format!("  {:width$}  {failed}\n", "", width = width.unwrap_or(0));
         }
     }
@@ -63,9 +58,9 @@ pub fn summary_text(summary: &Overview) -> String {
     }
     if summary.certified > 0 {
         text += &format!("{}\n", summary.promise);
-    }
-    if let Some(doubt) = &summary.doubt {
-        text += &format!("{}\n", printable_note(doubt));
+        if let Some(doubt) = &summary.doubt {
+            text += &format!("{}\n", printable_note(doubt));
+        }
     }
     text
 }

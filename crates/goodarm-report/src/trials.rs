@@ -1,7 +1,8 @@
-//! Raw trials as a table, one row for each.
+//! Raw trials as a table, one row for each, and what they come to.
 
 use goodarm_live::table::{Column, Table};
 use goodarm_sim::experiment::Experiment;
+use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 
 /// One row for each trial that was run; lists are written as `key=value;key=value`.
@@ -52,6 +53,45 @@ pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
     table.push("certified_arm_at_cost", texts(&|row| certificates(row.2)));
     table
 }
+
+/// One row for each cell; beside each mean stands its standard error, as `NAME_error`.
+pub fn summary_table(summaries: &[CellSummary]) -> Table {
+    let mut table = Table::default();
+    let texts = |of: fn(&CellSummary) -> &String| Column::texts(summaries.iter().map(of).cloned());
+    let reals = |of: fn(&CellSummary) -> f64| Column::reals(summaries.iter().map(of));
+    let integers = |of: fn(&CellSummary) -> usize| {
+        Column::integers(summaries.iter().map(|cell| integer(of(cell))))
+    };
+    table.push("world", texts(|cell| &cell.world));
+    table.push("method", texts(|cell| &cell.method));
+    table.push("delta", reals(|cell| cell.delta));
+    table.push("budget_as_written", reals(|cell| cell.budget));
+    table.push("concurrency", integers(|cell| cell.concurrency));
+    table.push("trials", integers(|cell| cell.trials));
+    let estimates: [(&str, EstimateOf); 8] = [
+        ("certified_good", |cell| Some(cell.certified_good)),
+        ("certified_share", |cell| Some(cell.certified_share)),
+        ("certified_bad", |cell| Some(cell.certified_bad)),
+        ("any_wrong", |cell| Some(cell.any_wrong)),
+        ("false_discoveries", |cell| Some(cell.false_discoveries)),
+        ("certified_right", |cell| cell.certified_right),
+        ("spent", |cell| Some(cell.spent)),
+        ("pulls", |cell| Some(cell.pulls)),
+    ];
+    for (name, of) in estimates {
+        let column = |part: fn(Estimate) -> f64| {
+            Column::Reals(summaries.iter().map(|cell| of(cell).map(part)).collect())
+        };
+        table.push(name, column(|estimate| estimate.mean));
+        table.push(format!("{name}_error"), column(|estimate| estimate.error));
+    }
+    let medians = summaries.iter().map(|cell| cell.cost_of_all_median);
+    table.push("cost_of_all_median", Column::Reals(medians.collect()));
+    table
+}
+
+/// One of a cell's estimates; none where it is not known.
+type EstimateOf = fn(&CellSummary) -> Option<Estimate>;
 
 fn integer(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)

@@ -20,6 +20,7 @@ pub const fn condition_name(condition: &Condition) -> &'static str {
         Condition::Down { .. } => "down",
         Condition::GivenUp { .. } => "given-up",
         Condition::NeverScored { .. } => "never-scored",
+        Condition::Mistrusted { .. } => "mistrusted",
     }
 }
 
@@ -34,7 +35,7 @@ pub fn condition_text(condition: &Condition) -> String {
             )
         }
         Condition::BackingOff { wait } => {
-            format!("asks for a pause (429): backing off {:.1} s", wait.as_secs_f64())
+            format!("asks for a pause: backing off {:.1} s", wait.as_secs_f64())
         }
         Condition::Down { reason, .. } => {
             format!("is down ({}): paused, and tried again now and then", printable_note(reason))
@@ -43,7 +44,10 @@ pub fn condition_text(condition: &Condition) -> String {
             format!("is down for too long ({}): stopping", printable_note(reason))
         }
         Condition::NeverScored { reason } => {
-            format!("has never given a score ({}): stopping", printable(reason))
+            format!("has never given a score ({}): stopping", printable_note(reason))
+        }
+        Condition::Mistrusted { reason } => {
+            format!("cannot be relied on ({}): stopping", printable_note(reason))
         }
     }
 }
@@ -64,8 +68,17 @@ fn approximate(units: f64) -> Option<Cost> {
 }
 
 /// A verifier's calls without a score by what they are: those that count as the lowest score, and
-/// those that count as nothing. Empty if there are none.
-pub fn failures(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
+/// those that count as nothing. Empty if there are none. Those of a verifier that never gave a score are
+/// not held against anyone.
+pub fn failures(verifier: &VerifierView) -> Vec<String> {
+    let mut told = failures_by_name(&verifier.failures);
+    if verifier.mean_score.is_none() {
+        told.iter_mut().for_each(|text| text.truncate(text.find(':').unwrap_or(text.len())));
+    }
+    told
+}
+
+fn failures_by_name(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
     let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
     let told = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
@@ -92,7 +105,7 @@ pub fn duration(seconds: f64) -> String {
 
 /// A time that is a guess.
 pub fn about_time(seconds: f64) -> String {
-    if seconds < 120.0 { format!("{seconds:.0} s") } else { duration(seconds) }
+    if seconds < 120.0 { format!("{:.0} s", seconds.max(1.0)) } else { duration(seconds) }
 }
 
 /// What the undecided answers that look good would still take, in a sentence; empty if none is.
@@ -104,12 +117,15 @@ pub fn remaining(overview: &Overview) -> String {
     if noisy.clone().all(is_silent) || noisy.any(|it| it.calls > 0 && is_silent(it)) {
         return String::new();
     }
+    if answers == 0 {
+        return match overview.undecided {
+            1 => "the undecided answer does not look good so far".to_owned(),
+            count => format!("none of {} looks good so far", counted(count, "undecided answer")),
+        };
+    }
     let look = if answers == 1 { "looks" } else { "look" };
     let undecided = counted(overview.undecided, "undecided answer");
     let text = format!("{} of {undecided} {look} good so far", number(answers as u64));
-    if answers == 0 {
-        return text;
-    }
     let them = if answers == 1 { "it" } else { "them" };
     let cost = about_money(two_digits(cost), overview.money.unit);
     format!("{text}: certifying {them} would take about {cost} more, by a guess")
@@ -165,7 +181,7 @@ mod tests {
 
     #[test]
     fn failures_are_told_by_what_they_count_as() {
-        let of = |list: &[(&'static str, u64)]| failures(&list.iter().copied().collect());
+        let of = |list: &[(&'static str, u64)]| failures_by_name(&list.iter().copied().collect());
         assert!(of(&[]).is_empty());
         assert_eq!(of(&[("lost", 1)]), ["1 failed (lost): it counts as the lowest score"]);
         assert_eq!(

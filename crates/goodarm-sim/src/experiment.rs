@@ -48,6 +48,21 @@ pub struct ExperimentSpec {
     pub methods: Vec<MethodSpec>,
 }
 
+impl ExperimentSpec {
+    /// Repetitions of every combination; more than can be counted are as many as can be.
+    fn trial_count(&self) -> u64 {
+        let budgets = self.budgets.values();
+        let (worlds, methods) = (self.worlds.len(), self.methods.len());
+        [worlds, methods, self.deltas.len(), self.concurrency.len(), budgets.len()]
+            .into_iter()
+            .map(|count| u64::try_from(count).unwrap_or(u64::MAX))
+            .fold(self.repetitions, u64::saturating_mul)
+    }
+}
+
+/// The most trials of an experiment: all of them are kept.
+pub const TRIALS_MAX: u64 = 10_000_000;
+
 fn sequential() -> Vec<usize> {
     vec![1]
 }
@@ -176,6 +191,11 @@ pub enum ExperimentError {
     /// A list of the file is empty, or a count is 0.
     #[error("{0}: at least one is needed")]
     Empty(&'static str),
+    /// More trials than a computer could hold.
+    #[error(
+        "{0} trials are more than {TRIALS_MAX}: fewer repetitions, or several experiments, are needed"
+    )]
+    TooMany(u64),
     /// An error probability is out of range.
     #[error("deltas: {0} is not strictly between 0 and 1")]
     Delta(f64),
@@ -228,6 +248,10 @@ impl Experiment {
         }
         if let Some(delta) = spec.deltas.iter().find(|delta| !(**delta > 0.0 && **delta < 1.0)) {
             return Err(ExperimentError::Delta(*delta));
+        }
+        let trials = spec.trial_count();
+        if trials > TRIALS_MAX {
+            return Err(ExperimentError::TooMany(trials));
         }
         let mut fixed = Vec::with_capacity(spec.worlds.len());
         for world in &spec.worlds {

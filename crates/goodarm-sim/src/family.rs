@@ -67,6 +67,16 @@ pub enum WorldError {
         /// Such as prices.
         owners: &'static str,
     },
+    /// No attribute at all, or more means than a computer could hold.
+    #[error(
+        "{arms} arms with {attributes} attributes: at least one attribute and at most {PAIRS_MAX} pairs are needed"
+    )]
+    Size {
+        /// How many arms.
+        arms: usize,
+        /// How many attributes each has.
+        attributes: usize,
+    },
     /// Bad arms fail an attribute that is not there.
     #[error("fails: {0} is not an attribute, they are 0 to 3")]
     Fails(usize),
@@ -80,6 +90,9 @@ pub enum WorldError {
     #[error("{0}: [{1}, {2}] are not two positive numbers")]
     MeansLaw(&'static str, f64, f64),
 }
+
+/// The most pairs of arm and attribute in a world.
+pub const PAIRS_MAX: usize = 1 << 25;
 
 /// Where means come from.
 #[derive(Clone, Debug, Deserialize)]
@@ -307,6 +320,7 @@ fn recorded(pools: Pools) -> Instance {
 
 impl Means {
     fn skeleton(&self, seed: u64) -> Result<Skeleton, WorldError> {
+        self.check_size()?;
         match self {
             Self::Matrix { prices, thresholds, gaps, kinds } => {
                 check_count("thresholds", thresholds.len(), prices.len(), "prices")?;
@@ -336,6 +350,23 @@ impl Means {
             }
             Self::Pools { .. } => Err(WorldError::PoolsMissing),
         }
+    }
+}
+
+impl Means {
+    /// Before anything is drawn: a number too many in a file must not take all memory.
+    fn check_size(&self) -> Result<(), WorldError> {
+        let (arms, attributes) = match self {
+            Self::Gsm8kLike { arms, .. } => (*arms, 3),
+            Self::Random { arms, .. } | Self::Bimodal { arms, .. } => (*arms, 5),
+            Self::BoundaryNull { arms, attributes, .. } => (*arms, *attributes),
+            Self::Matrix { .. }
+            | Self::ExpensiveDecoys { .. }
+            | Self::OneFailure { .. }
+            | Self::Pools { .. } => return Ok(()),
+        };
+        let is_held = attributes > 0 && arms.saturating_mul(attributes) <= PAIRS_MAX;
+        if is_held { Ok(()) } else { Err(WorldError::Size { arms, attributes }) }
     }
 }
 
@@ -542,5 +573,10 @@ mod tests {
         }
         let error = instance(("bad_means = [2, 8]", "bad_means = [0, 8]")).unwrap_err();
         assert_eq!(error, WorldError::MeansLaw("bad_means", 0.0, 8.0));
+        let error = instance(("arms = 4000", "arms = 40000000000")).unwrap_err();
+        assert_eq!(error, WorldError::Size { arms: 40_000_000_000, attributes: 5 });
+        let text = "name = 'x'\nmeans.boundary-null = { arms = 4, good = 0, attributes = 0 }";
+        let error = parse::<WorldSpec>(text).unwrap().instance(5, None).unwrap_err();
+        assert_eq!(error, WorldError::Size { arms: 4, attributes: 0 });
     }
 }

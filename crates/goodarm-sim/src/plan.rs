@@ -6,6 +6,7 @@
 
 use std::iter::repeat_n;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use goodarm_core::cost::CostError;
 use goodarm_core::implied::{Verdict, implied};
@@ -15,6 +16,7 @@ use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::family::PAIRS_MAX;
 use crate::instance::Instance;
 use crate::noise::{DeviationError, ScoresKey};
 use crate::random::Random;
@@ -198,6 +200,9 @@ pub enum PlanError {
     /// The budget is not a positive number.
     #[error("budget: {0} is not a positive number")]
     Budget(f64),
+    /// More answers than a computer could hold.
+    #[error("answers: {0} answers with so many verifiers are more than {PAIRS_MAX} pairs")]
+    TooMany(usize),
     /// One mean for each verifier.
     #[error("answers[{group}].means: {given} means for {verifiers} verifiers")]
     MeanCount {
@@ -243,10 +248,18 @@ pub enum PlanError {
     /// No session can be run.
     #[error(transparent)]
     Trial(#[from] TrialError),
+    /// Someone did not want to wait for it.
+    #[error("the plan was cancelled")]
+    Cancelled,
 }
 
 /// Makes a plan.
 pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
+    plan_until(spec, &AtomicBool::new(false))
+}
+
+/// Makes a plan, or gives up once `cancelled` is true.
+pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanError> {
     check(spec)?;
     let instance = spec.instance(0)?;
     let complexity = instance.complexity();
@@ -254,7 +267,7 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
     // Enough for all that can be certified at all, by a wide margin.
     let ample = (REACH * complexity.total() * (log + libm::log(size(instance.means.len()))))
         .max(spec.smallest_budget());
-    let trials = spec.simulate(ample, None)?;
+    let trials = spec.simulate(ample, None, cancelled)?;
     let steps =
         (1..=complexity.good_count())
             .map(|count| PlanStep {
@@ -270,7 +283,7 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
     let mut purchase = None;
     let mut implied = None;
     if let Some(budget) = spec.budget {
-        let trials = spec.simulate(budget, None)?;
+        let trials = spec.simulate(budget, None, cancelled)?;
         let (realistic, mean) = certified(&trials)?;
         let normalized = budget / log;
         purchase = Some(Purchase {
@@ -283,7 +296,7 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
             realistic,
             spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
         });
-        implied = spec.omission(budget, &trials)?;
+        implied = spec.omission(budget, &trials, cancelled)?;
     }
     Ok(Plan {
         delta: spec.delta,
@@ -317,6 +330,11 @@ fn check(spec: &PlanSpec) -> Result<(), PlanError> {
         && !(budget > 0.0 && budget.is_finite())
     {
         return Err(PlanError::Budget(budget));
+    }
+    let counts = spec.answers.iter().map(|answers| answers.count);
+    let count = counts.fold(0_usize, usize::saturating_add);
+    if count.saturating_mul(spec.verifiers.len()) > PAIRS_MAX {
+        return Err(PlanError::TooMany(count));
     }
     for (group, answers) in spec.answers.iter().enumerate() {
         let (given, verifiers) = (answers.means.len(), spec.verifiers.len());
@@ -397,7 +415,12 @@ impl PlanSpec {
     }
 
     /// The verifier that could be left out, given what sessions with the budget spent.
-    fn omission(&self, budget: f64, trials: &[Trial]) -> Result<Option<Omission>, PlanError> {
+    fn omission(
+        &self,
+        budget: f64,
+        trials: &[Trial],
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Omission>, PlanError> {
         let spent_on = |attribute: usize| -> f64 {
             trials.iter().flat_map(|trial| &trial.spent_on).map(|kind| kind[attribute]).sum()
         };
@@ -410,7 +433,8 @@ impl PlanSpec {
             if passes { Verdict::Passed } else { Verdict::Failed }
         };
         let Some(found) = implied(&spent, &prices, answers.len(), verdict) else { return Ok(None) };
-        let (realistic, mean) = certified(&self.simulate(budget, Some(found.attribute.index()))?)?;
+        let (realistic, mean) =
+            certified(&self.simulate(budget, Some(found.attribute.index()), cancelled)?)?;
         Ok(Some(Omission {
             verifier: self.verifiers[found.attribute.index()].name.clone(),
             by: self.verifiers[found.by.index()].name.clone(),
@@ -421,10 +445,20 @@ impl PlanSpec {
         }))
     }
 
-    fn simulate(&self, budget: f64, without: Option<usize>) -> Result<Vec<Trial>, PlanError> {
+    fn simulate(
+        &self,
+        budget: f64,
+        without: Option<usize>,
+        cancelled: &AtomicBool,
+    ) -> Result<Vec<Trial>, PlanError> {
         (0..self.repetitions)
             .into_par_iter()
-            .map(|repetition| self.simulate_one(budget, repetition, without))
+            .map(|repetition| {
+                if cancelled.load(Ordering::Relaxed) {
+                    return Err(PlanError::Cancelled);
+                }
+                self.simulate_one(budget, repetition, without)
+            })
             .collect()
     }
 
@@ -596,6 +630,11 @@ mod tests {
         wrong = spec();
         wrong.verifiers[0].price = -1.0;
         assert!(matches!(plan(&wrong), Err(PlanError::Price { verifier: 0, .. })));
+        wrong = spec();
+        wrong.answers[0].count = usize::MAX;
+        assert!(matches!(plan(&wrong), Err(PlanError::TooMany(usize::MAX))));
+        let cancelled = AtomicBool::new(true);
+        assert_eq!(plan_until(&spec(), &cancelled), Err(PlanError::Cancelled));
     }
 
     /// A plan file of version 0.1 and the same in the words of all files.

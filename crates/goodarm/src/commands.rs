@@ -21,9 +21,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use goodarm_live::candidates::Candidates;
 use goodarm_live::open_files;
-use goodarm_report::figures::FigureError;
+use goodarm_report::experiment_file::ExperimentFileError;
+use goodarm_report::figures::{FigureError, ReproduceError};
+use goodarm_report::forecast::ForecastError;
 use goodarm_report::words::printable_note;
 
 use crate::cli::{Cli, Command};
@@ -61,14 +62,14 @@ pub(crate) fn run(cli: Cli) -> Exit {
 }
 
 /// What a person should know about how the candidates were read, a line each.
-fn notes(candidates: &Candidates) -> String {
-    candidates.notes().iter().map(|note| format!("note: {}\n", printable_note(note))).collect()
+fn notes(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("note: {}\n", printable_note(note))).collect()
 }
 
 /// Says the same, unless no one wants to hear it.
-fn tell_notes(candidates: &Candidates, is_quiet: bool) {
+fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
-        let _ = io::stderr().lock().write_all(notes(candidates).as_bytes());
+        let _ = io::stderr().lock().write_all(notes(texts).as_bytes());
     }
 }
 
@@ -124,6 +125,24 @@ impl From<trace::TraceError> for Failure {
 
 impl From<FigureError> for Failure {
     fn from(error: FigureError) -> Self {
+        Self::wrong_input(error)
+    }
+}
+
+impl From<ReproduceError> for Failure {
+    fn from(error: ReproduceError) -> Self {
+        Self::wrong_input(error)
+    }
+}
+
+impl From<ExperimentFileError> for Failure {
+    fn from(error: ExperimentFileError) -> Self {
+        Self::wrong_input(error)
+    }
+}
+
+impl From<ForecastError> for Failure {
+    fn from(error: ForecastError) -> Self {
         Self::wrong_input(error)
     }
 }

@@ -124,7 +124,9 @@ impl<'a> Display<'a> {
                 Condition::Down { since, .. } => {
                     text += &format!(", {}: down for {:.0} s", verifier.name, since.as_secs_f64());
                 }
-                Condition::GivenUp { .. } | Condition::NeverScored { .. } => {
+                Condition::GivenUp { .. }
+                | Condition::NeverScored { .. }
+                | Condition::Mistrusted { .. } => {
                     text += &format!(", {}: given up", verifier.name);
                 }
             }

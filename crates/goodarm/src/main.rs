@@ -4,9 +4,7 @@ mod cli;
 mod commands;
 mod display;
 mod exit;
-mod experiment_file;
 mod fields;
-mod forecast;
 mod problem_file;
 mod progress;
 

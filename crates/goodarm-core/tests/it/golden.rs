@@ -33,14 +33,14 @@ fn transcript() -> String {
         guarantee: Guarantee::Lent,
         prior_weights: None,
     })
-    .unwrap();
+    .expect("a problem");
     let mut session = Session::new(problem, Rcb::seeded(7));
     let mut counts = [[0_u64; 2]; 30];
     let mut lines = String::new();
     loop {
         let mut pulls = Vec::new();
         while pulls.len() < IN_FLIGHT {
-            match session.ask().unwrap() {
+            match session.ask().expect("a rule that names what is there") {
                 Ask::Pull(pull) => pulls.push(pull),
                 Ask::Wait => break,
                 Ask::Done(reason) => {
@@ -53,12 +53,14 @@ fn transcript() -> String {
         // The last first: evidence must not care.
         for pull in pulls.iter().rev() {
             let count = &mut counts[pull.arm.index()][pull.attribute.index()];
-            let price = Cost::of_price(if pull.attribute.0 == 0 { 0.007 } else { 0.05 }).unwrap();
+            let price = Cost::of_price(if pull.attribute.0 == 0 { 0.007 } else { 0.05 });
+            let price = price.expect("an amount");
             if pull.ticket.0 % 97 == 5 {
                 let failure = Failure::Counted(CountedFailure::TimedOut);
-                session.fail(pull.ticket, failure, price).unwrap();
+                session.fail(pull.ticket, failure, price).expect("its ticket is out");
             } else {
-                session.tell(pull.ticket, score(pull, *count), price).unwrap();
+                let score = score(pull, *count);
+                session.tell(pull.ticket, score, price).expect("its ticket is out");
             }
             *count += 1;
             lines += &format!("{} {} {}\n", pull.ticket.0, pull.arm, pull.attribute);

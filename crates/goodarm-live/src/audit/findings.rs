@@ -126,7 +126,7 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { books, candidates, .. } = auditor;
+        let Auditor { books, account, candidates, .. } = auditor;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
         match is_seen.get_mut(arm.index()) {
@@ -144,7 +144,7 @@ impl Claim<'_> {
         if is_certificate && books.certified().get(self.place - 1) != Some(&arm) {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
-        let finding = finding(books, arm, is_certificate.then_some(self.place));
+        let finding = finding(books, account, arm, is_certificate.then_some(self.place));
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

@@ -18,6 +18,8 @@ pub(super) struct Intake<'a> {
     format: Option<Format>,
     /// Who wrote the file; decided by the job or by the first object.
     writer: Option<Writer>,
+    /// The field of the first object that may hold the candidates, and how many.
+    wrapped: Option<(String, usize)>,
 }
 
 enum Writer {
@@ -27,7 +29,7 @@ enum Writer {
 
 impl<'a> Intake<'a> {
     pub(super) const fn new(builder: Builder<'a>, format: Option<Format>) -> Self {
-        Self { builder, format, writer: None }
+        Self { builder, format, writer: None, wrapped: None }
     }
 
     /// Takes one JSON text in.
@@ -88,6 +90,11 @@ impl<'a> Intake<'a> {
         if let Some(Writer::Tool(tool)) = &self.writer {
             self.builder.notes.push(tool.note(self.builder.path, self.builder.len()));
         }
+        if let (Some((field, count)), 1) = (self.wrapped.take(), self.builder.len()) {
+            return Err(self.document(format!(
+                "one object whose field `{field}` is a list of {count} objects: if these are the candidates, give them alone (jq '.{field}'), or if all of it is one candidate, say so by format = \"json\" or \"jsonl\""
+            )));
+        }
         self.builder.finish()
     }
 
@@ -99,15 +106,39 @@ impl<'a> Intake<'a> {
         CandidatesError::Document { path: self.builder.path.to_owned(), message: message.into() }
     }
 
-    fn writer_of(&self, text: &str) -> Writer {
+    fn writer_of(&mut self, text: &str) -> Writer {
         let format = self.format.or_else(|| {
             let text = json::without_nan(text.trim_ascii_end());
             let scanned = json::scan(&text, "").ok()?;
-            Format::recognised(&scanned.fields)
+            let format = Format::recognised(&scanned.fields);
+            // Only if its name does not tell: to build an object takes more than to look at it.
+            format.or_else(|| self.recognised_inside(&serde_json::from_str(&text).ok()?))
         });
         match format {
             Some(format) if format.is_tool() => Writer::Tool(Tool::new(format)),
             _ => Writer::Anyone,
         }
+    }
+
+    /// Which tool has written an object, by what is in its lists; whether it may be a wrapper is noted.
+    fn recognised_inside(&mut self, object: &Map<String, Value>) -> Option<Format> {
+        if tools::is_promptfoo(object) {
+            return Some(Format::Promptfoo);
+        }
+        // What has an id is a candidate.
+        let id_field = self.builder.id_field.split('.').next().unwrap_or_default();
+        if object.contains_key(id_field) {
+            return None;
+        }
+        let is_list = |value: &Value| {
+            // Messages belong to one candidate.
+            let is_entry = |item: &Value| item.is_object() && item.get("role").is_none();
+            value.as_array().is_some_and(|list| list.len() > 1 && list.iter().all(is_entry))
+        };
+        let mut lists = object.iter().filter(|(_, value)| is_list(value));
+        if let (Some((field, list)), None) = (lists.next(), lists.next()) {
+            self.wrapped = Some((field.clone(), list.as_array().map_or(0, Vec::len)));
+        }
+        None
     }
 }

@@ -1,5 +1,6 @@
 //! Parquet files: texts, numbers, booleans and times, in lists, structs and maps, or nothing.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
@@ -9,7 +10,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, List, Map, Row};
 
 use super::Candidates;
-use super::error::{CandidatesError, FaultKind};
+use super::error::CandidatesError;
 use super::intake::Intake;
 use super::json::push_text;
 
@@ -29,116 +30,133 @@ fn read_trusting(file: File, mut intake: Intake<'_>) -> Result<Candidates, Candi
     let path = intake.builder.path;
     let broken = |error: ParquetError| CandidatesError::Parquet {
         path: path.to_owned(),
-        message: shortened(&error.to_string()),
+        message: understandable(&error.to_string()),
     };
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
     intake.builder.check_columns(&names)?;
-    let mut json = String::new();
+    let mut writer = Writer::default();
     for (row, number) in reader.get_row_iter(None).map_err(broken)?.zip(1..) {
-        json.clear();
-        match write_row(&mut json, &row.map_err(broken)?) {
-            Ok(()) => intake.object(number, &json)?,
-            Err(NotUtf8) => intake.builder.faults.push(number, FaultKind::NotUtf8),
-        }
+        writer.json.clear();
+        writer.row(&row.map_err(broken)?);
+        intake.object(number, &writer.json)?;
+    }
+    if !writer.bytes_in.is_empty() {
+        let names: Vec<&str> = writer.bytes_in.iter().map(String::as_str).collect();
+        let (path, names) = (path.display(), names.join(", "));
+        intake.builder.notes.push(format!("{path}: null for bytes that are no text, in {names}"));
     }
     intake.finish()
 }
 
-/// Bytes that no JSON can hold.
-struct NotUtf8;
-
-fn write_row(json: &mut String, row: &Row) -> Result<(), NotUtf8> {
-    json.push('{');
-    for (index, (name, field)) in row.get_column_iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        push_text(json, name);
-        json.push(':');
-        write_field(json, field)?;
-    }
-    json.push('}');
-    Ok(())
+/// Rows as JSON.
+#[derive(Default)]
+struct Writer {
+    json: String,
+    /// The names of the fields that it is in, from the outside.
+    within: Vec<String>,
+    /// Where there were bytes that no JSON can hold, such as pictures.
+    bytes_in: BTreeSet<String>,
 }
 
-fn write_field(json: &mut String, field: &Field) -> Result<(), NotUtf8> {
-    match field {
-        Field::Null => json.push_str("null"),
-        // JSON knows no NaN and no infinities. Debug writes the shortest digits that read back.
-        Field::Float(value) if !value.is_finite() => json.push_str("null"),
-        Field::Double(value) if !value.is_finite() => json.push_str("null"),
-        Field::Float(value) => put(json, format_args!("{value:?}")),
-        Field::Double(value) => put(json, format_args!("{value:?}")),
-        Field::Float16(value) => {
-            let value = f32::from(*value);
-            return write_field(json, &Field::Float(value));
+impl Writer {
+    fn row(&mut self, row: &Row) {
+        self.json.push('{');
+        for (index, (name, field)) in row.get_column_iter().enumerate() {
+            if index > 0 {
+                self.json.push(',');
+            }
+            push_text(&mut self.json, name);
+            self.json.push(':');
+            self.within.push(name.clone());
+            self.field(field);
+            self.within.pop();
         }
-        Field::Bool(_)
-        | Field::Byte(_)
-        | Field::Short(_)
-        | Field::Int(_)
-        | Field::Long(_)
-        | Field::UByte(_)
-        | Field::UShort(_)
-        | Field::UInt(_)
-        | Field::ULong(_) => put(json, format_args!("{field}")),
-        Field::Str(text) => push_text(json, text),
-        // Some programs write texts without saying that they are.
-        Field::Bytes(bytes) => {
-            push_text(json, str::from_utf8(bytes.data()).map_err(|_| NotUtf8)?);
-        }
-        // As a person would write them.
-        Field::Decimal(_)
-        | Field::Date(_)
-        | Field::TimeMillis(_)
-        | Field::TimeMicros(_)
-        | Field::TimestampMillis(_)
-        | Field::TimestampMicros(_) => push_text(json, &field.to_string()),
-        Field::Group(row) => return write_row(json, row),
-        Field::ListInternal(list) => return write_list(json, list),
-        Field::MapInternal(map) => return write_map(json, map),
+        self.json.push('}');
     }
-    Ok(())
-}
 
-fn write_list(json: &mut String, list: &List) -> Result<(), NotUtf8> {
-    json.push('[');
-    for (index, element) in list.elements().iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        write_field(json, element)?;
-    }
-    json.push(']');
-    Ok(())
-}
-
-fn write_map(json: &mut String, map: &Map) -> Result<(), NotUtf8> {
-    json.push('{');
-    for (index, (key, value)) in map.entries().iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        match key {
+    fn field(&mut self, field: &Field) {
+        let json = &mut self.json;
+        match field {
+            Field::Null => json.push_str("null"),
+            // JSON knows no NaN and no infinities. Debug writes the shortest digits that read back.
+            Field::Float(value) if !value.is_finite() => json.push_str("null"),
+            Field::Double(value) if !value.is_finite() => json.push_str("null"),
+            Field::Float(value) => put(json, format_args!("{value:?}")),
+            Field::Double(value) => put(json, format_args!("{value:?}")),
+            Field::Float16(value) => self.field(&Field::Float(f32::from(*value))),
+            Field::Bool(_)
+            | Field::Byte(_)
+            | Field::Short(_)
+            | Field::Int(_)
+            | Field::Long(_)
+            | Field::UByte(_)
+            | Field::UShort(_)
+            | Field::UInt(_)
+            | Field::ULong(_) => put(json, format_args!("{field}")),
             Field::Str(text) => push_text(json, text),
-            other => push_text(json, &other.to_string()),
+            // Some programs write texts without saying that they are.
+            Field::Bytes(bytes) => match str::from_utf8(bytes.data()) {
+                Ok(text) => push_text(json, text),
+                Err(_) => {
+                    json.push_str("null");
+                    self.bytes_in.insert(self.within.join("."));
+                }
+            },
+            // As a person would write them.
+            Field::Decimal(_)
+            | Field::Date(_)
+            | Field::TimeMillis(_)
+            | Field::TimeMicros(_)
+            | Field::TimestampMillis(_)
+            | Field::TimestampMicros(_) => push_text(json, &field.to_string()),
+            Field::Group(row) => self.row(row),
+            Field::ListInternal(list) => self.list(list),
+            Field::MapInternal(map) => self.map(map),
         }
-        json.push(':');
-        write_field(json, value)?;
     }
-    json.push('}');
-    Ok(())
+
+    fn list(&mut self, list: &List) {
+        self.json.push('[');
+        for (index, element) in list.elements().iter().enumerate() {
+            if index > 0 {
+                self.json.push(',');
+            }
+            self.field(element);
+        }
+        self.json.push(']');
+    }
+
+    fn map(&mut self, map: &Map) {
+        self.json.push('{');
+        for (index, (key, value)) in map.entries().iter().enumerate() {
+            if index > 0 {
+                self.json.push(',');
+            }
+            match key {
+                Field::Str(text) => push_text(&mut self.json, text),
+                other => push_text(&mut self.json, &other.to_string()),
+            }
+            self.json.push(':');
+            self.field(value);
+        }
+        self.json.push('}');
+    }
 }
 
 fn put(json: &mut String, arguments: std::fmt::Arguments<'_>) {
     json.write_fmt(arguments).expect("a String takes everything");
 }
 
-/// The library shows all bytes of a text that is none.
-fn shortened(message: &str) -> String {
+/// The library shows all bytes of a text that is none, and speaks of its own features.
+fn understandable(message: &str) -> String {
+    if message.to_lowercase().contains("brotli") {
+        return "it is packed with Brotli, which is not read here: write it with zstd or snappy \
+                (compression=\"zstd\" in pandas and pyarrow)"
+            .to_owned();
+    }
     let mut text: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
     if text.len() < message.len() {
         text.push('…');

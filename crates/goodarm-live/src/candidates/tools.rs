@@ -54,6 +54,11 @@ pub(super) struct Answer {
 /// What an entry lacks that every entry of its tool has.
 pub(super) type Lacks = &'static str;
 
+/// Whether an object holds results of promptfoo, whatever it is called.
+pub(super) fn is_promptfoo(object: &Map<String, Value>) -> bool {
+    promptfoo::is_document(object)
+}
+
 impl Tool {
     pub(super) fn new(format: Format) -> Self {
         Self {

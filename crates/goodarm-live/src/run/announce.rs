@@ -194,9 +194,15 @@ impl<'a> Announcer<'a> {
             let Some(kind) = FailureKind::of(&call) else { continue };
             let reason = &call.note.reason;
             let text = match kind {
-                FailureKind::Counted => format!(
-                    "{verifier}: its call on {id} failed, which counts as the lowest score: {reason} (more failures are only counted; `goodarm try` shows whole replies)"
-                ),
+                FailureKind::Counted => {
+                    // Of one that never gives a score nothing is held against an answer.
+                    let totals = &run.account.verifiers[call.attribute.index()];
+                    let has_scored = totals.score_count() > 0;
+                    let counts = if has_scored { ", which counts as the lowest score" } else { "" };
+                    format!(
+                        "{verifier}: its call on {id} failed{counts}: {reason} (more failures are only counted; `goodarm try` shows whole replies)"
+                    )
+                }
                 FailureKind::Blocking(BlockingFailure::BelowLowest) => format!(
                     "{verifier}: its {reason}, on {id}: it is not asked about this answer any more, and certificates rest on what it declares (more such scores are only counted)"
                 ),
@@ -221,7 +227,7 @@ impl<'a> Announcer<'a> {
             let spent_at = run.account.spent_at.get(run.announced_count).copied();
             let spent = spent_at.unwrap_or(books.ledger().settled());
             run.announced_count += 1;
-            let pair = |attribute| PairView::new(books, arm, attribute);
+            let pair = |attribute| PairView::new(books, &run.account, arm, attribute);
             self.observer.notice(Notice::Certified {
                 arm,
                 id: run.job.candidates.id(arm),
@@ -278,9 +284,8 @@ impl<'a> Announcer<'a> {
 
     fn seconds_left(&self, run: &Run) -> Option<f64> {
         let ledger = run.session.books().ledger();
-        let budget = (ledger.left() + ledger.reserved()).units();
-        // It ends when all that look good are certified, if that takes less.
-        let left = self.remaining.as_ref().map_or(budget, |rest| budget.min(rest.cost));
+        // What those that look good would still take is a guess, and jumps: this is a bound.
+        let left = (ledger.left() + ledger.reserved()).units();
         let is_known = self.started.elapsed() >= PACE_KNOWN_AFTER && self.spent_per_second > 0.0;
         is_known.then(|| left / self.spent_per_second)
     }

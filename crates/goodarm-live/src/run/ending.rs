@@ -19,7 +19,7 @@ pub enum Ending {
     Interrupted,
     /// Someone asked to leave at once; calls in flight count as lost.
     Left,
-    /// A verifier was down for longer than the job's patience, or cannot be started.
+    /// A verifier was down for longer than the job's patience, or cannot be started any more.
     VerifierDown {
         /// Which.
         verifier: String,
@@ -29,6 +29,14 @@ pub enum Ending {
     /// A verifier failed again and again and has never given a score: it says nothing about answers,
     /// and the job is to be mended.
     NeverScored(Box<NeverScored>),
+    /// A verifier said something that it was not asked, so that nobody knows what its scores belong to:
+    /// it is to be mended, and the run begun again.
+    Mistrusted {
+        /// Which.
+        verifier: String,
+        /// What it did.
+        reason: String,
+    },
 }
 
 /// The first failure of a verifier that never gave a score, in full.
@@ -54,7 +62,7 @@ pub enum RunError {
     #[error("{} holds a run already: continue it with --resume, move it aside and begin anew with --again, or choose another output", .0.display())]
     AlreadyBegun(PathBuf),
     /// The folder is a file.
-    #[error("the output {} is a file: name a folder, which is made if it is not there (output = \"run\", or --output run)", .0.display())]
+    #[error("{} is a file, and the output must be a folder, which is made if it is not there (output = \"run\", or --output run)", .0.display())]
     OutputIsFile(PathBuf),
     /// A file of a run whose journal is gone, or of something else.
     #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
@@ -131,6 +139,12 @@ impl fmt::Display for Ending {
                     f,
                     "{} has never given a score: mend the job and begin again",
                     failed.verifier
+                );
+            }
+            Self::Mistrusted { verifier, .. } => {
+                return write!(
+                    f,
+                    "{verifier} wrote what nobody asked for, so its scores are in doubt: mend it and begin again"
                 );
             }
         })

@@ -83,19 +83,19 @@ impl Addresses {
         Answered { is_over, has_grown }
     }
 
-    /// No work was begun; `retry_after` is the pause that was asked for.
+    /// No work was begun; `retry_after` is the pause that was asked for. Answers to requests that were in
+    /// flight together are one sign, not many: says whether this is a new one.
     pub(super) fn refused(
         &mut self,
         index: usize,
         failure: VoidFailure,
         retry_after: Option<Duration>,
         reason: String,
-    ) {
+    ) -> bool {
         let share = self.concurrency.div_ceil(self.list.len());
         let address = &mut self.list[index];
-        // Answers to requests that were in flight together are one sign, not many.
         if address.backoff.closed_until(Instant::now()).is_some() {
-            return;
+            return false;
         }
         let kind = match failure {
             VoidFailure::RateLimited => {
@@ -108,6 +108,7 @@ impl Addresses {
             VoidFailure::NotConnected | VoidFailure::LostRepeatable => TroubleKind::Down,
         };
         address.backoff.close(retry_after, kind, reason);
+        true
     }
 
     /// A call was made and broke: after several in a row the address is left alone.
@@ -124,10 +125,18 @@ impl Addresses {
         self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
     }
 
+    /// What went wrong last with each of them.
+    pub(super) fn reasons(&self) -> String {
+        reasons(&self.troubles())
+    }
+
+    fn troubles(&self) -> Vec<&Trouble> {
+        self.list.iter().filter_map(|address| address.backoff.trouble()).collect()
+    }
+
     /// How the verifier is doing: it is down only if all of its addresses are.
     pub(super) fn condition(&self, now: Instant, patience: Duration) -> Condition {
-        let troubles: Vec<&Trouble> =
-            self.list.iter().filter_map(|address| address.backoff.trouble()).collect();
+        let troubles = self.troubles();
         let Some(last) = troubles.iter().map(|trouble| trouble.since).max() else {
             return Condition::Open;
         };

@@ -35,6 +35,14 @@ pub(super) enum TroubleKind {
     Hopeless,
     /// For good: it never gave a score.
     NeverScored,
+    /// For good: nobody knows what its words belong to.
+    Mistrusted,
+}
+
+impl TroubleKind {
+    pub(super) const fn is_for_good(self) -> bool {
+        matches!(self, Self::Hopeless | Self::NeverScored | Self::Mistrusted)
+    }
 }
 
 impl Backoff {
@@ -50,6 +58,9 @@ impl Backoff {
     }
 
     pub(super) fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
+        if self.trouble.as_ref().is_some_and(|trouble| trouble.kind.is_for_good()) {
+            return;
+        }
         let now = Instant::now();
         let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
         // Someone may be starting it just now.

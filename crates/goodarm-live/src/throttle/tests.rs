@@ -199,10 +199,57 @@ async fn on_trial_few_are_out_and_few_failures_are_enough() {
         throttle.unscored("no score");
     }
     assert_eq!(throttle.condition(), Condition::NeverScored { reason: "no score".into() });
-    assert!(is_held_back(&throttle).await);
+    assert!(throttle.turn().await.is_err(), "nothing more is sent");
     assert!(timeout(SHORT, throttle.begin()).await.is_err());
     throttle.stop();
     throttle.begin().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_trial_nobody_waits_long_for_one_that_is_not_there() {
+    let throttle = Throttle::new(LIMITS).on_trial();
+    let begin = Instant::now();
+    for _ in 0..5 {
+        turn(&throttle).await.refused(VoidFailure::NotConnected, None, "401".into());
+    }
+    assert_eq!(throttle.condition(), Condition::NeverScored { reason: "401".into() });
+    assert_eq!(throttle.final_reason().as_deref(), Some("401"));
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    assert!(throttle.turn().await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_busy_or_loads_its_model_or_has_worked_is_waited_for() {
+    let loading = Some(Duration::ZERO);
+    for (failure, retry_after) in
+        [(VoidFailure::RateLimited, None), (VoidFailure::NotConnected, loading)]
+    {
+        let throttle = Throttle::new(LIMITS).on_trial();
+        for _ in 0..6 {
+            turn(&throttle).await.refused(failure, retry_after, "wait".into());
+        }
+        assert_eq!(throttle.final_reason(), None);
+    }
+    let throttle = Throttle::new(LIMITS).on_trial();
+    throttle.scored();
+    for _ in 0..6 {
+        turn(&throttle).await.refused(VoidFailure::NotConnected, None, "401".into());
+    }
+    assert!(matches!(throttle.condition(), Condition::Down { .. }));
+}
+
+/// What ends a verifier is not forgotten because of what comes in later.
+#[tokio::test(start_paused = true)]
+async fn one_that_is_mistrusted_stays_so() {
+    let throttle = Throttle::new(LIMITS);
+    let (first, second) = (turn(&throttle).await, turn(&throttle).await);
+    first.mistrusted("two lines".into());
+    second.refused(VoidFailure::NotConnected, None, "gone".into());
+    throttle.scored();
+    assert_eq!(throttle.condition(), Condition::Mistrusted { reason: "two lines".into() });
+    let throttle = Throttle::new(LIMITS).on_trial();
+    turn(&throttle).await.mistrusted("two lines".into());
+    assert!(matches!(throttle.condition(), Condition::NeverScored { .. }));
 }
 
 #[tokio::test(start_paused = true)]

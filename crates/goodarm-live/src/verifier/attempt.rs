@@ -25,7 +25,7 @@ pub enum Attempt<T> {
     Void {
         /// In which way.
         failure: VoidFailure,
-        /// The pause that the verifier asked for.
+        /// The pause that the verifier asked for; some if it says that it will be back.
         retry_after: Option<Duration>,
         /// What went wrong.
         reason: String,
@@ -33,6 +33,14 @@ pub enum Attempt<T> {
     /// No work can ever begin, whatever the candidate is: the verifier is given up.
     Hopeless {
         /// Why.
+        reason: String,
+    },
+    /// Nobody knows which of the verifier's words belong to which request, of earlier calls neither: the
+    /// call counts, and the verifier is given up.
+    Mistrusted {
+        /// What the call comes to.
+        outcome: T,
+        /// What it did.
         reason: String,
     },
 }
@@ -47,6 +55,9 @@ impl<T> Attempt<T> {
                 Attempt::Void { failure, retry_after, reason }
             }
             Self::Hopeless { reason } => Attempt::Hopeless { reason },
+            Self::Mistrusted { outcome, reason } => {
+                Attempt::Mistrusted { outcome: change(outcome), reason }
+            }
         }
     }
 
@@ -85,7 +96,7 @@ where
     loop {
         let turn = match throttle.turn().await {
             Ok(turn) => turn,
-            Err(Stopping) => return Err(Reply::void(VoidFailure::NotConnected)),
+            Err(Stopping) => return Err(unmade(throttle.final_reason().unwrap_or_default())),
         };
         match attempt(turn.address()).await {
             Attempt::Answered(outcome) => {
@@ -98,7 +109,11 @@ where
             }
             Attempt::Hopeless { reason } => {
                 turn.hopeless(reason.clone());
-                return Err(Reply { text: reason, ..Reply::void(VoidFailure::NotConnected) });
+                return Err(unmade(reason));
+            }
+            Attempt::Mistrusted { outcome, reason } => {
+                turn.mistrusted(reason);
+                return Ok(outcome);
             }
             Attempt::Void { failure, retry_after, reason } => {
                 void_count += 1;
@@ -111,4 +126,9 @@ where
             }
         }
     }
+}
+
+/// A call that never began, and why.
+fn unmade(reason: String) -> Reply {
+    Reply { text: reason, ..Reply::void(VoidFailure::NotConnected) }
 }

@@ -4,7 +4,7 @@ mod process;
 mod worker;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,7 +69,16 @@ struct Program {
 /// What a process has said, or why it has not.
 enum Outcome {
     Answered(Vec<u8>),
-    Failed { failure: CountedFailure, reason: String, output: Vec<u8> },
+    Failed {
+        failure: CountedFailure,
+        reason: String,
+        output: Vec<u8>,
+    },
+    /// It said what it was not asked, and nobody knows what its other words belong to.
+    Mistrusted {
+        reason: String,
+        output: Vec<u8>,
+    },
 }
 
 impl Command {
@@ -94,11 +103,11 @@ impl Command {
         let began = Instant::now();
         let outcome = match &self.workers {
             Some(pool) => pool.call(&self.program, candidate, self.timeout, transcript).await,
-            None => self.run(candidate).await,
+            None => self.run(candidate).await.map(|outcome| (outcome, began.elapsed())),
         };
         match outcome {
             // What a worker takes to start is not the call's.
-            Ok(outcome) => outcome.into_attempt(began.elapsed().min(self.timeout)),
+            Ok((outcome, worked)) => outcome.into_attempt(worked.min(self.timeout)),
             Err(error) => {
                 let reason = format!("cannot start {}: {error}", self.program.shown);
                 if is_for_good(&error) {
@@ -232,24 +241,50 @@ impl Program {
     fn obstacle(&self) -> Option<String> {
         let (path, shown) = (Path::new(&self.path), &self.shown);
         if !path.is_absolute() {
-            let folders = std::env::var_os("PATH").unwrap_or_default();
-            let endings = ["", std::env::consts::EXE_SUFFIX];
-            let is_there = std::env::split_paths(&folders)
-                .flat_map(|folder| endings.map(|end| folder.join(format!("{shown}{end}"))))
-                .any(|program| program.exists());
+            let is_there = in_search_path(shown).is_some();
             return (!is_there)
                 .then(|| format!("there is no program {shown:?} here or in the PATH"));
         }
         match path.metadata() {
             Err(_) => Some(format!("there is no program {shown:?}")),
             Ok(found) if found.is_dir() => Some(format!("{shown:?} is a folder")),
-            Ok(found) => (!is_executable(&found)).then(|| {
-                format!(
-                    "{shown:?} may not be executed: make it executable (chmod +x), or name its interpreter first, as in [\"python3\", {shown:?}]"
-                )
+            Ok(found) if !is_executable(&found) => Some(format!(
+                "{shown:?} may not be executed: make it executable (chmod +x), or name its interpreter first, as in [\"python3\", {shown:?}]"
+            )),
+            Ok(_) => missing_interpreter(path).map(|interpreter| {
+                format!("{shown:?} names an interpreter in its first line that is not there: {interpreter}")
             }),
         }
     }
+}
+
+/// Where a program is that is named without a path.
+fn in_search_path(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let endings = ["", std::env::consts::EXE_SUFFIX];
+    std::env::split_paths(&folders)
+        .flat_map(|folder| endings.map(|end| folder.join(format!("{name}{end}"))))
+        .find(|program| program.exists())
+}
+
+/// The interpreter that a script's first line asks for, if it is not there.
+fn missing_interpreter(script: &Path) -> Option<String> {
+    let mut beginning = Vec::new();
+    let file = std::fs::File::open(script).ok()?;
+    io::Read::take(file, SHEBANG_BYTES_MAX).read_to_end(&mut beginning).ok()?;
+    let line = beginning.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let interpreter = words.next()?;
+    if !Path::new(interpreter).exists() {
+        return Some(interpreter.to_owned());
+    }
+    // `#!/usr/bin/env python3` searches for its argument.
+    let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
+    let searched = words
+        .next()
+        .filter(|word| is_env && !word.starts_with('-') && !word.contains(['=', '/']))?;
+    in_search_path(searched).is_none().then(|| searched.to_owned())
 }
 
 #[cfg(unix)]
@@ -301,12 +336,20 @@ impl Outcome {
                 Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
             }
             Self::Failed { failure, reason, output } => {
-                let text = shorten(String::from_utf8_lossy(&output).into_owned());
-                let outcome = Reply { usage, text, ..Reply::failed(failure, reason.clone()) };
+                let outcome = failed(failure, &reason, &output, usage);
                 Attempt::Broke { outcome, reason }
+            }
+            Self::Mistrusted { reason, output } => {
+                let outcome = failed(CountedFailure::Crashed, &reason, &output, usage);
+                Attempt::Mistrusted { outcome, reason }
             }
         }
     }
+}
+
+fn failed(failure: CountedFailure, reason: &str, output: &[u8], usage: Usage) -> Reply {
+    let text = shorten(String::from_utf8_lossy(output).into_owned());
+    Reply { usage, text, ..Reply::failed(failure, reason) }
 }
 
 /// A candidate as one line: white space between tokens may hold line ends, strings cannot.
@@ -344,12 +387,19 @@ fn read(output: &str) -> (Verdict, Option<Cost>) {
     }
 }
 
+/// Whether there is a score in what a program wrote.
+fn is_score(output: &[u8]) -> bool {
+    matches!(read(&String::from_utf8_lossy(output)), (Verdict::Score(_), _))
+}
+
 /// `.5`, `1.` and `+1` are numbers to everyone but JSON.
 fn bare_number(line: &str) -> Option<Value> {
     let number: f64 = line.trim().parse().ok()?;
     serde_json::Number::from_f64(number).map(Value::Number)
 }
 
+/// Systems read no more of a script's first line.
+const SHEBANG_BYTES_MAX: u64 = 256;
 /// A model may have to be loaded.
 const STARTUP: Duration = Duration::from_secs(60);
 const STARTUP_MAX: Duration = Duration::from_secs(86_400);

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use self::address::Address;
 use self::secrets::Secrets;
-pub(crate) use self::secrets::without_keys;
+pub(crate) use self::secrets::{has_pasted_key, pasted_key, pasted_key_problem, without_keys};
 use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts_at};
@@ -38,8 +38,8 @@ pub(crate) struct Endpoint {
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
-    /// Headers that the job gives, by name.
-    header_names: Vec<String>,
+    /// The headers that the job gives, as people may see them.
+    headers_shown: String,
     void_status: VoidStatus,
     secrets: Secrets,
 }
@@ -91,7 +91,7 @@ impl Endpoint {
         });
         let mut secrets = Secrets::default();
         let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
-        let header_names = headers.keys().map(ToString::to_string).collect();
+        let headers_shown = secrets::shown(&headers);
         let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         written.iter().for_each(|written| secrets.add_from_url(&written.url));
@@ -103,7 +103,7 @@ impl Endpoint {
         let key_from = keys.api_key_env.map(str::to_owned);
         match void_status {
             Some(void_status) if problems.is_empty() => {
-                Ok(Self { addresses, timeout, key_from, header_names, void_status, secrets })
+                Ok(Self { addresses, timeout, key_from, headers_shown, void_status, secrets })
             }
             _ => Err(problems),
         }
@@ -154,9 +154,14 @@ impl Endpoint {
     ) -> Attempt<Result<Received, Reply>> {
         let began = Instant::now();
         let address = self.address(number);
-        let exchange = self.attempt(address, body).await;
+        let mut refusal = String::new();
+        let exchange = self.attempt(address, body, &mut refusal).await;
         let worked = began.elapsed();
-        throttle.transcript().note(|| self.overheard(address, body, &exchange));
+        throttle.transcript().note(|| {
+            let received = if refusal.is_empty() { self.received(&exchange) } else { refusal };
+            let sent = self.request_to(address, body);
+            transcript::Exchange { sent, received: self.clean(received) }
+        });
         let exchange = exchange.map(|outcome| match outcome {
             Ok(body) => Ok(Received { body, worked, address: number }),
             Err(reply) => {
@@ -177,35 +182,25 @@ impl Endpoint {
         &self.addresses[number.min(self.addresses.len() - 1)]
     }
 
-    /// One attempt, word for word.
-    fn overheard(
-        &self,
-        address: &Address,
-        body: &str,
-        exchange: &Exchange,
-    ) -> transcript::Exchange {
-        let mut sent = format!("POST {}\n", address.target);
-        for name in &self.header_names {
-            sent += &format!("{name}: (hidden)\n");
-        }
-        let received = match exchange {
+    /// A request word for word, without the secrets; of several addresses to the first.
+    pub(crate) fn request(&self, body: &str) -> String {
+        self.request_to(self.address(0), body)
+    }
+
+    fn request_to(&self, address: &Address, body: &str) -> String {
+        self.clean(format!("POST {}\n{}{body}", address.target, self.headers_shown))
+    }
+
+    /// What came back, or why nothing did.
+    fn received(&self, exchange: &Exchange) -> String {
+        match exchange {
             Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
-            Attempt::Answered(Err(reply)) | Attempt::Broke { outcome: Err(reply), .. } => {
-                match (&reply.verdict, reply.text.as_str()) {
-                    (Verdict::Failed(_, reason), "") => reason.clone(),
-                    (Verdict::Failed(_, reason), text) => {
-                        let status = reason.split(':').next().unwrap_or_default();
-                        format!("{status}\n{text}")
-                    }
-                    (_, text) => text.to_owned(),
-                }
-            }
-            Attempt::Broke { outcome: Ok(_), reason }
+            Attempt::Answered(Err(reply)) => reply.text.clone(),
+            Attempt::Broke { reason, .. }
             | Attempt::Void { reason, .. }
-            | Attempt::Hopeless { reason } => reason.clone(),
-        };
-        let (sent, received) = (self.clean(sent + body), self.clean(received));
-        transcript::Exchange { sent, received }
+            | Attempt::Hopeless { reason }
+            | Attempt::Mistrusted { reason, .. } => reason.clone(),
+        }
     }
 
     /// A text without the secrets, as much of it as is kept.
@@ -218,9 +213,10 @@ impl Endpoint {
         self.secrets.remove(text)
     }
 
-    async fn attempt(&self, address: &Address, body: &str) -> Exchange {
+    /// A status without success, and what came with it, is written to `refusal`.
+    async fn attempt(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
         // Connecting has a shorter limit of its own, so what is cut off here has been sent.
-        match tokio::time::timeout(self.timeout, self.exchange(address, body)).await {
+        match tokio::time::timeout(self.timeout, self.exchange(address, body, refusal)).await {
             Ok(attempt) => attempt,
             Err(_) => broken(
                 CountedFailure::TimedOut,
@@ -229,13 +225,13 @@ impl Endpoint {
         }
     }
 
-    async fn exchange(&self, address: &Address, body: &str) -> Exchange {
+    async fn exchange(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
         let answer = match address.transport.post(body).await {
             Ok(answer) => answer,
             Err(unanswered) => return self.unanswered(&address.host, unanswered),
         };
         if !answer.status().is_success() {
-            return self.refused(address, answer).await;
+            return self.refused(address, answer, refusal).await;
         }
         match answer.body(BODY_BYTES_MAX).await {
             Ok(body) => Attempt::Answered(Ok(body)),
@@ -274,11 +270,12 @@ impl Endpoint {
     }
 
     /// There is a response, without success.
-    async fn refused(&self, address: &Address, answer: Answer) -> Exchange {
+    async fn refused(&self, address: &Address, answer: Answer, refusal: &mut String) -> Exchange {
         let status = answer.status();
         let retry_after = retry_after::read(answer.headers());
         let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
         let text = self.clean(String::from_utf8_lossy(&body).into_owned());
+        *refusal = format!("{}\n{text}", status.as_u16());
         let mut reason = match in_short(&text) {
             said if said.is_empty() => status.as_u16().to_string(),
             said => format!("{}: {said}", status.as_u16()),
@@ -288,6 +285,10 @@ impl Endpoint {
             code @ (502 | 503 | 529) => {
                 format!(" (if it says so before it looks at a request: void_status = [{code}])")
             }
+            401 => match &self.key_from {
+                Some(name) => format!(" (the key was refused: it is from {name})"),
+                None => " (a key is needed: name its variable in api_key_env)".to_owned(),
+            },
             400 | 422 if text.contains("max_completion_tokens") => {
                 " (max_completion_tokens in place of max_tokens?)".to_owned()
             }
@@ -297,17 +298,15 @@ impl Endpoint {
             _ => String::new(),
         };
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
+            // It is there, and says that it will be back.
+            let retry_after = Some(retry_after.unwrap_or_default());
             return Attempt::Void { failure, retry_after, reason };
         }
         match status.as_u16() {
-            401 => Attempt::Void {
-                failure: VoidFailure::NotConnected,
-                retry_after,
-                reason: match &self.key_from {
-                    Some(name) => format!("401: the key was refused (from {name})"),
-                    None => "401: a key is needed: name its variable in api_key_env".into(),
-                },
-            },
+            401 => {
+                let failure = VoidFailure::NotConnected;
+                Attempt::Void { failure, retry_after: None, reason }
+            }
             code => {
                 let failure = if status.is_server_error() {
                     CountedFailure::Crashed

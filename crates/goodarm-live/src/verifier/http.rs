@@ -9,7 +9,9 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::endpoint::{Endpoint, EndpointKeys, KeyHeader, Received};
+use super::endpoint::{
+    Endpoint, EndpointKeys, KeyHeader, Received, has_pasted_key, pasted_key_problem,
+};
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
 use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
@@ -74,6 +76,9 @@ impl Http {
         let body = collect(body, &mut problems);
         if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
             problems.push(Problem::new("body", message));
+        }
+        if keys.body.as_deref().is_some_and(has_pasted_key) {
+            problems.push(pasted_key_problem("body", "a part of it"));
         }
         let misfit = |body: &Template| body.misfit("body", setting.candidates);
         problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
@@ -144,6 +149,10 @@ impl Verifier for Http {
         let body = self.body(candidate).unwrap_or_else(Cow::Owned);
         let addresses = self.endpoint.shown(|address| format!("POST {address}"));
         format!("{addresses}\n{body}")
+    }
+
+    fn request(&self, candidate: &Candidate) -> String {
+        self.endpoint.request(&self.body(candidate).unwrap_or_else(Cow::Owned))
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {

@@ -135,6 +135,14 @@ impl Model {
         format!("{}\n{messages}", self.chat.shown())
     }
 
+    /// The same word for word.
+    fn request(&self, candidate: &Candidate) -> String {
+        match self.messages(candidate) {
+            Ok((system, prompt)) => self.chat.request(system.as_deref(), &prompt),
+            Err(error) => error.to_string(),
+        }
+    }
+
     fn messages(&self, candidate: &Candidate) -> Result<(Option<String>, String), TemplateError> {
         let system = self.system.as_ref().map(|system| system.render(candidate)).transpose()?;
         Ok((system, self.prompt.render(candidate)?))
@@ -222,6 +230,10 @@ impl Llm {
 impl Verifier for Llm {
     fn preview(&self, candidate: &Candidate) -> String {
         self.model.preview(candidate)
+    }
+
+    fn request(&self, candidate: &Candidate) -> String {
+        self.model.request(candidate)
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {

@@ -63,4 +63,24 @@ fn concurrency(job: &str) -> usize {
 }
 
 /// Shorter runs keep no one waiting.
-const SECONDS_MIN: f64 = 10.0;
+const SECONDS_MIN: f64 = 3.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_named_whenever_few_were_in_flight_because_of_it() {
+        let note = |mean, allowed, seconds| {
+            let pace =
+                Pace { in_flight_mean: Some(mean), concurrency: 8, money_allows: Some(allowed) };
+            pace.note(seconds)
+        };
+        let text = note(0.9, 1.93, 4.1).expect("it took seconds");
+        assert!(text.contains("concurrency = 8") && text.contains("2 % of the money"), "{text}");
+        // A run that was resumed has pauses, too, so that a low mean alone says nothing.
+        for (mean, allowed, seconds) in [(7.5, 1.93, 4.1), (0.9, 12.0, 4.1), (0.9, 1.93, 2.0)] {
+            assert_eq!(note(mean, allowed, seconds), None);
+        }
+    }
+}

@@ -71,10 +71,11 @@ pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
 
 fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
     let mut found = Vec::new();
-    if let (Some(reason), 0) = (&totals.first_failure, totals.score_count()) {
-        let calls = counted(totals.counted_failure_count, "call");
+    if totals.score_count() == 0
+        && let Some(why) = why_never_scored(totals)
+    {
         let text = format!(
-            "has never given a score: {calls} failed, the first one so: {reason}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
+            "has never given a score: {why}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
         );
         return vec![(WarningKind::NeverScored, text)];
     }
@@ -108,6 +109,14 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
     }
     found.extend(about_prices(terms, totals));
     found
+}
+
+fn why_never_scored(totals: &VerifierTotals) -> Option<String> {
+    let failed = totals.first_failure.as_ref().map(|reason| {
+        let calls = counted(totals.counted_failure_count, "call");
+        format!("{calls} failed, the first one so: {reason}")
+    });
+    failed.or_else(|| Some(format!("it was not reached: {}", totals.first_obstacle.as_ref()?)))
 }
 
 fn about_prices(terms: &VerifierTerms, totals: &VerifierTotals) -> Option<(WarningKind, String)> {

@@ -14,4 +14,6 @@ mod many_calls;
 mod own_kind;
 mod place;
 mod server;
+mod strays;
+mod unreached;
 mod verifiers;

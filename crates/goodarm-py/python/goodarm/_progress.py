@@ -1,4 +1,4 @@
-"""How far a run has come, for people."""
+"""How far a run or an experiment has come, for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """Shows how far a run has come."""
+    """Shows how far something has come."""
 
     def show(self, state: dict[str, Any]) -> None: ...
     def say(self, text: str) -> None: ...
@@ -37,12 +37,20 @@ def _is_watched() -> bool:
 
 
 def _line(state: dict[str, Any]) -> str:
+    if "total" in state:
+        return f"{state['title']}: {state['done']} of {state['total']} trials"
     pace = state["calls_per_second"]
     shown = f", {pace:,.0f} calls/s" if pace else ""
     return (
         f"{state['certified']} of {state['candidates']} certified, "
         f"{state['spent']:g} of {state['budget']:g} {state['unit']} spent{shown}"
     )
+
+
+def _share(state: dict[str, Any]) -> float:
+    """Of the trials, or of the budget."""
+    part, whole = (state["done"], state["total"]) if "total" in state else (state["spent"], state["budget"])
+    return float(part / whole)
 
 
 class Silent:
@@ -89,7 +97,7 @@ class Lines:
 
 
 class Bar:
-    """A bar of tqdm's: how much of the budget is spent."""
+    """A bar of tqdm's: how much of the budget is spent, or how many trials are done."""
 
     def __init__(self, tqdm: Any) -> None:
         with warnings.catch_warnings():
@@ -97,7 +105,7 @@ class Bar:
             self.bar = tqdm(total=100, bar_format="{l_bar}{bar}| {desc}", leave=True)
 
     def show(self, state: dict[str, Any]) -> None:
-        self.bar.n = round(100 * state["spent"] / state["budget"], 1)
+        self.bar.n = round(100 * _share(state), 1)
         self.bar.set_description_str(_line(state), refresh=True)
 
     def say(self, text: str) -> None:

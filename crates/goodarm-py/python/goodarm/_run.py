@@ -226,7 +226,7 @@ class _Work:
             raise errors.Interrupted(f"{text}; {saved}", run)
         if kind == "verifier-down":
             raise errors.VerifierDown(text, run)
-        if kind == "never-scored":
+        if kind in ("never-scored", "mistrusted"):
             raise errors.NeverScored(text, run)
         return run
 

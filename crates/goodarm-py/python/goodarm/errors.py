@@ -4,9 +4,10 @@ for each way to go wrong, as an attribute: `except goodarm.RunError.AlreadyBegun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Union
 
 if TYPE_CHECKING:
+    from ._laboratory import Reproduced, Simulation
     from ._results import Run
 
 
@@ -160,6 +161,55 @@ class OutputError(Error):
     History: ClassVar[type[OutputError]]
 
 
+class ExperimentError(Error, ValueError):
+    """An experiment cannot be run."""
+
+    Text: ClassVar[type[ExperimentError]]
+    Empty: ClassVar[type[ExperimentError]]
+    TooMany: ClassVar[type[ExperimentError]]
+    Delta: ClassVar[type[ExperimentError]]
+    World: ClassVar[type[ExperimentError]]
+    Budget: ClassVar[type[ExperimentError]]
+    Trial: ClassVar[type[ExperimentError]]
+
+
+class PlanError(Error, ValueError):
+    """There is nothing that could be planned."""
+
+    Text: ClassVar[type[PlanError]]
+    Recording: ClassVar[type[PlanError]]
+    NoAnswers: ClassVar[type[PlanError]]
+    Zero: ClassVar[type[PlanError]]
+    Slack: ClassVar[type[PlanError]]
+    Budget: ClassVar[type[PlanError]]
+    TooMany: ClassVar[type[PlanError]]
+    MeanCount: ClassVar[type[PlanError]]
+    Mean: ClassVar[type[PlanError]]
+    Spread: ClassVar[type[PlanError]]
+    Price: ClassVar[type[PlanError]]
+    Deviation: ClassVar[type[PlanError]]
+    Trial: ClassVar[type[PlanError]]
+    Cancelled: ClassVar[type[PlanError]]
+
+
+class ReproduceError(Error, ValueError):
+    """Figures cannot be made."""
+
+    Unknown: ClassVar[type[ReproduceError]]
+    DataNeeded: ClassVar[type[ReproduceError]]
+    Text: ClassVar[type[ReproduceError]]
+    Experiment: ClassVar[type[ReproduceError]]
+    Png: ClassVar[type[ReproduceError]]
+
+
+class FigureError(Error, ValueError):
+    """A picture cannot be made of a figure."""
+
+    Size: ClassVar[type[FigureError]]
+    Svg: ClassVar[type[FigureError]]
+    Encoding: ClassVar[type[FigureError]]
+
+
 class Stopped(Error):
     """A run stopped before it was done. Everything is saved; `run` is what there is so far."""
 
@@ -175,7 +225,7 @@ class VerifierDown(Stopped):
 
 
 class NeverScored(Stopped):
-    """A verifier has never given a score: mend it, and begin again."""
+    """A verifier has never given a score, or its words cannot be trusted: mend it, and begin again."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -186,6 +236,18 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)
         self.run = run
+
+
+class LaboratoryInterrupted(KeyboardInterrupt):
+    """Ctrl-C in `goodarm.simulate`, `goodarm.plan` or `goodarm.reproduce`. `partial` is what was done: a
+    simulation with the trials so far, the figures so far, or None.
+    """
+
+    partial: Union[Simulation, dict[str, Reproduced], None]
+
+    def __init__(self, message: str, partial: Union[Simulation, dict[str, Reproduced], None] = None) -> None:
+        super().__init__(message)
+        self.partial = partial
 
 
 def _make_variants() -> None:

@@ -12,7 +12,7 @@ use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
 use thiserror::Error;
 
-use crate::figures::{Drawn, Entry};
+use crate::figures::{Drawn, Entry, overview};
 use crate::trials;
 
 /// Why a figure cannot be made or written.
@@ -86,6 +86,13 @@ impl Run {
     pub fn write_summaries(&self, path: &Path) -> Result<(), FigureError> {
         let json = serde_json::to_string_pretty(&self.summaries).expect("plain data");
         write(path, format!("{json}\n").as_bytes())
+    }
+
+    /// Writes trials, summaries and an overview.
+    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
+        self.write_trials(folder, "trials")?;
+        self.write_summaries(&folder.join("summary.json"))?;
+        write_figure(&overview(self), folder, "coverage")
     }
 
     /// What each cell gave, as a table for a terminal.

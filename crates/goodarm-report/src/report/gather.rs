@@ -105,7 +105,8 @@ impl Gatherer {
     }
 
     fn data(self, history: &History, folder: &Folder) -> Data {
-        let mut overview = Overview::in_full(&history.charter, &self.books, &self.account);
+        let mut overview =
+            Overview::in_full(&folder.present(&history.charter), &self.books, &self.account);
         overview.goodarm.clone_from(&history.header().version);
         overview.folder = folder.path().display().to_string();
         overview.ending = ending(folder, overview.calls);
@@ -130,7 +131,7 @@ impl Gatherer {
                 .attributes()
                 .zip(trails.by_ref())
                 .map(|(attribute, trail)| Pair {
-                    view: PairView::new(books, arm, attribute),
+                    view: PairView::new(books, &self.account, arm, attribute),
                     trail,
                 })
                 .collect();

@@ -163,7 +163,7 @@ fn verifiers(overview: &Overview) -> String {
     let mut text = table(&rows);
     overview.verifiers.iter().for_each(|verifier| text += &noise_line(verifier));
     for verifier in &overview.verifiers {
-        for failed in failures(&verifier.failures) {
+        for failed in failures(verifier) {
             let _ = writeln!(text, "  {}: {failed}", printable(&verifier.name));
         }
     }
@@ -191,6 +191,9 @@ fn money(overview: &Overview) -> String {
     line("budget", money.budget, "");
     line("spent", money.spent, "");
     let out = match overview.in_flight {
+        0 if money.reserved > Cost::ZERO => {
+            ", for calls that were not made, and would be if the run went on".to_owned()
+        }
         0 => ": no call is in flight".to_owned(),
         count => format!(", for {} in flight", counted(count, "call")),
     };

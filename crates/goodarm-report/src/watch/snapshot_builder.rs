@@ -38,7 +38,8 @@ impl SnapshotBuilder {
             // The older ones are not shown, so they need not be looked up.
             if rank + CERTIFICATES_MAX > books.certified().len() {
                 let attributes = books.problem().attributes();
-                let evidence = attributes.map(|attribute| PairView::new(books, arm, attribute));
+                let pair = |attribute| PairView::new(books, run.account(), arm, attribute);
+                let evidence = attributes.map(pair);
                 let loan = LoanView::new(books, arm);
                 builder.certified(arm, rank, spent.units(), (evidence, loan));
             }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use goodarm_live::audit;
 use goodarm_live::folder::Folder;
+use goodarm_report::words::printable_note;
 
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
@@ -25,6 +26,8 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
             "checked": report.checked,
             "wrong": report.problems.iter().map(|problem| &problem.text).collect::<Vec<_>>(),
             "wrong_count": report.problem_count,
+            "notes": report.notes,
+            "doubt": report.doubt,
         });
         text += &format!("{value}\n");
     } else {
@@ -37,6 +40,12 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
         let more = report.problem_count - report.problems.len();
         if more > 0 {
             text += &format!("WRONG  and {more} more\n");
+        }
+        for note in &report.notes {
+            text += &format!("note   {}\n", printable_note(note));
+        }
+        if let Some(doubt) = &report.doubt {
+            text += &format!("DOUBT  {}\n", printable_note(doubt));
         }
     }
     let _ = io::stdout().lock().write_all(text.as_bytes());

@@ -9,16 +9,19 @@ use goodarm_live::job::Job;
 use goodarm_live::run::RunError;
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
+use goodarm_report::forecast::{self, Forecast};
 use goodarm_report::words::{
     about_money, counted, is_free, money, price, printable, printable_note, remaining,
 };
 use goodarm_sim::plan::{Plan, Spread, plan};
 
 use crate::commands::{Failure, notes};
-use crate::forecast::{self, Forecast};
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
+    if let Some(file) = Folder::new(&job.settings.output).file_in_the_way() {
+        return Err(Failure::wrong_input(RunError::OutputIsFile(file.to_owned())));
+    }
     let mut text = format!(
         "{}: {}, {}, δ = {}; nothing is called and nothing is written.\n\n",
         job.path.display(),
@@ -26,7 +29,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         counted(job.verifiers.len(), "verifier"),
         job.settings.delta
     );
-    let told = notes(&job.candidates);
+    let told = notes(job.candidates.notes());
     if !told.is_empty() {
         text += &told;
         text.push('\n');
@@ -68,7 +71,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many calls are in flight at first, if the money allows fewer than the job.
+/// How many calls are in flight at first, and what keeps it from being more.
 fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
     let others = job.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible());
@@ -79,7 +82,8 @@ fn in_flight(job: &Job) -> String {
     #[expect(clippy::cast_precision_loss, reason = "some ten thousand at most")]
     let concurrency = job.settings.concurrency as f64;
     if allowed >= concurrency {
-        return String::new();
+        let calls = if concurrency > 1.0 { "calls are" } else { "call is" };
+        return format!("Up to {concurrency} {calls} in flight at once, as concurrency says.\n");
     }
     let calls = if allowed > 1.0 { "calls are" } else { "call is" };
     let (at_most, later) = if dearest.tariff.is_metered() {

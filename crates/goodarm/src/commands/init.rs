@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     };
     let text = format!(
         "{}{question}wrote {shown} for {}. It has a format check alone: add a judge or a program of your own before you trust it.\nNext:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
-        notes(&candidates),
+        notes(candidates.notes()),
         counted(candidates.len(), "candidate")
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
     let job = Arc::new(Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?);
-    tell_notes(&job.candidates, arguments.quiet);
+    tell_notes(job.candidates.notes(), arguments.quiet);
     make_room(open_files::needed(&job), arguments.quiet);
     let control = Arc::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;

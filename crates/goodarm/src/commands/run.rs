@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
     // Those of a run that is resumed were said when it began.
-    tell_notes(&job.candidates, arguments.quiet || arguments.resume);
+    tell_notes(job.candidates.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
@@ -169,6 +169,15 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
         )),
         Ending::NeverScored(failed) => {
             Err(Failure::with_exit(Exit::VerifierDown, never_scored(failed, arguments)))
+        }
+        Ending::Mistrusted { verifier, reason } => {
+            let (verifier, reason) = (printable_note(verifier), printable_note(reason));
+            let again = run_command(arguments, "--again");
+            let text = format!(
+                "{verifier}: {reason}.\nIts earlier scores may belong to other answers, so the run has stopped: do not \
+                 rely on its certificates. Mend the verifier, and begin again with: {again}"
+            );
+            Err(Failure::with_exit(Exit::VerifierDown, text))
         }
     }
 }

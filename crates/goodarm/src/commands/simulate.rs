@@ -5,12 +5,12 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodarm_report::figures::{self, Run};
+use goodarm_report::experiment_file;
+use goodarm_report::figures::Run;
 use goodarm_sim::experiment::Experiment;
 
 use crate::cli::SimulateArguments;
 use crate::commands::Failure;
-use crate::experiment_file;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
@@ -19,9 +19,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     fs::create_dir_all(&arguments.out).map_err(|error| Failure::file(&arguments.out, &error))?;
     let cancelled = cancelled_by_ctrl_c()?;
     let run = run_experiment(experiment, &cancelled, arguments.work.quiet);
-    run.write_trials(&arguments.out, "trials")?;
-    run.write_summaries(&arguments.out.join("summary.json"))?;
-    figures::write_figure(&figures::overview(&run), &arguments.out, "coverage")?;
+    run.write(&arguments.out)?;
     if !arguments.work.quiet {
         let text = run.text() + &format!("wrote {}\n", arguments.out.display());
         let _ = io::stdout().lock().write_all(text.as_bytes());

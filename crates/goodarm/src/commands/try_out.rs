@@ -82,7 +82,8 @@ fn shown(job: &Job, trial: &Trial) -> String {
         text += &indented(&exchange.received);
     }
     let _ = match (&trial.score, &trial.reason) {
-        (Some(score), _) => write!(text, "  score {score}"),
+        // 0.9100000000000001 is nobody's score.
+        (Some(score), _) => write!(text, "  score {}", (score * 1e9).round() / 1e9),
         (None, Some(reason)) if !reason.is_empty() => {
             write!(text, "  no score: {}", printable_note(reason))
         }

@@ -82,6 +82,12 @@ fn the_core_is_embedded_as_shown() {
     check("how-to/embed-the-core.md");
 }
 
+/// Its programs are run by a test of the Python package.
+#[test]
+fn the_laboratory_in_python_is_as_shown() {
+    check("how-to/laboratory-in-python.md");
+}
+
 #[test]
 fn the_explanations_are_true() {
     for page in EXPLANATIONS {

@@ -19,31 +19,8 @@ fn path(path: &std::path::Path) -> &str {
     path.to_str().expect("a path in Unicode")
 }
 
-const EXPERIMENT: &str = r#"
-title = "small"
-seed = 3
-repetitions = 4
-deltas = [0.1]
-budgets = { normalized = [0.5, 2] }
-
-[[worlds]]
-name = "decoys"
-means = { expensive-decoys = { prices = [1, 2, 4, 25], scale = 1.5 } }
-
-[[worlds]]
-name = "random"
-means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }
-scores = "binary"
-
-[[methods]]
-name = "goodarm"
-policy = "rcb"
-
-[[methods]]
-name = "uniform"
-policy = "uniform"
-guarantee = "paper"
-"#;
+/// The Python package is tested with the same one.
+const EXPERIMENT: &str = include_str!("../../../goodarm-py/tests/laboratory/experiment.toml");
 
 #[test]
 fn the_same_experiment_gives_the_same_bytes_on_any_number_of_threads() {
@@ -64,6 +41,32 @@ fn the_same_experiment_gives_the_same_bytes_on_any_number_of_threads() {
     let trials = fs::read_to_string(folder.join("1/trials.csv")).unwrap();
     assert_eq!(trials.lines().count(), 1 + 2 * 2 * 2 * 4);
     assert!(trials.contains("goodarm") && trials.contains("least-money="));
+}
+
+/// What the Python package gives is compared with the same files: `UPDATE_PYTHON=1` writes them anew.
+#[test]
+fn the_tables_that_python_is_compared_with_are_ours() {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../goodarm-py/tests/laboratory");
+    let kept = std::path::Path::new(kept);
+    let out = folder("python");
+    let output =
+        goodarm(&["simulate", path(&kept.join("experiment.toml")), "-q", "-o", path(&out)]);
+    assert!(output.status.success(), "{}", message(&output));
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plan.toml");
+    let output = goodarm(&["plan", example, "--json"]);
+    assert!(output.status.success(), "{}", message(&output));
+    let read = |name: &str| fs::read(out.join(name)).unwrap();
+    let files = [
+        ("trials.csv", read("trials.csv")),
+        ("summary.json", read("summary.json")),
+        ("plan.json", output.stdout),
+    ];
+    for (name, bytes) in files {
+        if std::env::var_os("UPDATE_PYTHON").is_some() {
+            fs::write(kept.join(name), &bytes).unwrap();
+        }
+        assert!(fs::read(kept.join(name)).unwrap() == bytes, "{name} differs");
+    }
 }
 
 #[test]

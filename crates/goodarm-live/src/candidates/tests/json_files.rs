@@ -130,6 +130,19 @@ fn faults_of_arrays_name_the_entry_or_the_line() {
 }
 
 #[test]
+fn an_object_around_the_candidates_is_no_candidate() {
+    let wrapped = r#"{"name": "set", "data": [{"id": "a"}, {"id": "b"}]}"#;
+    let error = read("a.json", wrapped.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("field `data` is a list of 2 objects"), "{error}");
+    assert!(error.contains("jq '.data'"), "{error}");
+    let messages = r#"{"id":"a","messages":[{"role":"user"},{"role":"assistant"}]}"#;
+    check("a.json", messages, &[("a", messages)]);
+    let two =
+        r#"{"id":"a","steps":[{"n":1},{"n":2}]}"#.to_owned() + "\n" + r#"{"id":"b","steps":[]}"#;
+    assert_eq!(read("a.jsonl", two.as_bytes()).unwrap().len(), 2);
+}
+
+#[test]
 fn what_python_writes_for_no_number_is_null() {
     let text = r#"{"id": "NaN \\\" NaN", "a": NaN, "b": [Infinity,-Infinity], "c": "\"Infinity"}"#;
     let mended = r#"{"id": "NaN \\\" NaN", "a": null, "b": [null,null], "c": "\"Infinity"}"#;

@@ -190,9 +190,14 @@ fn promptfoo_results_are_read_from_documents_and_lines() {
     ];
     let document =
         json!({"evalId": "e", "results": {"version": 3, "results": results}, "config": {}});
-    for (name, bytes) in
-        [("results.json", document.to_string().into_bytes()), ("results.jsonl", lines(&results))]
-    {
+    // By its shape alone.
+    let nameless = json!({"results": {"results": results}});
+    for (name, bytes) in [
+        ("results.json", document.to_string().into_bytes()),
+        ("nameless.json", nameless.to_string().into_bytes()),
+        ("flat.json", json!({"results": results}).to_string().into_bytes()),
+        ("results.jsonl", lines(&results)),
+    ] {
         let (found, note) = read_tool(name, &bytes);
         let ids: Vec<&Value> = found.iter().map(|candidate| &candidate["id"]).collect();
         assert_eq!(ids, ["0-0-openai:gpt", "0-0-openai:gpt#2", "1-0-openai:gpt"]);

@@ -12,6 +12,12 @@ pub(super) fn results(document: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
+/// Whether an object holds results, whatever else there is.
+pub(super) fn is_document(object: &Map<String, Value>) -> bool {
+    let is_result = |result: &Value| result["testIdx"].is_u64() && result["promptIdx"].is_u64();
+    results(object).is_some_and(|list| list.first().is_some_and(is_result))
+}
+
 pub(super) fn answers(tool: &mut Tool, result: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
     let get = |name: &str| result.get(name).unwrap_or(&Value::Null);
     let test = get("testIdx").as_u64().ok_or("testIdx")?;

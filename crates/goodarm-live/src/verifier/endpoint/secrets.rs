@@ -5,6 +5,8 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
+use serde_json::Value;
+
 use super::{EndpointKeys, KeyHeader};
 use crate::verifier::problem::{Problem, collect};
 
@@ -106,6 +108,67 @@ pub(super) fn headers(
     headers
 }
 
+/// The job's headers for people: what may be a secret is hidden, and all that is not known to be none.
+pub(super) fn shown(headers: &HeaderMap) -> String {
+    let shown = |(name, value): (&HeaderName, &HeaderValue)| {
+        let is_known = PUBLIC_HEADERS.contains(&name.as_str());
+        let value = value.to_str().ok().filter(|_| is_known).unwrap_or("(hidden)");
+        format!("{name}: {value}\n")
+    };
+    headers.iter().map(shown).collect()
+}
+
+/// Where a key seems to stand in what the job sends, if one does: the job is kept with the run.
+pub(crate) fn pasted_key(name: &str, value: &Value) -> Option<String> {
+    let within = |inner: &str| format!("{name}.{inner}");
+    match value {
+        Value::Object(fields) => {
+            fields.iter().find_map(|(inner, value)| pasted_key(&within(inner), value))
+        }
+        Value::Array(items) => items.iter().find_map(|item| pasted_key(name, item)),
+        Value::String(text) => {
+            let own = name.rsplit('.').next().unwrap_or(name);
+            let is_secret = is_about_a_secret(&own.to_lowercase());
+            let is_key = |word: &str| is_secret && looks_like_a_key(word) || is_surely_a_key(word);
+            words(text).any(is_key).then(|| name.to_owned())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// Whether a key seems to stand in a text that is sent, such as a prompt, or JSON with a template's
+/// marks in it.
+pub(crate) fn has_pasted_key(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('"').collect();
+    let is_field = |part: &[&str]| {
+        let [name, between, value] = part else { return false };
+        let is_secret = between.trim() == ":" && is_about_a_secret(&name.to_lowercase());
+        is_secret && words(value).any(looks_like_a_key)
+    };
+    words(text).any(is_surely_a_key) || parts.windows(3).any(is_field)
+}
+
+/// What to do about a key in `place`.
+pub(crate) fn pasted_key_problem(key: &'static str, place: &str) -> Problem {
+    let message = format!(
+        "{place} looks like a key, and the job is kept with the run: put the key in an environment \
+         variable, and name that in api_key_env, or in headers as \"env:NAME\""
+    );
+    Problem::new(key, message)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_between = |sign: char| sign.is_whitespace() || "\"'`=,;:(){}[]<>".contains(sign);
+    text.split(is_between)
+}
+
+/// A prompt may speak of sk-learn.
+fn is_surely_a_key(word: &str) -> bool {
+    word.starts_with("sk-")
+        && word.len() >= KEY_BYTES_MIN
+        && word.contains(|c: char| c.is_ascii_digit())
+}
+
 fn is_secret(header: &HeaderName, written: &str) -> bool {
     written.starts_with("env:") || is_about_a_secret(header.as_str())
 }
@@ -121,13 +184,12 @@ pub(crate) fn without_keys(text: &str) -> String {
 }
 
 fn line_without_keys(line: &str) -> String {
-    if !is_about_a_secret(&line.to_lowercase()) {
-        return line.to_owned();
-    }
+    let is_secret = is_about_a_secret(&line.to_lowercase());
     let is_between = |sign: char| sign.is_whitespace() || matches!(sign, '"' | '\'' | '=' | '`');
     let hidden = |word: &str| {
         let (word, rest) = word.split_at(word.find(is_between).unwrap_or(word.len()));
-        let shown = if looks_like_a_key(word) { "*".repeat(word.len()) } else { word.to_owned() };
+        let is_key = is_secret && looks_like_a_key(word) || is_surely_a_key(word);
+        let shown = if is_key { "*".repeat(word.len()) } else { word.to_owned() };
         shown + rest
     };
     line.split_inclusive(is_between).map(hidden).collect()
@@ -172,6 +234,9 @@ fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, 
     Ok(value)
 }
 
+/// Headers that hold no secret, and that a person wants to see.
+const PUBLIC_HEADERS: [&str; 5] =
+    ["anthropic-version", "anthropic-beta", "api-version", "openai-beta", "content-type"];
 const STRUCK_OUT: &str = "***";
 const SECRET_BYTES_MIN: usize = 8;
 const KEY_BYTES_MIN: usize = 20;

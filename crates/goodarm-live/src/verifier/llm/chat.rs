@@ -91,6 +91,11 @@ impl Chat {
         self.endpoint.shown(|address| format!("{address} {}", self.model))
     }
 
+    /// A request word for word, without the secrets.
+    pub(super) fn request(&self, system: Option<&str>, prompt: &str) -> String {
+        self.endpoint.request(&self.body(system, prompt))
+    }
+
     /// Asks once, void attempts and their retries included. What is not a text is a call's reply
     /// already.
     pub(super) async fn ask(

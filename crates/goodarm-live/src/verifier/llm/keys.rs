@@ -10,6 +10,7 @@ use super::api::Api;
 use super::temperature::Temperature;
 use crate::job_file::{ExtractName, Scores};
 use crate::verifier::Setting;
+use crate::verifier::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
 use crate::verifier::problem::Problem;
 
 /// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
@@ -132,6 +133,7 @@ impl LlmKeys {
         }
         problems.extend(self.stale(setting.keys.scores));
         problems.extend(self.unbounded(setting));
+        problems.extend(self.pasted_keys());
         problems
     }
 
@@ -195,6 +197,18 @@ impl LlmKeys {
             problems.push(Problem::new("parameters", message));
         }
         problems
+    }
+
+    /// What is sent is shown to people, and kept with the run.
+    fn pasted_keys(&self) -> Vec<Problem> {
+        let parameters = self.parameters.iter().flatten().find_map(|(name, value)| {
+            pasted_key(name, value).map(|place| pasted_key_problem("parameters", &place))
+        });
+        let texts = [("prompt", &self.prompt), ("system", &self.system)];
+        let texts =
+            texts.into_iter().filter(|(_, text)| text.as_deref().is_some_and(has_pasted_key));
+        let texts = texts.map(|(key, _)| pasted_key_problem(key, "a part of it"));
+        parameters.into_iter().chain(texts).collect()
     }
 
     /// Without a limit of tokens a metered reply has no ceiling.

@@ -157,13 +157,29 @@ async fn a_refused_key_takes_the_line_down_without_showing_the_key() {
     let line = line(Some(0));
     let verifier = http(&server.url("/"), json!({"api_key_env": KEY_VARIABLE}));
     let reply = verifier.call(&question(), &line).await;
-    assert_failed(&reply, CountedFailure::GivenUp, "401: the key was refused (from CARGO_MAN");
-    assert_down(&line, "401: the key was refused");
+    let words = "401: Incorrect API key: Bearer *** (the key was refused: it is from CARGO_MAN";
+    assert_failed(&reply, CountedFailure::GivenUp, words);
+    assert_down(&line, words);
     assert_eq!(
         server.seen()[0].header("authorization"),
         Some(format!("Bearer {}", key()).as_str())
     );
     assert!(!format!("{reply:?} {:?} {verifier:?}", line.condition()).contains(&key()));
+}
+
+#[tokio::test]
+async fn a_key_in_the_body_is_refused() {
+    for body in [
+        r#"{"api_key": "AbCd0123456789abcdef0123", "a": {{ answer | tojson }}}"#,
+        r#"{"a": {{ answer | tojson }}, "with": "sk-proj-0123456789abcdef"}"#,
+    ] {
+        let keys = json!({"url": "http://127.0.0.1:9/", "body": body});
+        let text = assert_wrong(make(keys, Http::new), &["body"]);
+        assert!(text.contains("looks like a key") && !text.contains("0123"), "{text}");
+    }
+    // sk-learn is a library, and a field may be called key.
+    let body = r#"{"tool": "sk-learn", "key": {{ answer | tojson }}}"#;
+    http("http://127.0.0.1:9/", json!({"body": body}));
 }
 
 #[tokio::test]

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_live::throttle::{Condition, Throttle};
 use goodarm_live::verifier::command::Command;
-use goodarm_live::verifier::{Verdict, Verifier as _};
+use goodarm_live::verifier::{Reply, Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_given_up, assert_gone, assert_score, candidate, line, question};
@@ -95,27 +96,76 @@ async fn a_line_that_was_not_asked_for_is_never_a_score() {
     ];
     for shell in too_much {
         let (verifier, line) = (worker(shell, json!({})), line(None));
-        for _ in 0..2 {
-            let reply = verifier.call(&question(), &line).await;
-            assert_failed(&reply, CountedFailure::Crashed, "more than one line for one request");
-        }
-        assert!(verifier.remark().expect("it is said").text.contains("was not asked for"));
+        let reply = verifier.call(&question(), &line).await;
+        assert_mistrusted(&verifier, &line, &reply);
+        // It counts, since it may depend on the answer; the next one is not asked any more.
+        let next = verifier.call(&question(), &line).await;
+        assert_eq!(next.verdict, Verdict::Void(VoidFailure::NotConnected));
     }
 }
 
-/// Its score may yet come, and would be taken for the next one.
+#[track_caller]
+fn assert_mistrusted(verifier: &Command, line: &Throttle, reply: &Reply) {
+    assert_failed(reply, CountedFailure::Crashed, "more than one line for one request");
+    let Condition::Mistrusted { reason } = line.condition() else {
+        panic!("{:?}", line.condition())
+    };
+    assert!(reason.contains("Let it repeat the request's \"call\""), "{reason}");
+    let remark = verifier.remark().expect("it is said");
+    assert!(remark.is_doubt && remark.text.contains("nobody asked for"), "{remark:?}");
+}
+
+/// A line that comes late takes the place of the next answer, which then comes too late itself.
 #[tokio::test]
-async fn a_worker_whose_first_line_is_no_score_is_not_used_again() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let shell = "read -r line; echo loading; sleep 0.2; echo 1; read -r line; sleep 600";
-    let verifier = super::command::command(
-        json!({"shell": shell, "worker": true, "timeout": 5.0}),
-        folder.path(),
-    );
-    for _ in 0..3 {
-        let reply = verifier.call(&question(), &line(None)).await;
-        assert_failed(&reply, CountedFailure::Unreadable, "loading");
+async fn a_worker_that_is_one_line_behind_is_found_out() {
+    let shell = "n=0; while read -r line; do n=$((n+1)); echo 0.5; [ $n -ge 5 ] && { sleep 0.02; echo 1; }; done";
+    let (verifier, line) = (worker(shell, json!({})), line(None));
+    for _ in 0..32 {
+        let reply = verifier.call(&question(), &line).await;
+        if !matches!(reply.verdict, Verdict::Score(_)) {
+            return assert_mistrusted(&verifier, &line, &reply);
+        }
     }
+    panic!("all its lines were believed");
+}
+
+/// Nobody knows whether the score is the answer.
+#[tokio::test]
+async fn a_greeting_before_an_answer_without_a_number_is_one_line_too_many() {
+    let shell = "echo loading; while read -r line; do sleep 0.05; echo 1; done";
+    let (verifier, line) = (worker(shell, json!({})), line(None));
+    let reply = verifier.call(&question(), &line).await;
+    assert_mistrusted(&verifier, &line, &reply);
+}
+
+const REPEATS: &str = r#"echo "$line" | sed "s/.*\"call\":\([0-9]*\).*/{\"score\": 0.5, \"cost\": $$, \"call\": \1}/""#;
+
+#[tokio::test]
+async fn whatever_a_worker_that_repeats_call_writes_besides_is_passed_over() {
+    let chatty = [
+        format!("echo 'loading model...'; echo; echo 97 %; while read -r line; do {REPEATS}; done"),
+        format!("while read -r line; do echo debug 0.5; echo '{{\"id\": 7}}'; {REPEATS}; done"),
+        format!("while read -r line; do echo 1; {REPEATS}; echo 1; done"),
+    ];
+    for shell in chatty {
+        let (verifier, line) = (worker(&shell, json!({})), line(None));
+        let first = verifier.call(&question(), &line).await;
+        for _ in 0..5 {
+            let reply = verifier.call(&question(), &line).await;
+            assert_score(&reply, 0.5);
+            assert_eq!(reply.usage.cost, first.usage.cost, "the same process");
+        }
+        assert_eq!((line.condition(), verifier.remark()), (Condition::Open, None), "{shell}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_passed_over_has_an_end() {
+    let shell = format!("read -r line; {REPEATS}; read -r line; yes debug");
+    let (verifier, line) = (worker(&shell, json!({})), line(None));
+    assert_score(&verifier.call(&question(), &line).await, 0.5);
+    let reply = verifier.call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::Truncated, "more than");
 }
 
 /// Where answers are known by their numbers, other lines do no harm, and the worker lives on.
@@ -134,18 +184,32 @@ async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_passed_over
         assert_score(&next, 0.5);
         assert_eq!(next.usage.cost, first.usage.cost, "the same process");
     }
-    assert!(verifier.remark().is_some(), "it is said");
+    assert_eq!(verifier.remark(), None);
 }
 
 #[tokio::test]
-async fn between_calls_a_worker_that_speaks_is_replaced_and_that_is_said() {
-    let shell = "while read -r line; do echo 0.5; sleep 0.3; echo 1; done";
-    let (verifier, line) = (worker(shell, json!({})), line(None));
+async fn a_worker_that_speaks_between_calls_is_not_believed_any_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = "while read -r line; do echo 0.5; while [ ! -e go ]; do sleep 0.01; done; echo 1; touch said; done";
+    let keys = json!({"shell": shell, "worker": true});
+    let (verifier, line) = (super::command::command(keys, folder.path()), line(None));
     assert_score(&verifier.call(&question(), &line).await, 0.5);
     assert_eq!(verifier.remark(), None);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_score(&verifier.call(&question(), &line).await, 0.5);
-    assert!(verifier.remark().is_some());
+    std::fs::write(folder.path().join("go"), "").expect("a file");
+    while !folder.path().join("said").exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let reply = verifier.call(&question(), &line).await;
+    assert_mistrusted(&verifier, &line, &reply);
+}
+
+#[tokio::test]
+async fn empty_lines_are_nothing() {
+    let shell = "while read -r line; do echo; echo 0.5; echo; echo; done";
+    let (verifier, line) = (worker(shell, json!({})), line(None));
+    for _ in 0..4 {
+        assert_score(&verifier.call(&question(), &line).await, 0.5);
+    }
 }
 
 /// Many candidates may have the same `call`, so it proves nothing.
@@ -198,8 +262,10 @@ async fn long_and_unreadable_lines() {
     let reply =
         worker("read -r line; yes | tr -d '\\n'", json!({})).call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Truncated, "more than");
+    // It might yet answer with a number.
     let shell = "while read -r line; do echo; echo hello; done";
-    let reply = worker(shell, json!({})).call(&question(), &line(None)).await;
+    let keys = json!({"timeout": 0.5, "startup": 0.5});
+    let reply = worker(shell, keys).call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Unreadable, "no score in the last line: hello");
 }
 
@@ -218,11 +284,12 @@ async fn a_shutdown_ends_the_workers() {
 async fn a_worker_that_cannot_be_started_is_given_up_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("no-program");
-    std::fs::write(&path, "#!/nowhere/sh\n").expect("a file");
+    std::fs::write(&path, "#!/bin/sh\n").expect("a file");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&path, mode).expect("our own file");
     let keys = json!({"command": ["./no-program"], "worker": true});
     let verifier = super::command::command(keys, folder.path());
+    std::fs::remove_file(&path).expect("our own file");
     let line = line(None);
     let reply = verifier.call(&question(), &line).await;
     assert_eq!(reply.verdict, Verdict::Void(VoidFailure::NotConnected));

@@ -137,6 +137,21 @@ fn what_anthropic_does_not_know_is_said_before_anything_is_sent() {
 }
 
 #[test]
+fn a_key_in_what_is_sent_is_refused() {
+    for (key, value) in [
+        ("parameters", json!({"api_key": "sk-0123456789"})),
+        ("parameters", json!({"extra_body": {"auth": {"token": "0123456789abcdef0123456789"}}})),
+        ("system", json!("Use the key sk-proj-0123456789abcdef.")),
+    ] {
+        let mut keys =
+            json!({"url": "http://127.0.0.1:9/v1", "model": "m", "prompt": "{{ answer }}"});
+        keys[key] = value;
+        let text = assert_wrong(make(keys, Llm::new), &[key]);
+        assert!(text.contains("looks like a key") && !text.contains("0123"), "{text}");
+    }
+}
+
+#[test]
 fn a_prompt_that_shows_nothing_of_the_candidate_is_refused() {
     let made = |prompt: &str| {
         let keys = json!({"prompt": prompt});

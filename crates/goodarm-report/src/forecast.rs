@@ -1,27 +1,62 @@
 //! What is known of a job or of a recording, as the description that a plan starts from.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use goodarm_files::Scores;
-use goodarm_live::job::Job;
+use goodarm_files::toml_text::TomlError;
+use goodarm_live::job::{Job, JobError};
 use goodarm_live::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, PlanSpec, VerifierSpec};
+use thiserror::Error;
+
+/// Why a file describes nothing that could be planned.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ForecastError {
+    /// It cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It does not say what a plan file says.
+    #[error("{}: {error}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what was meant.
+        error: TomlError,
+    },
+    /// It is a job, and a wrong one.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// It is a recording, and a wrong one: a line for each problem.
+    #[error("{}", .0.join("\n"))]
+    Recording(Vec<String>),
+    /// A recording in which every verifier lacks the answers of another one.
+    #[error("no answer has outcomes of every verifier")]
+    NoAnswers,
+}
 
 /// A description of answers and verifiers, and how much larger the real thing is.
-pub(crate) struct Forecast {
-    pub(crate) spec: PlanSpec,
+pub struct Forecast {
+    /// What is simulated.
+    pub spec: PlanSpec,
     /// Of so many answers one is described.
-    pub(crate) scale: f64,
+    pub scale: f64,
 }
 
 /// The share of good answers that a job expects.
-pub(crate) fn good_share(job: &Job) -> f64 {
+pub fn good_share(job: &Job) -> f64 {
     job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
 }
 
 /// A job's verifiers, and answers as its `[expect]` has them, or as a guess without it.
-pub(crate) fn of_job(job: &Job, repetitions: u64) -> Forecast {
+pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
     let count = job.candidates.len();
     let simulated = count.min(SIMULATED_ANSWERS_MAX);
     #[expect(clippy::cast_precision_loss, reason = "a forecast")]
@@ -61,7 +96,7 @@ pub(crate) fn of_job(job: &Job, repetitions: u64) -> Forecast {
 }
 
 /// The mean scores of a good answer of a job, or of a bad one.
-pub(crate) fn means(job: &Job, is_good: bool) -> Vec<f64> {
+pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
     let expect = job.settings.expect;
     let mean = |threshold: f64, exact: bool| match (exact, is_good) {
         // An answer that fails a check costs next to nothing, so a forecast need not count it.
@@ -76,8 +111,8 @@ pub(crate) fn means(job: &Job, is_good: bool) -> Vec<f64> {
 }
 
 /// A recording's verifiers, at their mean prices, and its answers, with their means as recorded.
-pub(crate) fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, String> {
-    let names = recording::verifiers(path).map_err(|problems| problems.join("\n"))?;
+pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastError> {
+    let names = recording::verifiers(path).map_err(ForecastError::Recording)?;
     let recordings = recordings(path, &names)?;
     let verifiers = names.iter().zip(&recordings).map(|(name, recording)| {
         let is_binary = |score: f64| score <= 0.0 || score >= 1.0;
@@ -105,20 +140,20 @@ pub(crate) fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, St
         repetitions,
         seed: 0,
         verifiers: verifiers.collect(),
-        answers: answers(&recordings).ok_or(NO_ANSWERS)?,
+        answers: answers(&recordings).ok_or(ForecastError::NoAnswers)?,
     })
 }
 
 /// The answers of a recording, as the verifiers of a job see them.
-pub(crate) fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, String> {
+pub fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, ForecastError> {
     let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
     let recordings = recordings(path, &names)?;
-    answers(&recordings).ok_or_else(|| NO_ANSWERS.into())
+    answers(&recordings).ok_or(ForecastError::NoAnswers)
 }
 
 /// Moves recorded means away from thresholds that they are next to: an answer on its threshold would take
 /// calls without end, and how close it truly is, a recording cannot tell.
-pub(crate) fn keep_apart(spec: &mut PlanSpec) {
+pub fn keep_apart(spec: &mut PlanSpec) {
     for answer in &mut spec.answers {
         for (mean, verifier) in answer.means.iter_mut().zip(&spec.verifiers) {
             let gap = *mean - verifier.threshold;
@@ -130,8 +165,8 @@ pub(crate) fn keep_apart(spec: &mut PlanSpec) {
     }
 }
 
-fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, String> {
-    let read = |name: &String| Recording::read(path, name).map_err(|problems| problems.join("\n"));
+fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, ForecastError> {
+    let read = |name: &String| Recording::read(path, name).map_err(ForecastError::Recording);
     names.iter().map(read).collect()
 }
 
@@ -166,5 +201,4 @@ const GAP_MIN: f64 = 0.02;
 /// What a check costs in a job.
 const PRICE_MIN: f64 = 1e-9;
 const THRESHOLD: f64 = 0.5;
-const NO_ANSWERS: &str = "no answer has outcomes of every verifier";
 const DELTA: f64 = 0.05;

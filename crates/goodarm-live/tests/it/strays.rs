@@ -1,0 +1,49 @@
+//! Workers that write what nobody asked for: a run never goes on with scores that may belong to others.
+
+use goodarm_live::run::Ending;
+use goodarm_live::view::Overview;
+
+use crate::place::Place;
+
+fn run(shell: &str) -> (Ending, Overview) {
+    let place = Place::new(6);
+    place.write(
+        "job.toml",
+        &format!(
+            "candidates = \"answers.jsonl\"\nbudget = 400\ndelta = 0.05\nconcurrency = 2\n[[verifiers]]\nname = \"w\"\nkind = \"command\"\nworker = true\nscores = \"binary\"\nthreshold = 0.6\nshell = '''{shell}'''\n"
+        ),
+    );
+    let (ending, overview) = place.run();
+    place.assert_clean();
+    (ending, overview)
+}
+
+const JUDGE: &str = r#"case "$line" in *right*) echo 1;; *) echo 0;; esac"#;
+
+#[test]
+fn a_worker_that_writes_late_lines_from_the_start_never_scores() {
+    let late = "while read -r line; do sleep 0.05; JUDGE; sleep 0.05; echo 1; done";
+    let (ending, overview) = run(&late.replace("JUDGE", JUDGE));
+    let Ending::NeverScored(failed) = ending else { panic!("{ending:?}") };
+    assert!(failed.reason.contains("Let it repeat the request's \"call\""), "{failed:?}");
+    assert_eq!((overview.certified, overview.rejected), (0, 0));
+}
+
+#[test]
+fn one_that_begins_to_do_so_ends_the_run_and_leaves_doubt() {
+    let late = "n=0; while read -r line; do n=$((n+1)); JUDGE; [ $n -ge 6 ] && { sleep 0.02; echo 1; }; done";
+    let (ending, overview) = run(&late.replace("JUDGE", JUDGE));
+    assert!(ending.to_string().ends_with("mend it and begin again"), "{ending}");
+    let Ending::Mistrusted { verifier, reason } = &ending else { panic!("{ending:?}") };
+    assert!(verifier == "w" && reason.contains("was not asked for"), "{reason}");
+    assert!(overview.notes[0].contains("certificates may be wrong"), "{:?}", overview.notes);
+    let doubt = overview.doubt.expect("it stands beside the promise");
+    assert!(doubt.contains("about w"), "{doubt}");
+}
+
+#[test]
+fn one_that_answers_only_what_it_is_asked_is_trusted() {
+    let (ending, overview) = run(&format!("while read -r line; do {JUDGE}; done"));
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!((overview.certified, overview.doubt), (4, None));
+}
