@@ -6,7 +6,10 @@ what the test uses, too. Needs nbclient and ipykernel.
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ def execute(folder: Path) -> Any:
     (folder / "examples").symlink_to(REPOSITORY / "examples")
     docs = folder / "docs"
     docs.mkdir()
+    use_this_python(folder)
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(docs)}})
     client.execute()
     for number, cell in enumerate(notebook.cells):
@@ -37,6 +41,15 @@ def execute(folder: Path) -> Any:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook["metadata"] = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return notebook
+
+
+def use_this_python(folder: Path) -> None:
+    """The kernel `python3` is this interpreter, whatever else is installed under that name."""
+    kernel = folder / "jupyter" / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(json.dumps({"argv": command, "display_name": "Python 3", "language": "python"}))
+    os.environ["JUPYTER_PATH"] = str(folder / "jupyter")
 
 
 def tidy(output: Any) -> None:

@@ -82,10 +82,12 @@ fn the_core_is_embedded_as_shown() {
     check("how-to/embed-the-core.md");
 }
 
-/// Its programs are run by a test of the Python package.
+/// Their programs are run by tests of the Python package.
 #[test]
-fn the_laboratory_in_python_is_as_shown() {
-    check("how-to/laboratory-in-python.md");
+fn the_pages_about_python_are_as_shown() {
+    for page in PYTHON_PAGES {
+        check(&format!("how-to/{page}.md"));
+    }
 }
 
 #[test]
@@ -149,6 +151,9 @@ fn the_reference_names_every_exit_code() {
         assert!(page.contains(&format!("\n| {code} | ")), "exit code {code}");
     }
 }
+
+const PYTHON_PAGES: [&str; 5] =
+    ["laboratory-in-python", "python-openai", "python-reward-model", "ray", "scale-out"];
 
 const EXPLANATIONS: [&str; 5] = [
     "how-the-policy-thinks",
