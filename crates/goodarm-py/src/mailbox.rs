@@ -98,14 +98,14 @@ impl Shared {
             }
             let now = Instant::now();
             if !state.waiting.is_empty() {
-                let until = *linger_until.get_or_insert(now + linger);
-                if state.waiting.len() >= most || now >= until {
+                let until = *linger_until.get_or_insert(now.checked_add(linger));
+                if state.waiting.len() >= most || until.is_some_and(|until| now >= until) {
                     break;
                 }
             } else if until.is_some_and(|until| now >= until) {
                 break;
             }
-            let until = if state.waiting.is_empty() { until } else { linger_until };
+            let until = if state.waiting.is_empty() { until } else { linger_until.flatten() };
             state = match until {
                 Some(until) => {
                     let wait = until.saturating_duration_since(now);
@@ -159,7 +159,8 @@ impl Mailbox {
                 .map_err(|error| PyValueError::new_err(error.to_string()))
         };
         let (linger, wait) = (seconds(linger)?, wait.map(seconds).transpose()?);
-        let until = wait.map(|wait| Instant::now() + wait);
+        // So long that no clock can tell is for ever.
+        let until = wait.and_then(|wait| Instant::now().checked_add(wait));
         let Some(taken) = py.detach(|| self.0.take(most, linger, until)) else { return Ok(None) };
         let loads = json_loads(py)?;
         let parsed = |(number, json)| Ok((number, loads.call1((json,))?));
@@ -175,7 +176,7 @@ impl Mailbox {
         outcome: Option<(u64, Bound<'py, PyAny>)>,
     ) -> PyResult<Option<Taken<'py>>> {
         if let Some((number, outcome)) = outcome {
-            self.put_one(number, &outcome)?;
+            self.put_one(number, &outcome);
         }
         let taken = self.0.take_one().or_else(|| {
             py.detach(|| self.0.take(1, Duration::ZERO, None)).and_then(|mut taken| taken.pop())
@@ -187,8 +188,8 @@ impl Mailbox {
     /// Puts outcomes back: of each call its number, and a score or one of the tuples
     /// `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
     /// `("void", reason, retry_after)` and `("lost", reason)`. Those that nobody waits for are dropped.
-    fn put(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) -> PyResult<()> {
-        outcomes.iter().try_for_each(|(number, outcome)| self.put_one(*number, outcome))
+    fn put(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) {
+        outcomes.iter().for_each(|(number, outcome)| self.put_one(*number, outcome));
     }
 
     /// Calls that have waited for so many seconds, and that nobody has taken.
@@ -233,15 +234,23 @@ impl Mailbox {
 }
 
 impl Mailbox {
-    fn put_one(&self, number: u64, outcome: &Bound<'_, PyAny>) -> PyResult<()> {
-        let outcome = match outcome.cast::<PyFloat>() {
-            Ok(score) => {
-                Outcome::Score { score: score.extract()?, cost: None, text: String::new() }
-            }
-            Err(_) => outcome_of(outcome.cast::<PyTuple>()?)?,
+    /// An outcome that says nothing counts as one: the call must not be lost.
+    fn put_one(&self, number: u64, outcome: &Bound<'_, PyAny>) {
+        let read = match outcome.cast::<PyFloat>() {
+            Ok(score) => score.extract().map(|score| Outcome::Score {
+                score,
+                cost: None,
+                text: String::new(),
+            }),
+            Err(_) => outcome.cast::<PyTuple>().map_err(PyErr::from).and_then(outcome_of),
         };
+        let outcome = read.unwrap_or_else(|error| Outcome::Failed {
+            failure: CountedFailure::Unreadable,
+            reason: error.to_string(),
+            cost: None,
+            text: String::new(),
+        });
         self.0.give(number, |worked| outcome.attempt(worked));
-        Ok(())
     }
 
     /// The verifier whose calls come here.

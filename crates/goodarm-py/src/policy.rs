@@ -19,7 +19,7 @@ use crate::session::unknown;
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    fn put(&self, error: PyErr) {
+    pub(crate) fn put(&self, error: PyErr) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
@@ -73,12 +73,14 @@ impl PythonPolicy {
 
     /// Lets Python look at the books for the time of a call.
     fn shown<T>(&self, books: &Books, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
-        Python::attach(|py| {
+        // None where the interpreter is about to end: a policy then says nothing.
+        Python::try_attach(|py| {
             self.books.store(std::ptr::from_ref(books).cast_mut(), Ordering::SeqCst);
             let result = call(py);
             self.books.store(std::ptr::null_mut(), Ordering::SeqCst);
             result.map_err(|error| self.raised.put(error)).ok()
         })
+        .flatten()
     }
 
     fn chosen(&self, py: Python<'_>) -> PyResult<Option<Choice>> {

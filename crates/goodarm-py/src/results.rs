@@ -56,10 +56,16 @@ impl Results {
             let report = self.report()?;
             let table = report.table().map_err(|error| raised("ExportError", &error))?;
             let table = Table::new(table.into_columns());
-            Ok(match status {
-                Some(status) => table.with_status(status),
-                None => table,
-            })
+            let Some(status) = status else { return Ok(table) };
+            let mut rows: Vec<(Option<usize>, usize)> = report
+                .statuses()
+                .enumerate()
+                .filter(|(_, (found, _))| found.name() == status)
+                .map(|(row, (_, rank))| (rank, row))
+                .collect();
+            // The certified ones in the order of their certificates.
+            rows.sort_unstable();
+            Ok(table.with_rows(rows.into_iter().map(|(_, row)| row)))
         })
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Session {
     inside: AtomicU64,
     names: Vec<Py<PyString>>,
     raised: Raised,
+    /// What a policy raised after calls that were returned: raised by the next ask.
+    late: Raised,
 }
 
 struct Inner {
@@ -108,12 +110,14 @@ impl Session {
             inside: AtomicU64::new(0),
             names: verifiers_names(py, &verifiers),
             raised: raised_by_policy,
+            late: Raised::default(),
         })
     }
 
     /// At most `most` calls to make now. An empty list means: wait for answers, or it is done.
     #[pyo3(signature = (most = 1))]
     fn ask(&self, py: Python<'_>, most: usize) -> PyResult<Vec<Pull>> {
+        self.late.check()?;
         let (pulls, result) = self.with(py, |inner| {
             let asked = inner.ask(most);
             // It did not say that there is nothing more to do: it said nothing.
@@ -122,9 +126,13 @@ impl Session {
             }
             asked
         })?;
-        self.raised.check()?;
-        // What was asked for before an error counts: it is reserved.
+        let checked = self.raised.check();
+        // What was asked for before an error is reserved, and must be answered.
+        if let (Err(error), false) = (&checked, pulls.is_empty()) {
+            self.late.put(error.clone_ref(py));
+        }
         if pulls.is_empty() {
+            checked?;
             result.map_err(|error| exception("AskError", "", error.to_string()))?;
         }
         Ok(pulls.into_iter().map(|pull| self.pull(py, &pull)).collect())

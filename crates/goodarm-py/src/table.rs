@@ -11,7 +11,6 @@ use arrow_json::WriterBuilder;
 use arrow_json::writer::LineDelimited;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::take::take_record_batch;
-use goodarm_live::outputs::KEY;
 use goodarm_live::table::Column;
 use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -39,19 +38,9 @@ impl Table {
         Self(RecordBatch::try_new(Arc::new(schema), arrays).expect("columns of one length"))
     }
 
-    /// The rows of answers with a status: the certified ones in the order of their certificates.
-    pub(crate) fn with_status(&self, status: &str) -> Self {
-        let column = |name: &str| self.0.column_by_name(&format!("{KEY}.{name}"));
-        let statuses =
-            column("status").and_then(|array| array.as_any().downcast_ref::<LargeStringArray>());
-        let ranks = column("rank").and_then(|array| array.as_any().downcast_ref::<Int64Array>());
-        let (Some(statuses), Some(ranks)) = (statuses, ranks) else { return Self(self.0.clone()) };
-        let mut rows: Vec<(i64, u64)> = (0..self.0.num_rows())
-            .filter(|&row| statuses.value(row) == status)
-            .map(|row| (if ranks.is_null(row) { 0 } else { ranks.value(row) }, row as u64))
-            .collect();
-        rows.sort_unstable();
-        let rows = UInt64Array::from_iter_values(rows.into_iter().map(|(_, row)| row));
+    /// These rows of it.
+    pub(crate) fn with_rows(&self, rows: impl Iterator<Item = usize>) -> Self {
+        let rows = UInt64Array::from_iter_values(rows.map(|row| row as u64));
         Self(take_record_batch(&self.0, &rows).expect("the rows are there"))
     }
 

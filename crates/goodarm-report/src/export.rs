@@ -109,6 +109,11 @@ impl Report {
         Ok(Exported { path, count: rows.len() })
     }
 
+    /// What is known of every answer, and the place of its certificate, in the order of the file.
+    pub fn statuses(&self) -> impl Iterator<Item = (ArmStatus, Option<usize>)> + '_ {
+        self.data.answers.iter().map(|answer| (answer.status, answer.rank))
+    }
+
     /// All answers in the order of the file, as one flat table.
     pub fn table(&self) -> Result<Table, ExportError> {
         Ok(flat::table(&self.rows(true)?))

@@ -1,10 +1,9 @@
-"""How calls are made: by threads, or on an event loop. A pump takes calls out of a mailbox and puts
-their outcomes back; the run on the other side neither knows nor waits.
+"""How calls are made by threads. A pump takes calls out of a mailbox and puts their outcomes back; the
+run on the other side neither knows nor waits.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from typing import Any
@@ -72,21 +71,23 @@ class ThreadPump:
             while call is not None:
                 self.at[me] = call[0]
                 outcome = _single(function, call[1])
-                _stay_in(process)
+                stay_in(process)
                 if me not in self.threads:
                     return
                 call = mailbox.next((call[0], outcome))
             return
         while (calls := mailbox.take(batch, LINGER_SECONDS)) is not None:
+            if not calls:
+                continue
             self.at[me] = calls[0][0]
             outcomes = _batch(function, calls)
-            _stay_in(process)
+            stay_in(process)
             mailbox.put(outcomes)
             if me not in self.threads:
                 return
 
 
-def _stay_in(process: int) -> None:
+def stay_in(process: int) -> None:
     """A function may fork, and its child come back here: the calls are the parent's."""
     if os.getpid() != process:
         os._exit(1)
@@ -108,80 +109,9 @@ def _batch(function: Any, calls: list[Call]) -> list[tuple[int, Outcome]]:
     return [(number, outcome) for (number, _), outcome in zip(calls, outcomes)]
 
 
-class AsyncPump:
-    """Makes the calls of an async function as tasks on an event loop."""
-
-    def __init__(self, verifier: Verifier, mailbox: Mailbox, loop: asyncio.AbstractEventLoop) -> None:
-        self.verifier = verifier
-        self.mailbox = mailbox
-        self.loop = loop
-        self.tasks: set[asyncio.Task[None]] = set()
-        name = f"goodarm-{verifier.name}"
-        self.thread = threading.Thread(target=self._feed, name=name, daemon=True)
-
-    def start(self) -> None:
-        self.thread.start()
-
-    def tick(self) -> None:
-        self.mailbox.expire()
-
-    def stop(self, wait: bool) -> None:
-        self.mailbox.close()
-        if not wait:
-            self.loop.call_soon_threadsafe(lambda: [task.cancel() for task in self.tasks])
-
-    def _feed(self) -> None:
-        size, linger = (self.verifier.batch, LINGER_SECONDS) if self.verifier.batch else (CALLS_AT_ONCE, 0.0)
-        while (calls := self.mailbox.take(size, linger)) is not None:
-            self.loop.call_soon_threadsafe(self._begin, calls)
-
-    def _begin(self, calls: list[Call]) -> None:
-        groups = [calls] if self.verifier.batch else [[call] for call in calls]
-        for group in groups:
-            task = self.loop.create_task(self._make(group))
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
-
-    async def _make(self, calls: list[Call]) -> None:
-        function, count = self.verifier.function, len(calls)
-        try:
-            if self.verifier.batch:
-                work = function([candidate for _, candidate in calls])
-                outcomes = outcomes_of(await asyncio.wait_for(work, self.verifier.timeout), count)
-            else:
-                work = function(calls[0][1])
-                outcomes = [outcome_of(await asyncio.wait_for(work, self.verifier.timeout))]
-        except asyncio.TimeoutError as error:
-            outcomes = [("failed", "timed-out", str(error) or "no answer in time", None, None)] * count
-        except (SystemExit, KeyboardInterrupt) as error:
-            # Raised on, they would end the caller's loop.
-            outcomes = [raised(error)] * count
-        except asyncio.CancelledError as error:
-            # By the function itself, or because the run is left: then nobody waits for it any more.
-            outcomes = [raised(error)] * count
-        except BaseException as error:
-            outcomes = [raised(error)] * count
-        self.mailbox.put([(number, outcome) for (number, _), outcome in zip(calls, outcomes)])
-
-
-class LoopThread:
-    """An event loop of our own, for those who have none."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, name="goodarm-loop", daemon=True)
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(STOP_SECONDS)
-        if not self.loop.is_running():
-            self.loop.close()
-
-
 #: Calls that have waited for so long want another thread.
 BACKLOG_SECONDS = 0.005
-#: Calls that are handed to an event loop at once.
+#: Calls that are handed on at once.
 CALLS_AT_ONCE = 64
 #: How long a batch waits to be full.
 LINGER_SECONDS = 0.001

@@ -122,6 +122,8 @@ class Run:
         return Path(self._results.write_report(None if path is None else Path(path)))
 
     def __repr__(self) -> str:
+        if "_results" not in self.__dict__:
+            return "<Run>"
         s, money = self.summary, self.money
         return (
             f"<Run {str(self.path)!r}: {s['certified']} of {s['candidates']} answers certified, "

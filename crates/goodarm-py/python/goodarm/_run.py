@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import errors
 from ._native import Job, LiveRun, Mailbox, job_keys
 from ._progress import Progress, display
-from ._pumps import LoopThread
 from ._results import Run
 from ._verifiers import Amount, BuiltIn, Verifier
 
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
 PathLike = Union[str, "os.PathLike[str]"]
-Verifiers = Union[Mapping[str, Any], Sequence[Any]]
+Verifiers = Union[Mapping[str, Any], Iterable[Any]]
 
 
 def run(
@@ -72,13 +74,14 @@ def run(
         seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
-    loop = LoopThread() if any(v.is_async for v in _functions(verifiers).values()) else None
-    try:
-        work = _Work(job, keys, candidates, verifiers, output, resume, progress, loop.loop if loop else None)
-        return work.drive()
-    finally:
-        if loop:
-            loop.stop()
+    verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)
+    loop = None
+    if any(function.is_async for function in _functions(verifiers).values()):
+        from ._async import own_loop
+
+        loop = own_loop()
+    work = _Work(job, keys, candidates, verifiers, output, resume, progress, loop)
+    return work.drive()
 
 
 async def arun(
@@ -107,11 +110,14 @@ async def arun(
     Cancelled, it makes no new calls, waits for those that are out, saves everything and is cancelled;
     cancelled twice, it leaves them behind.
     """
+    import asyncio
+
     keys = _given_keys(
         budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
         seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
+    verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)
     loop = asyncio.get_running_loop()
     work = await asyncio.to_thread(_Work, job, keys, candidates, verifiers, output, resume, progress, loop)
     return await work.drive_async()
@@ -129,7 +135,7 @@ class _Work:
         output: PathLike | None,
         resume: str | bool,
         progress: bool | Callable[[dict[str, Any]], object] | None,
-        loop: asyncio.AbstractEventLoop | None,
+        loop: AbstractEventLoop | None,
     ) -> None:
         functions = _functions(verifiers)
         path = Path.cwd() / "(job)" if job is None else Path(job)
@@ -147,42 +153,65 @@ class _Work:
         self.live = LiveRun(native, _how(resume))
         self.pumps = [function.pump(mailboxes[name], loop) for name, function in functions.items()]
         self.progress: Progress = display(progress)
+        self.is_begun = False
 
     def drive(self) -> Run:
         """Makes calls until the end."""
         interrupts = 0
-        self._begin()
-        while True:
-            try:
-                while not self.live.wait(TICK_SECONDS):
-                    self._tick()
-                break
-            except KeyboardInterrupt:
-                interrupts += 1
-                self._interrupt(interrupts)
+        try:
+            self._begin()
+            while True:
+                try:
+                    while not self.live.wait(TICK_SECONDS):
+                        self._tick()
+                    break
+                except KeyboardInterrupt:
+                    interrupts += 1
+                    self._interrupt(interrupts)
+        except BaseException:
+            self._abandon()
+            raise
         return self._end()
 
     async def drive_async(self) -> Run:
         """The same on an event loop."""
+        import asyncio
+
         cancels = 0
-        self._begin()
-        while not self.live.wait(0):
-            try:
-                await asyncio.sleep(TICK_SECONDS)
-                self._tick()
-            except asyncio.CancelledError:
-                cancels += 1
-                self._interrupt(cancels)
+        try:
+            self._begin()
+            while not self.live.wait(0):
+                try:
+                    await asyncio.sleep(TICK_SECONDS)
+                    self._tick()
+                except asyncio.CancelledError:
+                    cancels += 1
+                    self._interrupt(cancels)
+        except BaseException:
+            # The loop cannot be waited on: what is out is left behind, and counts as lost.
+            self.live.stop()
+            self._abandon()
+            raise
         if cancels:
             self._close()
             raise asyncio.CancelledError(f"everything is saved in {self.output}")
         return self._end()
+
+    def _abandon(self) -> None:
+        """Something went wrong beside the run, such as a callback: no call is made that nobody looks after."""
+        self.live.stop()
+        while not self.live.wait(TICK_SECONDS) and self.is_begun:
+            for pump in self.pumps:
+                pump.tick()
+        self._close_pumps()
+        self.progress.close()
 
     def _begin(self) -> None:
         for text in [*self.notes, *self.live.past]:
             self.progress.say(text)
         for pump in self.pumps:
             pump.start()
+        self.is_begun = True
         self.live.start()
 
     def _tick(self) -> None:
@@ -205,6 +234,11 @@ class _Work:
             self.live.stop()
 
     def _close(self) -> None:
+        self._close_pumps()
+        self._look()
+        self.progress.close()
+
+    def _close_pumps(self) -> None:
         """Sends all threads home, and does not wait for those whose calls nobody wants any more."""
         try:
             ending = self.live.ending()
@@ -212,8 +246,6 @@ class _Work:
             ending = None
         for pump in self.pumps:
             pump.stop(ending is not None and ending[0] != "left")
-        self._look()
-        self.progress.close()
 
     def _end(self) -> Run:
         self._close()
@@ -324,10 +356,24 @@ def _json_lines(candidates: Any) -> str:
         if not isinstance(candidate, Mapping):
             raise TypeError(f"candidate {row} is {type(candidate).__name__}, not a dict")
         try:
-            lines.append(json.dumps(dict(candidate), ensure_ascii=False, default=_plain))
-        except (TypeError, ValueError) as error:
+            line = json.dumps(dict(candidate), ensure_ascii=False, default=_plain)
+            if "NaN" in line or "Infinity" in line:
+                line = json.dumps(_finite(dict(candidate)), ensure_ascii=False, default=_plain)
+            lines.append(line.encode().decode())
+        except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"candidate {row} is not plain data: {error}") from None
     return "\n".join(lines)
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for what is no number: JSON has none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(member) for member in value]
+    return value
 
 
 def _plain(value: Any) -> Any:

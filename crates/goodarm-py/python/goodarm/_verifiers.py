@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -89,7 +89,7 @@ class Verifier:
         terms = {
             "threshold": threshold,
             "scores": scores,
-            # What it says a call has cost is believed, up to its price.
+            # What it says a call has cost is believed; what it does not say costs its price.
             "metered": None if price is None else {"reported": True, "ceiling": float(price)},
             "timeout": timeout,
             "concurrency": self.concurrency,
@@ -115,10 +115,12 @@ class Verifier:
 
     def pump(self, mailbox: Mailbox, loop: Any) -> Any:
         """Takes calls out of the mailbox and makes them."""
-        from ._pumps import AsyncPump, ThreadPump
-
         if self.is_async:
+            from ._async import AsyncPump
+
             return AsyncPump(self, mailbox, loop)
+        from ._pumps import ThreadPump
+
         return ThreadPump(self, mailbox)
 
 
@@ -235,38 +237,55 @@ def outcome_of(value: Any) -> Outcome:
         score = outcome_of(value.score)
         if not isinstance(score, float):
             return score
-        reply = None if value.reply is None else str(value.reply)
-        return ("score", score, value.cost, reply)
+        reply = None if value.reply is None else shown(value.reply)
+        # Of -0.0 only the 0 is an amount.
+        cost = None if value.cost is None else value.cost + 0
+        return ("score", score, cost, reply)
     if value is None or isinstance(value, (str, bytes)):
-        return _unreadable(f"returned {value!r:.200}, not a score")
+        return _unreadable(shown(f"returned {value!r:.200}, not a score"))
     if inspect.iscoroutine(value):
         value.close()
         return _unreadable("returned a coroutine: declare the verifier with async def")
     try:
         return float(value)
     except Exception as error:
-        return _unreadable(f"returned {type(value).__name__}, not a score: {error}"[:1000])
+        return _unreadable(f"returned {type(value).__name__}, not a score: {shown(error)}"[:1000])
 
 
 def raised(error: BaseException) -> Outcome:
     """What an exception in a verifier counts as."""
     if isinstance(error, Void):
-        return ("void", str(error), error.retry_after)
+        wait = getattr(error, "retry_after", None)
+        is_wait = isinstance(wait, (int, float)) and math.isfinite(wait) and wait >= 0
+        return ("void", shown(error), wait if is_wait else None)
     failure = "timed-out" if isinstance(error, TimeoutError) else "crashed"
-    text = "".join(traceback.format_exception(error))
-    reason = f"{type(error).__name__}: {error}"[:1000]
+    reason = f"{type(error).__name__}: {shown(error)}"[:1000]
+    try:
+        text = shown("".join(traceback.format_exception(error)))
+    except Exception:
+        text = reason
     return ("failed", failure, reason, None, text[-TRACEBACK_MAX:])
+
+
+def shown(value: object) -> str:
+    """The text of something, whatever it does when it is asked, and without what is no text."""
+    try:
+        return str(value).encode("utf-8", "replace").decode()
+    except Exception:
+        return f"({type(value).__name__} without a text)"
 
 
 def outcomes_of(values: Any, count: int) -> list[Outcome]:
     """What the return value of a batched verifier counts as, member by member."""
     if inspect.iscoroutine(values):
         return [outcome_of(values)] * count
+    if isinstance(values, (str, bytes, Mapping, Set)):
+        return [_unreadable(f"returned {type(values).__name__}, not a list of {count} scores")] * count
     try:
         listed = list(values)
     except TypeError:
         return [_unreadable(f"returned {type(values).__name__}, not a list of {count} scores")] * count
-    if len(listed) != count or isinstance(values, (str, bytes, dict)):
+    if len(listed) != count:
         wrong = f"returned {type(values).__name__} of {len(listed)} for {count} candidates"
         return [_unreadable(wrong)] * count
     return [outcome_of(value) for value in listed]
