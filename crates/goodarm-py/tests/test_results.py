@@ -70,7 +70,8 @@ def test_damage_is_found(run: ga.Run, tmp_path: Path) -> None:
 
 def test_what_a_notebook_shows_is_escaped_and_loads_nothing(run: ga.Run) -> None:
     page = run._repr_html_()
-    assert "<script" not in page and "&lt;script&gt;" in page
+    assert "<script" not in page and "<script" not in run.answers._repr_html_()
+    assert "&lt;script&gt;" in run.answers._repr_html_() and "judge &lt;i&gt; ≥ 0.6" in page
     assert "judge <i>" not in page
     for loading in ("src=", "href=", "url(", "@import", "http:", "https:"):
         assert loading not in page

@@ -134,16 +134,49 @@ class Run:
         """The headline, the money and the answers, for a notebook: escaped, and nothing is loaded."""
         s, money = self.summary, self.money
         amounts = [("spent", money.spent), ("left", money.left), ("budget", money.budget)]
-        spent = "".join(
-            f"<tr><th>{name}</th><td>{amount.normalize():f} {html.escape(money.unit)}</td></tr>"
-            for name, amount in amounts
-        )
+        spent = ", ".join(f"{name} {amount.normalize():,f}" for name, amount in amounts)
         doubt = f"<p><b>{html.escape(s['doubt'])}</b></p>" if s.get("doubt") else ""
         return (
-            f"<div><h4>{s['certified']} of {s['candidates']} answers certified</h4>"
+            f"<div style='overflow-x:auto'><h4>{s['certified']:,} of {s['candidates']:,} answers certified</h4>"
             f"<p>{html.escape(s['promise'])}</p>{doubt}"
-            f"<table>{spent}</table>{self.answers._repr_html_()}</div>"
+            f"<p>{html.escape(money.unit.capitalize())}: {spent}; {s['calls']:,} calls.</p>"
+            f"{self._answers_html()}</div>"
         )
+
+    def _answers_html(self) -> str:
+        """The first answers, the certified ones first: of each verifier the mean score and the calls."""
+        verifiers = [(verifier["name"], verifier["threshold"]) for verifier in self.summary["verifiers"]]
+        heads = ["answer", "status", *(f"{name} ≥ {threshold:g}" for name, threshold in verifiers)]
+        rows: list[list[object]] = []
+        for table in (self.certified, self.undecided, self.rejected):
+            for index in range(min(len(table), ROWS_SHOWN - len(rows))):
+                row = table.row(index)
+                cells = [row[_ours(row, "id")], row[_ours(row, "status")]]
+                for name, _ in verifiers:
+                    mean, calls = row[_ours(row, f"{name}.mean")], row[_ours(row, f"{name}.calls")]
+                    cells.append("" if mean is None else f"{mean:.3f} ({calls})")
+                rows.append(cells)
+        more = self.summary["candidates"] - len(rows)
+        body = "".join(f"<tr>{''.join(_cell('td', cell) for cell in cells)}</tr>" for cells in rows)
+        head = "".join(_cell("th", head) for head in heads)
+        rest = f"<p>and {more:,} more: see certified, undecided and rejected</p>" if more else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _ours(row: dict[str, Any], what: str) -> str:
+    """The name of a column of goodarm's: the last of its kind, should a candidate have one, too."""
+    names = [name for name in row if name == f"goodarm.{what}" or name.startswith(f"goodarm.{what}_")]
+    return names[-1] if names else what
+
+
+def _cell(kind: str, value: object) -> str:
+    text = str(value)
+    short = text if len(text) <= CHARACTERS_SHOWN else text[:CHARACTERS_SHOWN] + "…"
+    return f"<{kind} style='text-align:left'>{html.escape(short)}</{kind}>"
+
+
+ROWS_SHOWN = 20
+CHARACTERS_SHOWN = 80
 
 
 def open(path: str | os.PathLike[str]) -> Run:
