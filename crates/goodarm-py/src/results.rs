@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int64Builder, LargeStringBuilder};
+use goodarm_core::Cost;
 use goodarm_live::audit;
 use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{History, HistoryError};
+use goodarm_live::outputs::KEY;
 use goodarm_live::outputs::calls::CallLine;
+use goodarm_live::table::Column;
 use goodarm_report::Report;
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
@@ -55,7 +58,7 @@ impl Results {
         py.detach(|| {
             let report = self.report()?;
             let table = report.table().map_err(|error| raised("ExportError", &error))?;
-            let table = Table::new(table.into_columns());
+            let table = Table::new(table.into_columns().into_iter().map(with_amounts).collect());
             let Some(status) = status else { return Ok(table) };
             let mut rows: Vec<(Option<usize>, usize)> = report
                 .statuses()
@@ -119,6 +122,19 @@ impl Results {
             }
         }
         Ok(columns.finish())
+    }
+}
+
+/// Files have exact decimals, as text; a table is for computing.
+fn with_amounts((name, column): (String, Column)) -> (String, Column) {
+    match column {
+        Column::Texts(texts)
+            if name.starts_with(&format!("{KEY}.")) && name.ends_with(".spent") =>
+        {
+            let amount = |text: Option<String>| text?.parse::<Cost>().ok().map(Cost::units);
+            (name, Column::Reals(texts.into_iter().map(amount).collect()))
+        }
+        column => (name, column),
     }
 }
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import goodarm
 import goodarm._results
 import goodarm._verifiers
@@ -23,6 +25,33 @@ def python(*arguments: str) -> str:
 def test_types_are_right() -> None:
     config = Path(__file__).parents[1] / "pyproject.toml"
     python("-m", "mypy", "--config-file", str(config), "-p", "goodarm")
+
+
+USER = """
+import goodarm as ga
+
+@ga.verifier(threshold=0.7, price=0.002, scores="binary")
+async def judge(candidate: dict[str, str]) -> ga.Score:
+    return ga.Score(1.0, cost=0.001, reply="yes")
+
+@ga.verifier
+def short(candidate: dict[str, str]) -> bool:
+    return len(candidate["answer"]) < 9
+
+run: ga.Run = ga.run(candidates=[{"answer": "x"}], verifiers=[short, judge], budget=1, delta=0.1)
+ids: list[str] = run.certified["id"]
+session = ga.Session(3, 1.5, 0.1, [ga.Spec("a", threshold=0.5, price=1)])
+arms: list[int] = [pull.arm for pull in session.ask(2)]
+"""
+
+
+def test_a_users_program_passes_a_strict_type_checker(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(USER)
+    python("-m", "mypy", "--strict", "--python-version", "3.10", str(program))
+    program.write_text(USER.replace("threshold=0.7", "treshold=0.7"))
+    with pytest.raises(AssertionError, match="treshold"):
+        python("-m", "mypy", "--strict", str(program))
 
 
 def test_stubs_are_those_of_the_built_module() -> None:

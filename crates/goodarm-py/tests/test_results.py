@@ -32,8 +32,11 @@ def test_tables_go_to_every_library(run: ga.Run) -> None:
 
 
 def test_answers_are_all_there_once(run: ga.Run) -> None:
+    pytest.importorskip("numpy")
     parts = [run.certified["id"], run.undecided["id"], run.rejected["id"]]
     assert sorted(sum(parts, [])) == sorted(run.answers["id"])
+    spent = run.answers.to_numpy("goodarm.judge <i>.spent").sum()
+    assert spent == pytest.approx(float(run.money.spent))
     assert [row["goodarm.rank"] for row in run.certified.to_pylist()] == list(range(1, len(run.certified) + 1))
 
 

@@ -148,8 +148,10 @@ def test_a_verifier_that_never_gives_a_score_stops_the_run(out: Path) -> None:
         certify(out, binary(judge))
     assert caught.value.run.summary["rejected"] == 0
     assert caught.value.run.summary["calls"] == 5
-    run = certify(out, sync(), resume="again")
-    assert good_ids(run) == GOOD
+    # Its calls would count against the answers, so the run is begun anew.
+    run = certify(out, sync())
+    assert good_ids(run) == GOOD and set(run.calls["failure"]) == {None}
+    assert out.with_name("run.1").exists()
 
 
 def test_a_coroutine_of_a_sync_function_is_told_apart(out: Path) -> None:
@@ -521,10 +523,14 @@ def test_all_that_is_wrong_with_a_job_is_said_at_once(out: Path) -> None:
         certify(out, sync(), budget=None)
     with pytest.raises(TypeError, match="a verifier is made by"):
         certify(out, 7)
-    with pytest.raises(ga.JobError, match="has this name"):
+    with pytest.raises(ga.JobError, match="two verifiers are called 'a'"):
         certify(out, ga.check("regex", pattern="x", name="a"), ga.check("regex", pattern="y", name="a"))
     with pytest.raises(ValueError, match="batch"):
         binary(Coin(), batch=0)
+    with pytest.raises(ga.JobError, match="two verifiers are called 'judge'"):
+        certify(out, sync(), sync())
+    with pytest.raises(TypeError, match="for goodarm.Session"):
+        certify(out, sync(), policy=object())
 
 
 JOB = """

@@ -134,7 +134,8 @@ class Session:
         verifiers: The verifiers.
         guarantee: `"lent"`, `"holm"`, `"union"`, `"fdr"` or `"paper"`; what suits the policy if not given.
         policy: The name of a policy (`"rcb"` if not given), or an object with a method
-            `choose(view)` that returns `(arm, verifier)`, or None to wait. It may have `begin(view)`,
+            `choose(view)` that returns `(arm, verifier)`, or None to wait for calls that are out; if none is,
+            the session is done. It may have `begin(view)`,
             `lend(view, arm, verifier)` and `on_change(view, what, arm, verifier)`, too. No policy can
             make a certificate wrong.
         parameters: Of a named policy: `seed`, `allocation_constant`, `unresolved_only`, `means`.

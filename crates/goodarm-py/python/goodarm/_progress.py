@@ -102,7 +102,7 @@ class Bar:
     def __init__(self, tqdm: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.bar = tqdm(total=100, bar_format="{l_bar}{bar}| {desc}", leave=True)
+            self.bar = tqdm(total=100, bar_format="{percentage:3.0f}%|{bar}| {desc}", leave=True)
 
     def show(self, state: dict[str, Any]) -> None:
         self.bar.n = round(100 * _share(state), 1)

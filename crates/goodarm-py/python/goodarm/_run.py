@@ -55,7 +55,8 @@ def run(
         unit: `"calls"` (the default), `"tokens"`, `"dollars"` or `"seconds"`.
         delta: With probability 1 - delta no certificate is wrong.
         output: The folder for the journal and all that the run writes; `run` if not given.
-        resume: `"auto"` goes on with the run in the folder if there is one; `True` or `"resume"` must
+        resume: `"auto"` goes on with the run in the folder if there is one (one that ended because a
+            verifier never worked is moved aside, and a new one begun); `True` or `"resume"` must
             find one, `False` or `"new"` must find none, `"again"` moves an earlier one aside.
         progress: True or False for a bar, or a function that is given a dict several times a second;
             a bar in a terminal or notebook if nothing is said.
@@ -150,7 +151,7 @@ class _Work:
         )
         self.notes: list[str] = native.notes
         self.output = Path(native.output)
-        self.live = LiveRun(native, _how(resume))
+        self.live = LiveRun(native, _how(resume, self.output))
         self.pumps = [function.pump(mailboxes[name], loop) for name, function in functions.items()]
         self.progress: Progress = display(progress)
         self.is_begun = False
@@ -263,13 +264,27 @@ class _Work:
         return run
 
 
-def _how(resume: str | bool) -> str:
+def _how(resume: str | bool, output: Path) -> str:
     if isinstance(resume, bool):
         return "resume" if resume else "new"
+    if resume == "auto" and _never_scored(output):
+        # Its calls say nothing about the answers: going on, they would count against them.
+        return "again"
     return resume
 
 
+def _never_scored(output: Path) -> bool:
+    """Whether the run in the folder ended because a verifier did not work."""
+    try:
+        summary = json.loads((output / "summary.json").read_text())
+        return NEVER_SCORED in summary["ending"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _given_keys(**keys: Any) -> dict[str, Any]:
+    if not isinstance(keys["policy"], (str, type(None))):
+        raise TypeError("policy: the name of one; a policy of one's own is for goodarm.Session")
     return {key: value for key, value in keys.items() if value is not None}
 
 
@@ -279,6 +294,10 @@ def _functions(verifiers: Verifiers) -> dict[str, Verifier]:
         named = [(name, _checked(value)) for name, value in verifiers.items()]
         return {name: value.renamed(name) for name, value in named if isinstance(value, Verifier)}
     checked = [_checked(value) for value in verifiers]
+    names = [value.name for value in checked]
+    for name in names:
+        if names.count(name) > 1:
+            raise errors.JobError(f'two verifiers are called {name!r}: give one of them another, name="…"')
     return {value.name: value for value in checked if isinstance(value, Verifier)}
 
 
@@ -391,4 +410,5 @@ TERMS = frozenset(
     ["name", "threshold", "scores", "price", "metered", "timeout", "rate", "concurrency", "retries", "patience"]
 )
 CONCURRENCY_MAX = 65_536
+NEVER_SCORED = "has never given a score"
 TICK_SECONDS = 0.02

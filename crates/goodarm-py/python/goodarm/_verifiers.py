@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, overload
 
 from ._native import Mailbox
 
@@ -124,24 +124,32 @@ class Verifier:
         return ThreadPump(self, mailbox)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Terms(TypedDict, total=False):
+        """The terms of a verifier: see `verifier`."""
+
+        name: str | None
+        threshold: float | None
+        price: Amount | None
+        scores: str | Mapping[str, Any] | None
+        batch: int | None
+        workers: int | None
+        concurrency: int | None
+        timeout: float | None
+        rate: float | None
+        retries: int | None
+        patience: float | None
 
 
+@overload
+def verifier(function: Callable[..., Any], **terms: Unpack[Terms]) -> Verifier: ...
+@overload
+def verifier(function: None = None, **terms: Unpack[Terms]) -> Callable[[Callable[..., Any]], Verifier]: ...
 def verifier(
-    function: Callable[..., Any] | None = None,
-    *,
-    name: str | None = None,
-    threshold: float | None = None,
-    price: Amount | None = None,
-    scores: str | Mapping[str, Any] | None = None,
-    batch: int | None = None,
-    workers: int | None = None,
-    concurrency: int | None = None,
-    timeout: float | None = None,
-    rate: float | None = None,
-    retries: int | None = None,
-    patience: float | None = None,
-) -> Any:
+    function: Callable[..., Any] | None = None, **terms: Unpack[Terms]
+) -> Verifier | Callable[[Callable[..., Any]], Verifier]:
     """Makes a verifier of a function, sync or async, or of an object with `__call__`.
 
     It is given a candidate (a dict) and returns a score, or a `Score`. With `batch=64` it is given a
@@ -167,19 +175,6 @@ def verifier(
     >>> short({"answer": "Paris"})
     True
     """
-    terms: dict[str, Any] = {
-        "name": name,
-        "threshold": threshold,
-        "price": price,
-        "scores": scores,
-        "batch": batch,
-        "workers": workers,
-        "concurrency": concurrency,
-        "timeout": timeout,
-        "rate": rate,
-        "retries": retries,
-        "patience": patience,
-    }
     if function is not None:
         return Verifier(function, **terms)
     return lambda function: Verifier(function, **terms)

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, overload
 
 try:
     import ray
@@ -34,6 +34,12 @@ from ._verifiers import ASYNC_CALLS, Amount, Candidate, Outcome, Verifier, outco
 __all__ = ["RayPump", "RayVerifier", "verifier"]
 
 
+@overload
+def verifier(judge: Callable[..., Any], *, actors: int, **terms: Any) -> RayVerifier: ...
+@overload
+def verifier(
+    judge: None = None, *, actors: int, **terms: Any
+) -> Callable[[Callable[..., Any]], RayVerifier]: ...
 def verifier(
     judge: Callable[..., Any] | None = None,
     *,
@@ -53,7 +59,7 @@ def verifier(
     retries: int | None = None,
     patience: float | None = None,
     **ray_options: Any,
-) -> Any:
+) -> RayVerifier | Callable[[Callable[..., Any]], RayVerifier]:
     """Makes a verifier whose calls are made by Ray actors.
 
     Args:
