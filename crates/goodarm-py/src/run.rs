@@ -213,7 +213,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
         ),
         Ending::NeverScored(failed) => format!(
             "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
-             asked about {}: {}\n{}\nmend it, and begin again with resume=\"again\"",
+             asked about {}: {}\n{}\nmend it, and run it again: it is begun anew",
             failed.verifier, failed.id, failed.request, failed.reason
         ),
         ending => ending.to_string(),
