@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import warnings
@@ -24,6 +23,7 @@ from ._native import (
     start_simulation,
 )
 from ._progress import Progress, display
+from ._results import _escaped
 from ._run import _plain
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -155,7 +155,7 @@ class Plan:
         return f"<Plan: {self.answers} answers, {self.good} of them good{bought}>"
 
     def _repr_html_(self) -> str:
-        return f"<div>{self.figure.svg}<pre>{html.escape(self.text)}</pre></div>"
+        return f"<div>{self.figure.svg}<pre>{_escaped(self.text)}</pre></div>"
 
 
 class Reproduced:
@@ -187,9 +187,9 @@ class Reproduced:
         return f"<Reproduced {self.name!r}: {self.title}>"
 
     def _repr_html_(self) -> str:
-        findings = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings)
+        findings = "".join(f"<li>{_escaped(finding)}</li>" for finding in self.findings)
         figures = "".join(figure.svg for figure in self.figures)
-        return f"<div><h4>{html.escape(self.title)}</h4>{figures}<ul>{findings}</ul></div>"
+        return f"<div><h4>{_escaped(self.title)}</h4>{figures}<ul>{findings}</ul></div>"
 
 
 def simulate(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._native import Results, Table
 
 
-@dataclass(frozen=True)
-class Money:
+class Money(NamedTuple):
     """Where the money of a run is: exact decimals, in `unit`."""
 
     unit: str
@@ -27,8 +24,7 @@ class Money:
     overrun: Decimal
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(NamedTuple):
     """Every certificate and the ledger, computed again from the raw calls."""
 
     #: What was found to be right.
@@ -135,11 +131,11 @@ class Run:
         s, money = self.summary, self.money
         amounts = [("spent", money.spent), ("left", money.left), ("budget", money.budget)]
         spent = ", ".join(f"{name} {amount.normalize():,f}" for name, amount in amounts)
-        doubt = f"<p><b>{html.escape(s['doubt'])}</b></p>" if s.get("doubt") else ""
+        doubt = f"<p><b>{_escaped(s['doubt'])}</b></p>" if s.get("doubt") else ""
         return (
             f"<div style='overflow-x:auto'><h4>{s['certified']:,} of {s['candidates']:,} answers certified</h4>"
-            f"<p>{html.escape(s['promise'])}</p>{doubt}"
-            f"<p>{html.escape(money.unit.capitalize())}: {spent}; {s['calls']:,} calls.</p>"
+            f"<p>{_escaped(s['promise'])}</p>{doubt}"
+            f"<p>{_escaped(money.unit.capitalize())}: {spent}; {s['calls']:,} calls.</p>"
             f"{self._answers_html()}</div>"
         )
 
@@ -169,10 +165,16 @@ def _ours(row: dict[str, Any], what: str) -> str:
     return names[-1] if names else what
 
 
+def _escaped(text: str) -> str:
+    import html  # only where something is shown
+
+    return html.escape(text)
+
+
 def _cell(kind: str, value: object) -> str:
     text = str(value)
     short = text if len(text) <= CHARACTERS_SHOWN else text[:CHARACTERS_SHOWN] + "…"
-    return f"<{kind} style='text-align:left'>{html.escape(short)}</{kind}>"
+    return f"<{kind} style='text-align:left'>{_escaped(short)}</{kind}>"
 
 
 ROWS_SHOWN = 20

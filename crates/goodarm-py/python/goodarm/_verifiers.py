@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, overload
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ._native import Mailbox
 
@@ -18,8 +16,7 @@ Candidate = dict[str, Any]
 Outcome = float | tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """A score, and what else is known about the call.
 
     >>> Score(1.0, cost=0.0018, reply="yes")
@@ -79,9 +76,10 @@ class Verifier:
         own_name = getattr(function, "__name__", type(function).__name__)
         self.name: str = own_name if name is None else name
         self.batch = batch
-        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)
-        )
+        from inspect import iscoroutinefunction  # slow to import, and not needed before
+
+        called = getattr(function, "__call__", None)
+        self.is_async = iscoroutinefunction(function) or iscoroutinefunction(called)
         self.workers = workers or (1 if batch else THREADS_MAX)
         self.timeout: float = TIMEOUT if timeout is None else timeout
         own = self.workers * 4 * batch if batch else (ASYNC_CALLS if self.is_async else self.workers)
@@ -238,7 +236,7 @@ def outcome_of(value: Any) -> Outcome:
         return ("score", score, cost, reply)
     if value is None or isinstance(value, (str, bytes)):
         return _unreadable(shown(f"returned {value!r:.200}, not a score"))
-    if inspect.iscoroutine(value):
+    if isinstance(value, CoroutineType):
         value.close()
         return _unreadable("returned a coroutine: declare the verifier with async def")
     try:
@@ -256,6 +254,8 @@ def raised(error: BaseException) -> Outcome:
     failure = "timed-out" if isinstance(error, TimeoutError) else "crashed"
     reason = f"{type(error).__name__}: {shown(error)}"[:1000]
     try:
+        import traceback
+
         text = shown("".join(traceback.format_exception(error)))
     except Exception:
         text = reason
@@ -272,7 +272,7 @@ def shown(value: object) -> str:
 
 def outcomes_of(values: Any, count: int) -> list[Outcome]:
     """What the return value of a batched verifier counts as, member by member."""
-    if inspect.iscoroutine(values):
+    if isinstance(values, CoroutineType):
         return [outcome_of(values)] * count
     if isinstance(values, (str, bytes, Mapping, Set)):
         return [_unreadable(f"returned {type(values).__name__}, not a list of {count} scores")] * count
