@@ -149,7 +149,7 @@ def constructor(node: ast.ClassDef, prefix: str) -> str:
     make = own.get("__new__") or own.get("__init__")
     if make and not is_made_elsewhere:
         return fenced(signature(make, prefix + node.name, skip_self=True, returns=False))
-    is_data = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    is_data = any("NamedTuple" in ast.unparse(base) for base in node.bases)
     fields = [own for own in node.body if isinstance(own, ast.AnnAssign) and isinstance(own.target, ast.Name)]
     if is_data and not is_made_elsewhere and any(own.value for own in fields):
         return fenced(f"{prefix}{node.name}({', '.join(ast.unparse(own) for own in fields)})")
