@@ -72,11 +72,6 @@ impl Job {
         self.0.settings.output.clone()
     }
 
-    #[getter]
-    fn candidate_count(&self) -> usize {
-        self.0.candidates.len()
-    }
-
     /// What a person should know about how the candidates were read.
     #[getter]
     fn notes(&self) -> Vec<String> {

@@ -218,11 +218,6 @@ impl Mailbox {
         late
     }
 
-    /// Whether somebody still waits for the outcome of a call.
-    fn is_wanted(&self, number: u64) -> bool {
-        self.0.state().out.get(&number).is_some_and(|call| !call.sender.is_closed())
-    }
-
     /// There will be no more calls: those who wait for some go home.
     fn close(&self) {
         let mut state = self.0.state();

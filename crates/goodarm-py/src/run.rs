@@ -122,11 +122,6 @@ impl LiveRun {
         self.control.stop();
     }
 
-    /// Holds new calls back, or no longer.
-    fn pause(&self, paused: bool) {
-        self.control.set_paused(paused);
-    }
-
     /// What was said since the last look: each `certified`, `warning` or `verifier`, and a text.
     fn notices(&self) -> Vec<(&'static str, String)> {
         std::mem::take(&mut self.shared.state().notices)

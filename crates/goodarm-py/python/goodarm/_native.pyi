@@ -322,8 +322,6 @@ class Mailbox:
         """Calls that have waited for so many seconds, and that nobody has taken."""
     def expire(self) -> list[int]:
         """Calls that have taken longer than they may count as timed out; their numbers."""
-    def is_wanted(self, number: int) -> bool:
-        """Whether somebody still waits for the outcome of a call."""
     def close(self) -> None:
         """There will be no more calls: those who wait for some go home."""
 
@@ -343,9 +341,6 @@ class Job:
     @property
     def output(self) -> Path:
         """The run's folder."""
-    @property
-    def candidate_count(self) -> int:
-        """How many candidates there are."""
     @property
     def notes(self) -> list[str]:
         """What a person should know about how the candidates were read."""
@@ -367,8 +362,6 @@ class LiveRun:
         """Waits for the end, for so many seconds at most; whether it is there."""
     def stop(self) -> None:
         """No new calls, and wait for those that are out; the second time: leave."""
-    def pause(self, paused: bool) -> None:
-        """Holds new calls back, or no longer."""
     def notices(self) -> list[tuple[str, str]]:
         """What was said since the last look."""
     def progress(self) -> dict[str, Any] | None:
