@@ -149,6 +149,13 @@ impl<S: Storage> Journal<S> {
         self.state = State::Poisoned;
     }
 
+    /// Where it is written to, for whoever makes durable what [`Journal::write`] wrote. The system
+    /// reports a failed sync only once, to whichever handle asks: sync only there, and
+    /// [`Journal::poison`] this journal if that fails.
+    pub const fn storage(&self) -> &S {
+        &self.storage
+    }
+
     /// How many bytes of records wait for the next [`Journal::commit`].
     pub fn buffered_bytes(&self) -> usize {
         self.buffer.len() - HEADER_LEN
@@ -166,15 +173,6 @@ impl<S: Storage> Journal<S> {
         header.encode(&mut journal.buffer);
         journal.commit()?;
         Ok(journal)
-    }
-}
-
-impl Journal<FileStorage> {
-    /// Another handle on the file, for a thread that waits for the disk while records are appended
-    /// here. The system reports a failed sync only once, to whichever handle asks: sync only there,
-    /// and [`Journal::poison`] this one if that fails.
-    pub fn syncer(&self) -> io::Result<Syncer> {
-        self.storage.syncer()
     }
 }
 

@@ -14,7 +14,7 @@ mod resume;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodarm_core::{
     ArmId, Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
@@ -22,6 +22,7 @@ use goodarm_core::{
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 use crate::account::Account;
 pub use crate::control::Control;
@@ -29,11 +30,11 @@ use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::Call;
 use crate::job::{Job, JobVerifier};
-use crate::journal::{FileStorage, FolderLock, Header, Journal, Note, Record};
+use crate::journal::{FolderLock, Header, Journal, Note, Record};
 use crate::outputs;
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
-use crate::run::disk::Disk;
+use crate::run::disk::{Disk, Files, Media, Medium};
 pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::outcome;
 use crate::verifier::{Place, Remark, Reply, Verdict, shorten};
@@ -65,6 +66,10 @@ pub struct Run {
 impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
+        Self::begin_on(&Files, job)
+    }
+
+    fn begin_on(media: &dyn Media, job: Arc<Job>) -> Result<Self, RunError> {
         let folder = Folder::new(&job.settings.output);
         if let Some(file) = folder.file_in_the_way() {
             return Err(RunError::OutputIsFile(file.to_owned()));
@@ -74,7 +79,7 @@ impl Run {
         if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
             return Err(RunError::AlreadyBegun(folder.path().to_owned()));
         }
-        Self::begin_in(&folder, job, lock)
+        Self::begin_in(media, &folder, job, lock)
     }
 
     /// Begins a new run in the job's output folder; one that is there already is moved aside, and where
@@ -92,7 +97,12 @@ impl Run {
     }
 
     /// Begins in a folder whose journal is not there, or has no beginning.
-    fn begin_in(folder: &Folder, job: Arc<Job>, lock: FolderLock) -> Result<Self, RunError> {
+    fn begin_in(
+        media: &dyn Media,
+        folder: &Folder,
+        job: Arc<Job>,
+        lock: FolderLock,
+    ) -> Result<Self, RunError> {
         // The journal's beginning is the first thing that a run writes: without it, anything else
         // here was paid for in a run that is lost, or is not ours.
         if let Some(path) = folder.outputs().into_iter().find(|path| path.exists()) {
@@ -103,7 +113,7 @@ impl Run {
         if path.exists() {
             fs::remove_file(&path).map_err(|error| RunError::file(&path, error))?;
         }
-        let storage = FileStorage::create(&path).map_err(|error| RunError::file(&path, error))?;
+        let storage = media.create(&path).map_err(|error| RunError::file(&path, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         keep_inputs(folder, &job)?;
         let account = Account::new(session.books());
@@ -113,7 +123,7 @@ impl Run {
     fn assemble(
         job: Arc<Job>,
         session: Session,
-        journal: Journal<FileStorage>,
+        journal: Journal<Box<dyn Medium>>,
         account: Account,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
@@ -144,7 +154,7 @@ impl Run {
 
     /// Takes up the run in the job's output folder where it was left.
     pub fn resume(job: Arc<Job>) -> Result<Self, RunError> {
-        resume::resume(job)
+        resume::resume(&Files, job)
     }
 
     /// The state of the work.

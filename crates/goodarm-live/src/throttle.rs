@@ -253,6 +253,7 @@ impl Throttle {
                 Err(Obstacle::Others) => changed.await,
                 Err(Obstacle::Until(instant)) => {
                     tokio::select! {
+                        biased;
                         () = changed => {}
                         () = tokio::time::sleep_until(instant) => {}
                     }

@@ -38,7 +38,8 @@ impl FileStorage {
         Ok(Self { file })
     }
 
-    pub(super) fn syncer(&self) -> io::Result<Syncer> {
+    /// Another handle on the file, for a thread that waits for the disk while this one is written to.
+    pub fn syncer(&self) -> io::Result<Syncer> {
         self.file.try_clone().map(|file| Syncer { file })
     }
 }

@@ -1,10 +1,11 @@
 //! What comes out of a run while it goes on: one stream of notices. Everything in it is durable, or
 //! can be made again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
 use goodarm_files::words::{money, were};
+use tokio::time::Instant;
 
 use crate::history::Call;
 use crate::run::{Control, HeldBy, Run};

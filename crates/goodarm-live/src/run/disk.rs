@@ -12,20 +12,21 @@ use std::collections::VecDeque;
 use std::future;
 use std::io;
 use std::mem;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodarm_core::{Event, Pull};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
 
-use crate::journal::{FileStorage, Journal, Record};
+use crate::journal::{FileStorage, Journal, Record, Storage};
 
 pub(super) struct Disk {
-    journal: Journal<FileStorage>,
-    /// Each asks the thread for one sync.
-    orders: Sender<()>,
+    journal: Journal<Box<dyn Medium>>,
+    /// Each asks for one sync.
+    orders: UnboundedSender<()>,
     results: UnboundedReceiver<Synced>,
     gathered: Batch,
     on_the_way: Option<Batch>,
@@ -36,7 +37,64 @@ pub(super) struct Disk {
 }
 
 /// What became of a sync, and how long it took.
-type Synced = (io::Result<()>, Duration);
+pub(super) type Synced = (io::Result<()>, Duration);
+
+/// Where journals are: files, or what a simulation has in their place.
+pub(super) trait Media {
+    /// A new one, which must not be there yet.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Medium>>;
+
+    /// One that is there, to write behind its end.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Medium>>;
+}
+
+/// What a journal is written to, with someone who waits for it to be durable.
+pub(super) trait Medium: Storage + Send + Sync {
+    /// Answers each order with a sync of all that was written before it, until there are no more.
+    fn serve(
+        &self,
+        orders: UnboundedReceiver<()>,
+        results: UnboundedSender<Synced>,
+    ) -> io::Result<()>;
+}
+
+impl Storage for Box<dyn Medium> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (**self).append(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        (**self).sync()
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        (**self).truncate(len)
+    }
+}
+
+/// Journals are files.
+pub(super) struct Files;
+
+impl Media for Files {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Medium>> {
+        Ok(Box::new(FileStorage::create(path)?))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Medium>> {
+        Ok(Box::new(FileStorage::open(path)?))
+    }
+}
+
+impl Medium for FileStorage {
+    fn serve(
+        &self,
+        orders: UnboundedReceiver<()>,
+        results: UnboundedSender<Synced>,
+    ) -> io::Result<()> {
+        let syncer = self.syncer()?;
+        sync_in_thread(move || syncer.sync(), orders, results)
+    }
+}
 
 /// Records that become durable together.
 #[derive(Default)]
@@ -49,19 +107,10 @@ struct Batch {
 }
 
 impl Disk {
-    pub(super) fn new(journal: Journal<FileStorage>) -> io::Result<Self> {
-        let syncer = journal.syncer()?;
-        Self::with_sync(journal, move || syncer.sync())
-    }
-
-    fn with_sync(
-        journal: Journal<FileStorage>,
-        sync: impl FnMut() -> io::Result<()> + Send + 'static,
-    ) -> io::Result<Self> {
-        let (orders, incoming) = channel();
+    pub(super) fn new(journal: Journal<Box<dyn Medium>>) -> io::Result<Self> {
+        let (orders, incoming) = unbounded_channel();
         let (sender, results) = unbounded_channel();
-        let thread = thread::Builder::new().name("disk".into());
-        thread.spawn(move || sync_all(sync, &incoming, &sender))?;
+        journal.storage().serve(incoming, sender)?;
         Ok(Self {
             journal,
             orders,
@@ -267,18 +316,22 @@ impl Pace {
     }
 }
 
-fn sync_all(
-    mut sync: impl FnMut() -> io::Result<()>,
-    orders: &Receiver<()>,
-    results: &UnboundedSender<Synced>,
-) {
-    while let Ok(()) = orders.recv() {
-        let begin = Instant::now();
-        let result = sync();
-        if results.send((result, begin.elapsed())).is_err() {
-            return;
+fn sync_in_thread(
+    mut sync: impl FnMut() -> io::Result<()> + Send + 'static,
+    mut orders: UnboundedReceiver<()>,
+    results: UnboundedSender<Synced>,
+) -> io::Result<()> {
+    let serve = move || {
+        while let Some(()) = orders.blocking_recv() {
+            let begin = Instant::now();
+            let result = sync();
+            if results.send((result, begin.elapsed())).is_err() {
+                return;
+            }
         }
-    }
+    };
+    thread::Builder::new().name("disk".into()).spawn(serve)?;
+    Ok(())
 }
 
 fn gone() -> io::Error {

@@ -15,8 +15,9 @@ use crate::folder::Folder;
 use crate::history::{Call, History, HistoryError};
 use crate::job::Job;
 use crate::job_file::GuaranteeName;
-use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Note, Opened, Record};
+use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use crate::run::announce::Announcer;
+use crate::run::disk::Media;
 use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session};
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
@@ -24,7 +25,7 @@ pub(super) fn is_unborn(path: &Path) -> bool {
     matches!(journal::open(path), Ok(Opened::NeverBegun { .. }))
 }
 
-pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
+pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
     if !path.exists() {
@@ -34,7 +35,7 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     let journal_error = |error| RunError::Journal { path: path.clone(), error };
     let mut history = match History::open(&path) {
         Ok(history) => history,
-        Err(HistoryError::NeverBegun) => return Run::begin_in(&folder, job, lock),
+        Err(HistoryError::NeverBegun) => return Run::begin_in(media, &folder, job, lock),
         Err(HistoryError::Charter(error)) => return Err(error.into()),
         Err(error) => return Err(journal_error(error)),
     };
@@ -55,7 +56,7 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     }
     let lost: Vec<_> = history.in_flight().collect();
     let tail = history.finish().map_err(journal_error)?;
-    let storage = FileStorage::open(&path).map_err(|error| RunError::file(&path, error))?;
+    let storage = media.open(&path).map_err(|error| RunError::file(&path, error))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, session, journal, account, lock)?;
     run.bytes_cut = tail.bytes_cut;

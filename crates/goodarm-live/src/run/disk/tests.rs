@@ -1,3 +1,4 @@
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -18,6 +19,43 @@ struct Slow {
     place: TempDir,
 }
 
+/// A file that is synced as it is told.
+struct Told {
+    storage: FileStorage,
+    begin: Sender<()>,
+    ended: Mutex<Option<Receiver<io::Result<()>>>>,
+}
+
+impl Storage for Told {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.storage.append(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.storage.sync()
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.storage.truncate(len)
+    }
+}
+
+impl Medium for Told {
+    fn serve(
+        &self,
+        orders: UnboundedReceiver<()>,
+        results: UnboundedSender<Synced>,
+    ) -> io::Result<()> {
+        let begin = self.begin.clone();
+        let ended = self.ended.lock().expect("nobody died").take().expect("served once");
+        let sync = move || {
+            begin.send(()).expect("the test is there");
+            ended.recv().expect("the test is there")
+        };
+        sync_in_thread(sync, orders, results)
+    }
+}
+
 impl Slow {
     fn new() -> Self {
         let place = tempfile::tempdir().expect("a folder");
@@ -30,15 +68,11 @@ impl Slow {
             arm_count: 100,
             attribute_count: 1,
         };
-        let journal = Journal::create(storage, &header).expect("a journal");
         let (begin, began) = channel();
         let (end, ended) = channel();
-        let sync = move || {
-            begin.send(()).expect("the test is there");
-            ended.recv().expect("the test is there")
-        };
-        let disk = Disk::with_sync(journal, sync).expect("a thread");
-        Self { disk, began, end, place }
+        let told = Box::new(Told { storage, begin, ended: Mutex::new(Some(ended)) });
+        let journal = Journal::create(told as Box<dyn Medium>, &header).expect("a journal");
+        Self { disk: Disk::new(journal).expect("a thread"), began, end, place }
     }
 
     fn ask(&mut self, ticket: u64) {
