@@ -4,6 +4,7 @@
 
 mod dist;
 mod python;
+mod simulate;
 mod tools;
 
 use std::process::{Command, ExitCode};
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("dist") => dist::dist(),
         Some("wheel") => python::wheel(),
+        Some("simulate") => simulate::simulate(std::env::args().skip(2)),
         other => {
             if let Some(other) = other {
                 eprintln!("xtask: there is no task {other:?}");
@@ -33,6 +35,9 @@ fn main() -> ExitCode {
                 "       cargo xtask dist   a static binary for Linux, its size and start-up time"
             );
             eprintln!("       cargo xtask wheel  the Python package, its size and import time");
+            eprintln!(
+                "       cargo xtask simulate  whole runs with everything failing around them"
+            );
             ExitCode::from(2)
         }
     }

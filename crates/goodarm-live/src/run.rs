@@ -10,6 +10,8 @@ mod disk;
 mod ending;
 mod outcome;
 mod resume;
+#[cfg(test)]
+mod simulation;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,0 +1,403 @@
+//! Whole runs from one seed: the real run on virtual time, with a disk and verifiers that fail, and
+//! processes that are killed. Each run is judged by what the verifiers and the disk know and by what
+//! people were shown; a seed that fails is the same alone (`cargo xtask simulate --seed N`).
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "its figures are for people")]
+
+mod chance;
+mod disk;
+mod plan;
+mod witness;
+mod world;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::runtime::Builder;
+use tokio::time::{Instant, sleep};
+
+use self::disk::SimDisk;
+use self::plan::{Fate, Life, Plan};
+use self::witness::Witness;
+use self::world::{DELTA, World};
+use crate::audit;
+use crate::folder::Folder;
+use crate::outputs;
+use crate::run::{Control, Ending, Run, RunError, resume};
+
+/// What a process that is killed leaves behind.
+struct Killed;
+
+/// How often what happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Figures(BTreeMap<&'static str, u64>);
+
+impl Figures {
+    fn add(&mut self, what: &'static str, count: u64) {
+        *self.0.entry(what).or_default() += count;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        other.0.iter().for_each(|(what, count)| self.add(what, *count));
+    }
+
+    fn get(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(what, count)| writeln!(f, "{count:>12}  {what}"))
+    }
+}
+
+/// How a process ended.
+enum Lived {
+    Killed,
+    /// Its disk failed.
+    NotDurable,
+    Ended(Ending),
+}
+
+/// A run and those who watch it, over all processes.
+struct Simulation {
+    world: Arc<World>,
+    disk: SimDisk,
+    witness: Witness,
+    folder: Folder,
+    figures: Figures,
+    /// How many answers are certified, and whether one of them is not good.
+    certified: u64,
+    is_wrong: bool,
+}
+
+impl Simulation {
+    /// Lives through a seed; the error says what must never be.
+    fn of(seed: u64, folder: &Path) -> Result<Figures, String> {
+        let world = World::new(Plan::of(seed));
+        let mut simulation = Self {
+            disk: SimDisk::new(seed),
+            witness: Witness::new(&world),
+            folder: Folder::new(folder),
+            figures: Figures::default(),
+            certified: 0,
+            is_wrong: false,
+            world,
+        };
+        simulation.live_through()?;
+        let mut figures = simulation.figures;
+        figures.merge(&simulation.world.truth().figures);
+        figures.add("runs", 1);
+        figures.add("runs with a certificate", u64::from(simulation.certified > 0));
+        figures.add("runs with a wrong certificate", u64::from(simulation.is_wrong));
+        figures.add("certificates", simulation.certified);
+        Ok(figures)
+    }
+
+    fn live_through(&mut self) -> Result<(), String> {
+        let lives = self.world.plan.lives.clone();
+        for life in &lives {
+            self.live(life)?;
+        }
+        let last = lives.last().expect("there is one");
+        let life = Life { fate: Fate::Peace, power_cut: false, ..*last };
+        for _ in 0..PEACEFUL_LIVES_MAX {
+            match self.live(&life)? {
+                Lived::Ended(Ending::Done(_)) => return self.finish(&life),
+                Lived::Ended(_) => {}
+                Lived::Killed | Lived::NotDurable => return Err("a life in peace is not".into()),
+            }
+        }
+        self.figures.add("runs that wait for a verifier in the end", 1);
+        Ok(())
+    }
+
+    /// A run that is done has nothing more to do, and its folder stands up to an audit.
+    fn finish(&mut self, life: &Life) -> Result<(), String> {
+        let count = |world: &World| world.truth().pairs.values().map(|pair| pair.call_count).sum();
+        let before: u64 = count(&self.world);
+        let Lived::Ended(Ending::Done(_)) = self.live(life)? else {
+            return Err("what was done is not done any more".into());
+        };
+        if count(&self.world) != before {
+            return Err("a run that was done has made calls".into());
+        }
+        let report = audit::audit(self.folder.path());
+        if !report.is_clean() {
+            return Err(format!("the audit: {:#?}", report.problems));
+        }
+        self.figures.add("audits", 1);
+        self.figures.add("runs that are done", 1);
+        Ok(())
+    }
+
+    /// Whether the world has given reason to end a run so.
+    fn explain(&self, run: &Run, ending: &Ending) -> Result<(), String> {
+        let is_explained = match ending {
+            Ending::Done(_) | Ending::Interrupted | Ending::Left => true,
+            Ending::VerifierDown { verifier, .. } => {
+                self.world.plan.verifiers[index_of(verifier)].faults.may_end_a_run()
+            }
+            Ending::NeverScored(failed) => {
+                run.account().verifiers[index_of(&failed.verifier)].score_count() == 0
+            }
+            Ending::Mistrusted { .. } => false,
+        };
+        let plan = &self.world.plan;
+        if is_explained { Ok(()) } else { Err(format!("{ending:?} without a reason: {plan:#?}")) }
+    }
+
+    /// One process, from its beginning to its end.
+    fn live(&mut self, life: &Life) -> Result<Lived, String> {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.expect("a runtime");
+        self.disk.begin(life.fate);
+        let lived = panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(self.process(life))));
+        let lived = match lived {
+            Ok(lived) => lived?,
+            Err(payload) if payload.is::<Killed>() => Lived::Killed,
+            Err(payload) => panic::resume_unwind(payload),
+        };
+        drop(runtime);
+        if let Some(complaint) = self.witness.complaint.take() {
+            return Err(complaint);
+        }
+        self.figures.add(
+            match &lived {
+                Lived::Killed => "processes killed",
+                Lived::NotDurable => "disks that failed",
+                Lived::Ended(Ending::Done(_)) => "processes that were done",
+                Lived::Ended(Ending::Interrupted | Ending::Left) => "processes stopped",
+                Lived::Ended(_) => "verifiers given up",
+            },
+            1,
+        );
+        if life.power_cut && !matches!(lived, Lived::Ended(_)) {
+            self.disk.cut_power(&self.folder.journal());
+            self.figures.add("power cuts", 1);
+        }
+        if self.folder.journal().exists() && !resume::is_unborn(&self.folder.journal()) {
+            self.witness.compare_journal(&self.folder.journal())?;
+            self.figures.add("journals compared with the world", 1);
+        }
+        Ok(lived)
+    }
+
+    async fn process(&mut self, life: &Life) -> Result<Lived, String> {
+        let world = Arc::clone(&self.world);
+        world.begin(life.fate);
+        let began = Instant::now();
+        let job = world.job(self.folder.path(), life);
+        let taken_up = if self.folder.journal().exists() {
+            resume::resume(&self.disk, job)
+        } else {
+            Run::begin_on(&self.disk, job)
+        };
+        let mut run = match taken_up {
+            Ok(run) => run,
+            Err(RunError::NotDurable(_)) if life.fate.is_of_the_disk() => {
+                return Ok(Lived::NotDurable);
+            }
+            Err(error) => return Err(format!("cannot go on: {error}")),
+        };
+        self.witness.compare_books(&run)?;
+        let control = Control::default();
+        let lived = tokio::select! {
+            biased;
+            result = run.drive_async(&control, &mut self.witness) => match result {
+                Ok(ending) => Lived::Ended(ending),
+                Err(RunError::NotDurable(_)) if life.fate.is_of_the_disk() => Lived::NotDurable,
+                Err(error) => return Err(format!("cannot go on: {error}")),
+            },
+            () = befall(life.fate, &world, &control) => Lived::Killed,
+            () = sleep(LIFE_MAX) => return Err(format!("no end after {LIFE_MAX:?}")),
+        };
+        if let Lived::Ended(ending) = &lived {
+            self.judge(&run, ending)?;
+        }
+        world.end(began.elapsed());
+        Ok(lived)
+    }
+
+    /// What must hold when a process has ended its work.
+    fn judge(&mut self, run: &Run, ending: &Ending) -> Result<(), String> {
+        if *ending != Ending::Left {
+            self.witness.compare_books(run)?;
+        }
+        self.explain(run, ending)?;
+        if self.world.plan.writes_outputs || matches!(ending, Ending::Done(_)) {
+            outputs::write(run, &ending.to_string()).map_err(|error| error.to_string())?;
+        }
+        // A certificate stays, so the last ending tells of all.
+        let certified = run.session().certified();
+        self.certified = certified.len() as u64;
+        self.is_wrong = certified.iter().any(|arm| !self.world.plan.is_good(arm.index()));
+        Ok(())
+    }
+}
+
+fn index_of(verifier: &str) -> usize {
+    verifier.trim_start_matches("verifier ").parse().expect("names end in numbers")
+}
+
+impl Fate {
+    const fn is_of_the_disk(self) -> bool {
+        matches!(self, Self::WriteFails { .. } | Self::DiskFull { .. } | Self::SyncFails { .. })
+    }
+}
+
+/// Returns when the process is to be killed.
+async fn befall(fate: Fate, world: &World, control: &Control) {
+    match fate {
+        Fate::KilledAt(time) => return sleep(time).await,
+        Fate::KilledAtCall(_) => return world.killed.notified().await,
+        Fate::Stopped(time) => {
+            sleep(time).await;
+            control.stop();
+        }
+        Fate::Left(time) => {
+            sleep(time).await;
+            control.stop();
+            control.stop();
+        }
+        Fate::Paused(time, pause) => {
+            sleep(time).await;
+            control.set_paused(true);
+            sleep(pause).await;
+            control.set_paused(false);
+        }
+        Fate::Peace
+        | Fate::KilledInWrite { .. }
+        | Fate::WriteFails { .. }
+        | Fate::DiskFull { .. }
+        | Fate::SyncFails { .. } => {}
+    }
+    future::pending().await
+}
+
+/// Virtual time stands still for a run that never waits: somebody else has to look at the clock.
+struct Watched {
+    _sender: Sender<()>,
+}
+
+impl Watched {
+    fn new(seed: u64) -> Self {
+        let (sender, receiver) = channel();
+        thread::spawn(move || {
+            if receiver.recv_timeout(SEED_TIME_MAX) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("seed {seed} does not end");
+                std::process::abort();
+            }
+        });
+        Self { _sender: sender }
+    }
+}
+
+/// A folder in memory where there is one: no real disk is wanted.
+fn place() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
+/// All seeds, on all cores. The first that fails is told, with what it takes to see it again.
+fn simulate(seeds: std::ops::Range<u64>) -> Figures {
+    let next = AtomicU64::new(seeds.start);
+    let total = Mutex::new(Figures::default());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            let place = place();
+            let watched = Watched::new(seed);
+            let outcome = panic::catch_unwind(|| Simulation::of(seed, &place.path().join("run")));
+            drop(watched);
+            match outcome {
+                Ok(Ok(figures)) => total.lock().expect("nobody died").merge(&figures),
+                Ok(Err(violation)) => panic!("seed {seed}: {violation}"),
+                Err(_) => panic!("seed {seed} panicked"),
+            }
+        }
+    };
+    let core_count = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..core_count).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            worker.join().unwrap_or_else(|payload| panic::resume_unwind(payload));
+        }
+    });
+    total.into_inner().expect("nobody died")
+}
+
+/// So many virtual days are enough for any run here.
+const LIFE_MAX: Duration = Duration::from_secs(2 * 24 * 3600);
+/// No seed takes a second on an idle machine.
+const SEED_TIME_MAX: Duration = Duration::from_secs(60);
+const PEACEFUL_LIVES_MAX: usize = 4;
+
+#[test]
+fn runs_keep_their_promises_whatever_fails() {
+    let figures = simulate(0..300);
+    println!("{figures}");
+    let is_met = |what| assert!(figures.get(what) > 0, "{what}: none\n{figures}");
+    ["processes killed", "power cuts", "disks that failed", "processes stopped", "lost replies"]
+        .into_iter()
+        .for_each(is_met);
+    assert!(figures.get("runs that are done") * 4 > 3 * figures.get("runs"), "{figures}");
+    assert!(figures.get("runs with a certificate") * 3 > figures.get("runs"), "{figures}");
+    assert!(
+        is_likely(figures.get("runs with a wrong certificate"), figures.get("runs")),
+        "{figures}"
+    );
+}
+
+#[test]
+fn a_seed_is_the_same_again() {
+    for seed in 0..20 {
+        let journal = || {
+            let place = place();
+            let folder = place.path().join("run");
+            let figures = Simulation::of(seed, &folder).unwrap_or_else(|error| panic!("{error}"));
+            let mut events = Vec::new();
+            let mut history =
+                crate::history::History::open(&Folder::new(&folder).journal()).expect("a journal");
+            while let Some(entry) = history.next_entry().expect("an entry") {
+                events.push((entry.event, entry.call.map(|call| call.note.latency)));
+            }
+            (figures, events)
+        };
+        assert!(journal() == journal(), "seed {seed} is another the second time");
+    }
+}
+
+/// `cargo xtask simulate`.
+#[test]
+#[ignore = "as long as one likes"]
+fn as_many_seeds_as_one_likes() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let from = number("GOODARM_SEED").unwrap_or(0);
+    let count = number("GOODARM_SEED_COUNT").unwrap_or(1);
+    let figures = simulate(from..from + count);
+    println!("{figures}");
+    let (wrong, all) = (figures.get("runs with a wrong certificate"), figures.get("runs"));
+    assert!(is_likely(wrong, all), "{wrong} of {all} runs with a wrong certificate");
+}
+
+/// Whether so many of so many runs may be wrong if each is with probability δ at most: within five
+/// standard deviations.
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53")]
+fn is_likely(wrong: u64, all: u64) -> bool {
+    let all = all as f64;
+    wrong as f64 <= 1.0 + DELTA * all + 5.0 * (DELTA * (1.0 - DELTA) * all).sqrt()
+}

@@ -1,0 +1,227 @@
+//! What a seed stands for: answers and verifiers, what goes wrong with them, and how each process that
+//! takes up the run ends.
+
+use std::time::Duration;
+
+use goodarm_core::Cost;
+
+use super::chance::Chance;
+use crate::job_file::GuaranteeName;
+
+/// Everything that is drawn before the first call.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) guarantee: GuaranteeName,
+    pub(super) policy: &'static str,
+    pub(super) verifiers: Vec<Nature>,
+    pub(super) lives: Vec<Life>,
+    /// Whether a process that stops in good order writes its outputs.
+    pub(super) writes_outputs: bool,
+}
+
+/// How a verifier is.
+#[derive(Clone, Debug)]
+pub(super) struct Nature {
+    /// Whether this process evaluates it.
+    pub(super) is_ours: bool,
+    /// Whether it says 0 or 1, or anything between them.
+    pub(super) is_coin: bool,
+    pub(super) threshold: f64,
+    pub(super) ceiling: Cost,
+    /// Whether a reply says what it cost.
+    pub(super) is_metered: bool,
+    pub(super) concurrency: Option<usize>,
+    pub(super) rate: Option<f64>,
+    pub(super) latency_seconds: [f64; 2],
+    pub(super) faults: Faults,
+}
+
+/// What goes wrong with a verifier: probabilities of a call, and times.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Faults {
+    pub(super) slow: f64,
+    pub(super) lost: f64,
+    pub(super) broken: f64,
+    pub(super) refused: f64,
+    pub(super) unreadable: f64,
+    pub(super) off_scale: f64,
+    pub(super) dies: f64,
+    pub(super) dearer: f64,
+    /// From when to when it cannot be reached, in seconds since the first call of all.
+    pub(super) outage: Option<[f64; 2]>,
+    /// It refuses every call about this answer.
+    pub(super) refused_arm: Option<usize>,
+}
+
+impl Faults {
+    /// Whether the verifier may rightly be given up.
+    pub(super) fn may_end_a_run(&self) -> bool {
+        let Self { lost, broken, refused, unreadable, off_scale, dies, outage, .. } = self;
+        [lost, broken, refused, unreadable, off_scale, dies].into_iter().any(|chance| *chance > 0.0)
+            || outage.is_some()
+            || self.refused_arm.is_some()
+    }
+}
+
+/// One process that begins the run or takes it up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Life {
+    pub(super) arm_count: usize,
+    pub(super) budget: Cost,
+    pub(super) concurrency: usize,
+    pub(super) fate: Fate,
+    /// Whether the power is cut when it ends: what is not on the disk is lost.
+    pub(super) power_cut: bool,
+}
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fate {
+    /// In peace.
+    Peace,
+    /// It is killed while it waits.
+    KilledAt(Duration),
+    /// It is killed when the verifiers have been called so often.
+    KilledAtCall(u64),
+    /// It is killed inside of a write, of which this share is written.
+    KilledInWrite { write: u64, share: f64 },
+    /// A write fails.
+    WriteFails { write: u64, share: f64 },
+    /// The disk is full from a write on.
+    DiskFull { write: u64, share: f64 },
+    /// The disk does not confirm a sync.
+    SyncFails { sync: u64 },
+    /// Someone stops it.
+    Stopped(Duration),
+    /// Someone stops it and does not wait.
+    Left(Duration),
+    /// Someone pauses it for a while.
+    Paused(Duration, Duration),
+}
+
+impl Plan {
+    pub(super) fn of(seed: u64) -> Self {
+        let mut chance = Chance::at(&[seed, 1]);
+        let guarantee = chance.one_of(&[
+            GuaranteeName::Lent,
+            GuaranteeName::Lent,
+            GuaranteeName::Holm,
+            GuaranteeName::Union,
+        ]);
+        let policy = chance.one_of(&["rcb", "rcb", "bma-gai", "uniform", "lucb-g"]);
+        let arm_count = 2 + usize::try_from(chance.below(10)).expect("few");
+        let verifiers: Vec<Nature> = (0..=chance.below(3))
+            .map(|index| Nature::of(&mut chance, index == 1, arm_count))
+            .collect();
+        let lives = lives(&mut chance, arm_count, guarantee == GuaranteeName::Lent);
+        let writes_outputs = chance.is(0.5);
+        Self { seed, guarantee, policy, verifiers, lives, writes_outputs }
+    }
+
+    /// The true mean of an answer, as a verifier sees it. Many lie just below the threshold, where a
+    /// wrong certificate is likeliest.
+    pub(super) fn mean(&self, arm: usize, verifier: usize) -> f64 {
+        let mut chance = Chance::at(&[self.seed, 2, arm as u64, verifier as u64]);
+        let Nature { is_ours, threshold, .. } = self.verifiers[verifier];
+        if is_ours {
+            return f64::from(u8::from(chance.is(0.8)));
+        }
+        match chance.below(4) {
+            0 => threshold - 0.02,
+            1 => chance.between(0.1, threshold - 0.1),
+            _ => chance.between(0.85, 0.98),
+        }
+    }
+
+    pub(super) fn is_good(&self, arm: usize) -> bool {
+        let good = |(index, nature): (usize, &Nature)| self.mean(arm, index) >= nature.threshold;
+        self.verifiers.iter().enumerate().all(good)
+    }
+}
+
+impl Nature {
+    fn of(chance: &mut Chance, may_be_ours: bool, arm_count: usize) -> Self {
+        let low = chance.magnitude(0.0005, 1.0);
+        Self {
+            is_ours: may_be_ours && chance.is(0.5),
+            is_coin: chance.is(0.5),
+            threshold: chance.between(0.4, 0.6),
+            ceiling: Cost::from_units(1 + u64::from(chance.is(0.5)) * chance.below(5)),
+            is_metered: chance.is(0.5),
+            concurrency: chance.is(0.3).then(|| chance.one_of(&[1, 2, 5])),
+            rate: chance.is(0.2).then(|| chance.magnitude(1.0, 200.0)),
+            latency_seconds: [low, low * chance.magnitude(1.0, 20.0)],
+            faults: Faults::of(chance, arm_count),
+        }
+    }
+}
+
+impl Faults {
+    fn of(chance: &mut Chance, arm_count: usize) -> Self {
+        let mut some = |share: f64, most: f64| {
+            if chance.is(share) { chance.magnitude(0.002, most) } else { 0.0 }
+        };
+        let (slow, lost, broken) = (some(0.3, 0.1), some(0.2, 0.05), some(0.2, 0.2));
+        let (refused, unreadable, off_scale) = (some(0.3, 0.5), some(0.2, 0.2), some(0.1, 0.05));
+        let (dies, dearer) = (some(0.1, 0.02), some(0.1, 0.1));
+        let outage = chance.is(0.15).then(|| {
+            let from = chance.magnitude(0.1, 30.0);
+            [from, from + chance.magnitude(1.0, 100.0)]
+        });
+        let refused_arm = chance
+            .is(0.1)
+            .then(|| usize::try_from(chance.below(arm_count as u64)).expect("one of few"));
+        Self {
+            slow,
+            lost,
+            broken,
+            refused,
+            unreadable,
+            off_scale,
+            dies,
+            dearer,
+            outage,
+            refused_arm,
+        }
+    }
+}
+
+fn lives(chance: &mut Chance, mut arm_count: usize, may_grow: bool) -> Vec<Life> {
+    let mut units = 20 + chance.below(600);
+    let count = 1 + chance.below(6);
+    let mut lives: Vec<Life> = Vec::new();
+    for _ in 0..count {
+        if !lives.is_empty() && chance.is(0.2) {
+            units += chance.below(200);
+        }
+        if !lives.is_empty() && may_grow && chance.is(0.15) {
+            arm_count += 1 + usize::from(chance.is(0.5));
+        }
+        lives.push(Life {
+            arm_count,
+            budget: Cost::from_units(units),
+            concurrency: chance.one_of(&[1, 2, 4, 8, 32, 100]),
+            fate: fate(chance),
+            power_cut: chance.is(0.4),
+        });
+    }
+    lives
+}
+
+fn fate(chance: &mut Chance) -> Fate {
+    let at = Duration::from_secs_f64(chance.magnitude(0.001, 50.0));
+    let write = if chance.is(0.3) { chance.below(3) } else { chance.below(60) };
+    let share = if chance.is(0.3) { 0.0 } else { chance.unit() };
+    match chance.below(10) {
+        0 => Fate::Peace,
+        1 => Fate::KilledAt(at),
+        2 => Fate::KilledAtCall(chance.below(120)),
+        3 | 4 => Fate::KilledInWrite { write, share },
+        5 => Fate::WriteFails { write, share },
+        6 => Fate::DiskFull { write, share },
+        7 => Fate::SyncFails { sync: write },
+        8 => chance.one_of(&[Fate::Stopped(at), Fate::Left(at)]),
+        _ => Fate::Paused(at, Duration::from_secs_f64(chance.magnitude(0.1, 60.0))),
+    }
+}

@@ -1,0 +1,151 @@
+//! What people were shown, over all processes, and what must follow from it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use goodarm_core::{ArmId, Event, Failure, Ticket};
+use tokio::time::Instant;
+
+use super::world::World;
+use crate::history::History;
+use crate::run::{Notice, Observer, Progress, Run};
+use crate::throttle::Condition;
+
+pub(super) struct Witness {
+    world: Arc<World>,
+    certified: Vec<ArmId>,
+    told: BTreeMap<Ticket, Result<f64, Failure>>,
+    /// When it last said what it waits for.
+    explained_at: Option<Instant>,
+    /// What must never be.
+    pub(super) complaint: Option<String>,
+}
+
+impl Observer for Witness {
+    fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            // What this process evaluates itself says the same again, and need not be durable.
+            Notice::Called { call, .. } => {
+                if !self.world.plan.verifiers[call.attribute.index()].is_ours {
+                    self.told.insert(call.ticket, call.outcome);
+                }
+            }
+            Notice::Certified { arm, .. } => self.certified.push(arm),
+            Notice::Progress(progress) => self.look_for_life(progress),
+            Notice::Verifier { .. } | Notice::Warning(_) => {}
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        true
+    }
+}
+
+impl Witness {
+    pub(super) fn new(world: &Arc<World>) -> Self {
+        let world = Arc::clone(world);
+        let (certified, told) = (Vec::new(), BTreeMap::new());
+        Self { world, certified, told, explained_at: None, complaint: None }
+    }
+
+    /// A run that does nothing must say what it waits for.
+    fn look_for_life(&mut self, progress: &Progress) {
+        let truth = self.world.truth();
+        let now = Instant::now();
+        let is_explained = progress.is_paused
+            || truth.out_count > 0
+            || progress.conditions.iter().any(|condition| *condition != Condition::Open);
+        if is_explained {
+            self.explained_at = Some(now);
+        }
+        let last = truth.moved_at.max(self.explained_at);
+        let still = last.map_or(Duration::ZERO, |last| now.duration_since(last));
+        if still > STILL_MAX {
+            let text = format!("nothing for {still:?}, and no word why: {progress:?}");
+            self.complaint.get_or_insert(text);
+        }
+    }
+
+    /// What a process that takes up the run must find: called before it does anything.
+    pub(super) fn compare_journal(&self, path: &Path) -> Result<(), String> {
+        let mut history = History::open(path).map_err(|error| error.to_string())?;
+        let mut asked: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut scores: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+        let mut told = BTreeMap::new();
+        while let Some(entry) = history.next_entry().map_err(|error| error.to_string())? {
+            if let Event::Asked { arm, attribute, .. } = entry.event {
+                *asked.entry((arm.index(), attribute.index())).or_default() += 1;
+            }
+            if let Some(call) = entry.call {
+                told.insert(call.ticket, call.outcome);
+                if let Ok(score) = call.outcome {
+                    let pair = (call.arm.index(), call.attribute.index());
+                    scores.entry(pair).or_default().push(score);
+                }
+            }
+        }
+        if let Some((ticket, outcome)) =
+            self.told.iter().find(|(ticket, outcome)| told.get(ticket) != Some(outcome))
+        {
+            return Err(format!(
+                "{ticket:?} was shown as {outcome:?}, and is {:?} in the journal",
+                told.get(ticket)
+            ));
+        }
+        let truth = self.world.truth();
+        for (pair, real) in &truth.pairs {
+            let asked_count = asked.get(pair).copied().unwrap_or(0);
+            if real.call_count > asked_count {
+                return Err(format!(
+                    "{pair:?} was called {} times, and the journal knows of {asked_count}",
+                    real.call_count
+                ));
+            }
+        }
+        for (pair, mut written) in scores {
+            if self.world.plan.verifiers[pair.1].is_ours {
+                continue;
+            }
+            let mut given = truth.pairs.get(&pair).map(|pair| pair.scores.clone());
+            let given = given.get_or_insert_default();
+            written.sort_by(f64::total_cmp);
+            given.sort_by(f64::total_cmp);
+            if !is_part_of(&written, given) {
+                return Err(format!("{pair:?} was told scores that were never given"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What must hold whenever no call is on its way.
+    pub(super) fn compare_books(&self, run: &Run) -> Result<(), String> {
+        let books = run.session().books();
+        if let Some(arm) = self.certified.iter().find(|arm| !books.certified().contains(arm)) {
+            return Err(format!("{arm:?} was shown as certified, and is not"));
+        }
+        let ledger = books.ledger();
+        let (settled, billed) = (ledger.settled(), self.world.truth().billed);
+        let most = ledger.budget().saturating_add(ledger.overrun());
+        if settled.saturating_add(ledger.reserved()) > most {
+            return Err(format!(
+                "{settled} is settled of {most}, and {} reserved",
+                ledger.reserved()
+            ));
+        }
+        if settled < billed {
+            return Err(format!("the verifiers have billed {billed}, and {settled} is settled"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether all of the first, sorted, are among the second, sorted, each as often.
+fn is_part_of(some: &[f64], all: &[f64]) -> bool {
+    let mut all = all.iter();
+    some.iter().all(|score| all.any(|other| other.to_bits() == score.to_bits()))
+}
+
+/// As long as a verifier may take, and a while.
+const STILL_MAX: Duration = Duration::from_secs(40);

@@ -1,0 +1,314 @@
+//! The verifiers, and what really happened with them: whom they were asked about, what they said and
+//! what they billed, whether or not anybody heard of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::panic;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use super::chance::Chance;
+use super::plan::{Fate, Life, Plan};
+use super::{Figures, Killed};
+use crate::candidates::{Candidate, Candidates};
+use crate::job::{Job, JobSpec, Settings, VerifierSpec};
+use crate::job_file::Scores;
+use crate::pricing::{Meter, Pricing};
+use crate::throttle::Throttle;
+use crate::verifier::attempt::{Attempt, attempts};
+use crate::verifier::{Called, Place, Reply, Usage, Verifier};
+
+pub(super) struct World {
+    pub(super) plan: Plan,
+    /// A call came at which the process is to be killed.
+    pub(super) killed: Notify,
+    truth: Mutex<Truth>,
+}
+
+/// What nobody but the world knows.
+#[derive(Default)]
+pub(super) struct Truth {
+    /// By answer and verifier.
+    pub(super) pairs: BTreeMap<(usize, usize), Pair>,
+    /// At most its ceiling for each call: what a lost reply would have said, nobody can know.
+    pub(super) billed: Cost,
+    /// Calls that are being worked on.
+    pub(super) out_count: usize,
+    /// When something last happened.
+    pub(super) moved_at: Option<Instant>,
+    /// How long earlier processes lived.
+    before: Duration,
+    began: Option<Instant>,
+    call_count: u64,
+    fatal_call: Option<u64>,
+    pub(super) figures: Figures,
+}
+
+/// What happened with one answer at one verifier.
+#[derive(Default)]
+pub(super) struct Pair {
+    pub(super) call_count: u64,
+    pub(super) scores: Vec<f64>,
+}
+
+impl World {
+    pub(super) fn new(plan: Plan) -> Arc<Self> {
+        Arc::new(Self { plan, killed: Notify::new(), truth: Mutex::default() })
+    }
+
+    pub(super) fn truth(&self) -> MutexGuard<'_, Truth> {
+        self.truth.lock().expect("nobody dies while it is locked")
+    }
+
+    /// A process begins.
+    pub(super) fn begin(&self, fate: Fate) {
+        let mut truth = self.truth();
+        let now = Instant::now();
+        (truth.began, truth.moved_at, truth.call_count, truth.out_count) =
+            (Some(now), Some(now), 0, 0);
+        truth.fatal_call = match fate {
+            Fate::KilledAtCall(count) => Some(count),
+            _ => None,
+        };
+    }
+
+    /// A process ends.
+    pub(super) fn end(&self, lived: Duration) {
+        self.truth().before += lived + BETWEEN_PROCESSES;
+    }
+
+    pub(super) fn job(self: &Arc<Self>, folder: &Path, life: &Life) -> Arc<Job> {
+        let mut lines = String::new();
+        for arm in 0..life.arm_count {
+            let _ = writeln!(lines, r#"{{"id": "{arm}", "answer": "the answer {arm}"}}"#);
+        }
+        let candidates = Candidates::from_lines(lines.lines(), "id").expect("candidates");
+        let verifiers = (0..self.plan.verifiers.len()).map(|index| self.spec(index)).collect();
+        let settings = Settings {
+            output: folder.to_owned(),
+            guarantee: self.plan.guarantee,
+            policy: self.plan.policy.to_owned(),
+            concurrency: life.concurrency,
+            seed: self.plan.seed,
+            ..Settings::new(life.budget, DELTA)
+        };
+        Arc::new(Job::new(JobSpec { settings, candidates, verifiers }).expect("a job"))
+    }
+
+    fn spec(self: &Arc<Self>, index: usize) -> VerifierSpec {
+        let nature = &self.plan.verifiers[index];
+        let pricing = if nature.is_metered && !nature.is_ours {
+            let ceiling = Some(nature.ceiling);
+            Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() })
+        } else {
+            Pricing::Fixed(nature.ceiling)
+        };
+        let verifier = SimVerifier { world: Arc::clone(self), index };
+        VerifierSpec {
+            threshold: Some(nature.threshold),
+            pricing: Some(pricing),
+            rate: nature.rate,
+            concurrency: nature.concurrency,
+            patience: PATIENCE,
+            ..VerifierSpec::new(format!("verifier {index}"), Box::new(verifier))
+        }
+    }
+}
+
+impl Truth {
+    pub(super) fn count(&mut self, what: &'static str) {
+        self.figures.add(what, 1);
+    }
+
+    /// Seconds since the first process began.
+    fn seconds(&self) -> f64 {
+        let lived = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        (self.before + lived).as_secs_f64()
+    }
+}
+
+/// A call that is being worked on, until it ends or its process does.
+struct Work(Arc<World>);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let mut truth = self.0.truth();
+        truth.out_count = truth.out_count.saturating_sub(1);
+        truth.moved_at = Some(Instant::now());
+    }
+}
+
+struct SimVerifier {
+    world: Arc<World>,
+    index: usize,
+}
+
+impl SimVerifier {
+    /// Takes note of a call; says which of its pair it is.
+    fn begin(&self, arm: usize) -> u64 {
+        let mut truth = self.world.truth();
+        truth.moved_at = Some(Instant::now());
+        let is_fatal = truth.fatal_call == Some(truth.call_count);
+        truth.call_count += 1;
+        let pair = truth.pairs.entry((arm, self.index)).or_default();
+        pair.call_count += 1;
+        let order = pair.call_count;
+        if is_fatal {
+            self.world.killed.notify_one();
+        }
+        order
+    }
+
+    async fn attempt(&self, arm: usize, mut chance: Chance) -> Attempt<Reply> {
+        let nature = &self.world.plan.verifiers[self.index];
+        let faults = &nature.faults;
+        let [low, high] = nature.latency_seconds;
+        let latency = Duration::from_secs_f64(chance.magnitude(low, high * 1.001));
+        let work = {
+            let mut truth = self.world.truth();
+            truth.out_count += 1;
+            truth.moved_at = Some(Instant::now());
+            Work(Arc::clone(&self.world))
+        };
+        let is_away = {
+            let now = self.world.truth().seconds();
+            faults.outage.is_some_and(|[from, to]| (from..to).contains(&now))
+        };
+        let is_refused = faults.refused_arm == Some(arm) || chance.is(faults.refused);
+        if is_away || is_refused {
+            self.world.truth().count(if is_away { "not reached" } else { "refused" });
+            sleep(latency / 10).await;
+            let failure =
+                if is_away { VoidFailure::NotConnected } else { VoidFailure::RateLimited };
+            let retry_after = (is_refused && chance.is(0.5))
+                .then(|| Duration::from_secs_f64(chance.magnitude(0.1, 20.0)));
+            return Attempt::Void { failure, retry_after, reason: "not now".into() };
+        }
+        let bill = self.bill(&mut chance);
+        let is_slow = chance.is(faults.slow);
+        if is_slow {
+            self.world.truth().count("slow replies");
+        }
+        sleep(if is_slow { (latency * 50).min(TIMEOUT) } else { latency }).await;
+        let usage = Usage { cost: Some(bill), worked: latency, ..Usage::default() };
+        let attempt = self.answer(arm, &mut chance).await;
+        drop(work);
+        attempt.map(|reply| Reply { usage, ..reply })
+    }
+
+    /// Work begins, so money is owed, whoever hears of it.
+    fn bill(&self, chance: &mut Chance) -> Cost {
+        let nature = &self.world.plan.verifiers[self.index];
+        let ceiling = nature.ceiling;
+        let mut truth = self.world.truth();
+        let bill = match nature.is_metered {
+            true if chance.is(nature.faults.dearer) => {
+                truth.count("bills above their ceiling");
+                Cost::from_picos(ceiling.picos() * 2)
+            }
+            true => Cost::from_picos(ceiling.picos() / 10 * u128::from(chance.below(11))),
+            false => ceiling,
+        };
+        truth.billed = truth.billed.saturating_add(bill.min(ceiling));
+        bill
+    }
+
+    async fn answer(&self, arm: usize, chance: &mut Chance) -> Attempt<Reply> {
+        let plan = &self.world.plan;
+        let faults = &plan.verifiers[self.index].faults;
+        let broke = |failure, reason: &str| Attempt::Broke {
+            outcome: Reply::failed(failure, reason),
+            reason: reason.into(),
+        };
+        if chance.is(faults.lost) {
+            self.world.truth().count("lost replies");
+            sleep(TIMEOUT).await;
+            return broke(CountedFailure::TimedOut, "no reply in time");
+        }
+        if chance.is(faults.broken) {
+            self.world.truth().count("broken replies");
+            return broke(CountedFailure::Crashed, "it broke");
+        }
+        if chance.is(faults.dies) {
+            self.world.truth().count("tasks that died");
+            panic::resume_unwind(Box::new(Killed));
+        }
+        if chance.is(faults.unreadable) {
+            self.world.truth().count("unreadable replies");
+            return Attempt::Answered(Reply::failed(CountedFailure::Unreadable, "no score in it"));
+        }
+        if chance.is(faults.off_scale) {
+            self.world.truth().count("scores off their scale");
+            return Attempt::Answered(Reply::score(7.0));
+        }
+        let mean = plan.mean(arm, self.index);
+        let score = if plan.verifiers[self.index].is_coin {
+            f64::from(u8::from(chance.is(mean)))
+        } else {
+            // No two are alike, so that one that is counted twice is found out.
+            let width = mean.min(1.0 - mean);
+            chance.between(mean - width, mean + width)
+        };
+        let mut truth = self.world.truth();
+        truth.count("scores");
+        truth.pairs.entry((arm, self.index)).or_default().scores.push(score);
+        Attempt::Answered(Reply::score(score))
+    }
+}
+
+impl Verifier for SimVerifier {
+    fn preview(&self, candidate: &Candidate) -> String {
+        candidate.id.clone()
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        Box::pin(async move {
+            let arm = arm_of(candidate);
+            let order = self.begin(arm);
+            let attempt_count = AtomicU64::new(0);
+            let attempt = || {
+                let count = attempt_count.fetch_add(1, Ordering::Relaxed);
+                let place = [self.world.plan.seed, 4, arm as u64, self.index as u64, order, count];
+                self.attempt(arm, Chance::at(&place))
+            };
+            attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
+        })
+    }
+
+    fn fields(&self) -> BTreeSet<String> {
+        ["answer".to_owned()].into()
+    }
+
+    fn default_scores(&self) -> Scores {
+        let nature = &self.world.plan.verifiers[self.index];
+        match (nature.is_ours, nature.is_coin) {
+            (true, _) => Scores::Exact,
+            (false, true) => Scores::Binary,
+            (false, false) => Scores::UNIT,
+        }
+    }
+
+    fn is_reproducible(&self) -> bool {
+        self.world.plan.verifiers[self.index].is_ours
+    }
+
+    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+        let mean = self.world.plan.mean(place.arm.index(), self.index);
+        self.is_reproducible().then(|| Reply::score(mean))
+    }
+}
+
+fn arm_of(candidate: &Candidate) -> usize {
+    candidate.id.parse().expect("ids are numbers")
+}
+
+pub(super) const DELTA: f64 = 0.1;
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(15);
+const BETWEEN_PROCESSES: Duration = Duration::from_secs(10);
