@@ -221,6 +221,7 @@ impl Simulation {
                 Err(error) => return Err(format!("cannot go on: {error}")),
             },
             () = befall(life.fate, &world, &control) => Lived::Killed,
+            () = world.stuck.notified() => Lived::Killed,
             () = sleep(LIFE_MAX) => return Err(format!("no end after {LIFE_MAX:?}")),
         };
         if let Lived::Ended(ending) = &lived {
@@ -340,8 +341,8 @@ fn simulate(seeds: std::ops::Range<u64>) -> Figures {
     total.into_inner().expect("nobody died")
 }
 
-/// So many virtual days are enough for any run here.
-const LIFE_MAX: Duration = Duration::from_secs(2 * 24 * 3600);
+/// So many virtual hours are enough for any run here.
+const LIFE_MAX: Duration = Duration::from_secs(6 * 3600);
 /// No seed takes a second on an idle machine.
 const SEED_TIME_MAX: Duration = Duration::from_secs(60);
 const PEACEFUL_LIVES_MAX: usize = 4;

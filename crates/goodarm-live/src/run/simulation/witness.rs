@@ -65,6 +65,7 @@ impl Witness {
         if still > STILL_MAX {
             let text = format!("nothing for {still:?}, and no word why: {progress:?}");
             self.complaint.get_or_insert(text);
+            self.world.stuck.notify_one();
         }
     }
 

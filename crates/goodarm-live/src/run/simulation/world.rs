@@ -28,6 +28,8 @@ pub(super) struct World {
     pub(super) plan: Plan,
     /// A call came at which the process is to be killed.
     pub(super) killed: Notify,
+    /// A run does nothing and does not say why.
+    pub(super) stuck: Notify,
     truth: Mutex<Truth>,
 }
 
@@ -59,7 +61,12 @@ pub(super) struct Pair {
 
 impl World {
     pub(super) fn new(plan: Plan) -> Arc<Self> {
-        Arc::new(Self { plan, killed: Notify::new(), truth: Mutex::default() })
+        Arc::new(Self {
+            plan,
+            killed: Notify::new(),
+            stuck: Notify::new(),
+            truth: Mutex::default(),
+        })
     }
 
     pub(super) fn truth(&self) -> MutexGuard<'_, Truth> {
