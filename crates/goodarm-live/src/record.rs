@@ -4,11 +4,11 @@
 //! Money is spent as in a run: a call's ceiling is reserved and its intent is durable before it starts.
 //! The budget is for the whole recording, in however many processes it is made.
 
+mod begun;
 mod pending;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned, Work};
 use crate::job::{Job, JobVerifier};
 use crate::job_file::Scores;
 use crate::journal::{FileStorage, Journal, LockError, Note, Record};
-use crate::line_file::mend_last_line;
+use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
-use crate::recording::{self, Outcomes};
+use crate::recording;
 use crate::run::is_free;
 use crate::throttle::Throttle;
 use crate::verifier::{Reply, Verdict};
@@ -389,61 +389,6 @@ async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle
         }
     }
     reply
-}
-
-/// What a recording has already.
-#[derive(Default)]
-struct Begun {
-    bytes: u64,
-    bytes_cut: u64,
-    /// How many outcomes of each pair.
-    counts: BTreeMap<(String, String), usize>,
-    /// Verifiers that have given a score.
-    scored: BTreeSet<String>,
-    /// What the calls of each verifier have cost.
-    spent: BTreeMap<String, Cost>,
-}
-
-impl Begun {
-    fn read(path: &Path, job: &Job) -> Result<Self, RecordError> {
-        let file_error = |error| RecordError::file(path, error);
-        let mut begun = Self {
-            bytes_cut: mend_last_line(path, recording::is_line).map_err(file_error)?,
-            ..Self::default()
-        };
-        let file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(begun),
-            file => file.map_err(file_error)?,
-        };
-        begun.bytes = file.metadata().map_err(file_error)?.len();
-        for (line, number) in BufReader::new(file).lines().zip(1..) {
-            let taken = line.map_err(|error| error.to_string()).and_then(|line| match number {
-                1 => recording::check_unit(&line, job.unit()),
-                _ => begun.take(&line),
-            });
-            taken.map_err(|reason| RecordError::Begun {
-                path: path.to_owned(),
-                line: number,
-                reason,
-            })?;
-        }
-        Ok(begun)
-    }
-
-    fn take(&mut self, line: &str) -> Result<(), String> {
-        if line.trim().is_empty() {
-            return Ok(());
-        }
-        let outcomes: Outcomes = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        let Outcomes { id, verifier, scores, costs, .. } = outcomes;
-        if scores.iter().any(Option::is_some) {
-            self.scored.insert(verifier.clone());
-        }
-        let spent = self.spent.entry(verifier.clone()).or_default();
-        *spent = costs.into_iter().fold(*spent, Cost::saturating_add);
-        *self.counts.entry((id, verifier)).or_insert(0) += scores.len();
-        Ok(())
-    }
 }
 
 /// What the journal of a recording begins with.

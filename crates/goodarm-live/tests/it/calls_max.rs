@@ -16,7 +16,7 @@ fn write_job(place: &Place, keys: &str, cost: &str) {
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 2\ndelta = 0.05\nunit = \"dollars\"\n\
          stop_when_hopeless = false\nconcurrency = 4\n{keys}\n\
-         [[verifiers]]\nname = \"asked\"\nkind = \"check\"\nfield = \"answer\"\nnot_empty = true\n\
+         [[verifiers]]\nname = \"answered\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \".\"\n\
          [[verifiers]]\nname = \"judge\"\nkind = \"command\"\nthreshold = 0.5\n\
          metered = {{ reported = true, ceiling = 0.01 }}\n\
          shell = 'read line; echo x >> made; echo \"{{\\\"score\\\": 0.5, \\\"cost\\\": {cost}}}\"'\n"

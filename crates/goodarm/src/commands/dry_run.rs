@@ -83,7 +83,7 @@ fn calls_max(job: &Job) -> String {
         match job.settings.calls_max {
             Some(_) => "as calls_max says",
             None => {
-                "1,000 times what the budget pays for at the cheapest ceiling; calls_max sets another limit"
+                "a thousand times what the budget pays for at the cheapest ceiling (calls_max sets another limit)"
             }
         },
     );

@@ -136,7 +136,7 @@ fn the_budget_is_for_the_whole_recording() {
     let place = place.path();
     record(place, "15");
     let said = message(&command(place, "21").output().expect("the tool starts"));
-    assert!(said.contains("may cost up to 72") && said.contains("180 of it is spent"), "{said}");
+    assert!(said.contains("may cost up to 72") && said.contains("of which 180 is spent"), "{said}");
     record(place, "20");
     assert_eq!(made_count(place), 240);
 }
