@@ -16,7 +16,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) const fn new(budget: Cost) -> Self {
+    /// Nothing is spent.
+    pub const fn new(budget: Cost) -> Self {
         Self {
             budget,
             settled: Cost::ZERO,
@@ -61,7 +62,8 @@ impl Ledger {
         self.settled.saturating_add(self.reserved).saturating_add(ceiling) <= self.budget
     }
 
-    pub(crate) fn reserve(&mut self, ceiling: Cost) {
+    /// Keeps the ceiling of a call that is about to start, which must fit.
+    pub fn reserve(&mut self, ceiling: Cost) {
         assert!(self.fits(ceiling), "a call is dispatched only if its ceiling fits the budget");
         self.reserved = self.reserved + ceiling;
     }
@@ -70,7 +72,8 @@ impl Ledger {
         self.reserved = self.reserved - ceiling;
     }
 
-    pub(crate) fn settle(&mut self, ceiling: Cost, bill: Cost) {
+    /// Takes the bill of a call whose ceiling was reserved.
+    pub fn settle(&mut self, ceiling: Cost, bill: Cost) {
         self.release(ceiling);
         self.settled = self.settled.saturating_add(bill);
         if bill > ceiling {

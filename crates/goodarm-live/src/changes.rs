@@ -26,7 +26,7 @@ fn binding(text: &str) -> Value {
             keys.iter().for_each(|key| drop(table.remove(*key)));
         }
     };
-    take_out(&mut job, &["budget", "expect", "calls", "certified", "concurrency"]);
+    take_out(&mut job, &["budget", "calls_max", "expect", "calls", "certified", "concurrency"]);
     if let Some(verifiers) = job.get_mut("verifiers").and_then(Value::as_array_mut) {
         for verifier in verifiers {
             take_out(verifier, &["concurrency", "rate", "patience"]);
@@ -79,6 +79,7 @@ mod tests {
     fn the_pace_may_change_and_nothing_that_only_has_its_name() {
         check("budget = 1", "budget = 2", &[]);
         check("concurrency = 2", "", &[]);
+        check("budget = 1", "budget = 1\ncalls_max = 9", &[]);
         check("rate = 3", "rate = 9\npatience = 1", &[]);
         check(
             "number",

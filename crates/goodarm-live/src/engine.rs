@@ -1,8 +1,8 @@
 //! Calls that others make: started together, back in any order. Runs, recordings and generation all
 //! make their calls here, so that they wait, back off, give up, stop and drain alike.
 
-use std::collections::VecDeque;
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +64,15 @@ pub(crate) enum Cause {
     NeverScored,
     /// What it says cannot be told from what it was asked.
     Mistrusted,
+}
+
+/// Many calls, one after the other.
+pub(crate) trait Work<T, R> {
+    /// Starts as many calls as there is room for; fewer only if there are no more for now.
+    fn start(&mut self, engine: &mut Engine<T, R>, room: usize) -> io::Result<()>;
+
+    /// Takes what came back.
+    fn settle(&mut self, returned: Returned<T, R>) -> io::Result<()>;
 }
 
 impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
@@ -152,22 +161,20 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         self.throttles.iter().map(|throttle| throttle.retry_count()).sum()
     }
 
-    /// Makes calls until there is no more work, someone stops it, or a verifier is given up. `start`
-    /// starts the call of one piece of work, `settle` takes what came back.
-    pub(crate) async fn make_all<W, E>(
+    /// Makes calls until there is no more work, someone stops it, or a verifier is given up.
+    pub(crate) async fn make_all(
         &mut self,
-        mut work: VecDeque<W>,
+        work: &mut impl Work<T, R>,
         control: &Control,
-        mut start: impl FnMut(&mut Self, W),
-        mut settle: impl FnMut(Returned<T, R>) -> Result<(), E>,
-    ) -> Result<Finish, E> {
+    ) -> io::Result<Finish> {
         let mut tick = tokio::time::interval(TICK);
         let mut finish = Finish::Done;
         loop {
-            while let Some(returned) = self.take() {
-                settle(returned)?;
-            }
+            self.settle_all(work)?;
             if control.is_leaving() {
+                self.stop();
+                // Calls that wait for their turn say at once that they never began; others are lost.
+                let _ = tokio::time::timeout(LEAVE_TIME, self.drain(work)).await;
                 return Ok(Finish::Left);
             }
             if finish == Finish::Done {
@@ -178,14 +185,12 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
                 }
             }
             if finish != Finish::Done {
-                work.clear();
                 self.stop();
+            } else if !control.is_paused() {
+                work.start(self, self.concurrency - self.in_flight_count)?;
             }
-            while self.in_flight_count < self.concurrency && !control.is_paused() {
-                let Some(piece) = work.pop_front() else { break };
-                start(self, piece);
-            }
-            if work.is_empty() && self.in_flight_count == 0 {
+            let is_held = finish == Finish::Done && control.is_paused();
+            if self.in_flight_count == 0 && !is_held {
                 return Ok(finish);
             }
             tokio::select! {
@@ -194,6 +199,22 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
                 _ = tick.tick() => {}
             }
         }
+    }
+
+    /// Waits for all calls in flight.
+    async fn drain(&mut self, work: &mut impl Work<T, R>) -> io::Result<()> {
+        while self.in_flight_count > 0 {
+            self.wait().await;
+            self.settle_all(work)?;
+        }
+        Ok(())
+    }
+
+    fn settle_all(&mut self, work: &mut impl Work<T, R>) -> io::Result<()> {
+        while let Some(returned) = self.take() {
+            work.settle(returned)?;
+        }
+        Ok(())
     }
 }
 
@@ -227,8 +248,10 @@ pub(crate) fn block_on<F: Future>(runtime: Runtime, work: F) -> F::Output {
 }
 
 /// A runtime on this thread.
-pub(crate) fn runtime() -> std::io::Result<Runtime> {
+pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
 const TICK: Duration = Duration::from_millis(100);
+/// What people take for at once.
+const LEAVE_TIME: Duration = Duration::from_millis(100);

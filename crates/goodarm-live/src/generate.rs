@@ -11,7 +11,9 @@ use goodarm_core::ArmId;
 
 use crate::candidates::{Candidates, CandidatesError, lookup};
 use crate::control::Control;
-use crate::engine::{self, Engine, Finish, Returned};
+use crate::engine::{self, Engine, Finish, Returned, Work};
+use crate::journal::{FolderLock, LockError};
+use crate::line_file::mend_last_line;
 use crate::throttle::{Limits, Throttle};
 use crate::verifier::llm::{LlmKeys, Model};
 use crate::verifier::problem::Problem;
@@ -51,6 +53,9 @@ pub enum GenerateError {
         /// What happened.
         error: io::Error,
     },
+    /// Another process writes answers into the same file.
+    #[error(transparent)]
+    Locked(#[from] LockError),
     /// The endpoint does not answer.
     #[error("the endpoint is down ({0}); the same command goes on where it stopped")]
     Down(String),
@@ -86,27 +91,58 @@ pub fn generate(
     if !misfits.is_empty() {
         return Err(GenerateError::Model(misfits));
     }
+    let _lock = FolderLock::beside(request.out)?;
+    mend_last_line(request.out, is_line).map_err(file_error)?;
     let wanted: VecDeque<ArmId> = missing(request, &questions).map_err(file_error)?;
-    let mut generated = Generated {
+    let generated = Generated {
         question_count: questions.len(),
         answer_count: questions.len() - wanted.len(),
         failure_count: 0,
     };
     progress(generated, None);
-    let mut file =
+    let file =
         OpenOptions::new().create(true).append(true).open(request.out).map_err(file_error)?;
     let runtime = engine::runtime().map_err(file_error)?;
     let limits =
         Limits { concurrency: request.concurrency, rate: None, retries: None, patience: PATIENCE };
     let throttle = Throttle::new(limits).among(model.address_count()).on_trial();
-    let mut engine: Engine<ArmId, Result<String, String>> =
-        Engine::new([throttle].into_iter(), request.concurrency);
-    let model = Arc::new(model);
-    let work = engine.make_all(
+    let mut engine = Engine::new([throttle].into_iter(), request.concurrency);
+    let mut answers = Answers {
         wanted,
-        control,
-        |engine, arm| {
-            let (model, question) = (Arc::clone(&model), questions.get(arm));
+        questions: &questions,
+        model: &Arc::new(model),
+        field: request.answer_field,
+        file,
+        generated,
+        progress: &mut progress,
+    };
+    let work = engine.make_all(&mut answers, control);
+    match engine::block_on(runtime, work).map_err(file_error)? {
+        Finish::GivenUp(given_up) => Err(GenerateError::Down(given_up.reason)),
+        Finish::Done | Finish::Stopped | Finish::Left => Ok(answers.generated),
+    }
+}
+
+/// Answers on their way into the file.
+struct Answers<'a> {
+    /// Questions that were not asked yet.
+    wanted: VecDeque<ArmId>,
+    questions: &'a Candidates,
+    model: &'a Arc<Model>,
+    field: &'a str,
+    file: File,
+    generated: Generated,
+    progress: &'a mut dyn FnMut(Generated, Option<&str>),
+}
+
+impl Work<ArmId, Result<String, String>> for Answers<'_> {
+    fn start(
+        &mut self,
+        engine: &mut Engine<ArmId, Result<String, String>>,
+        room: usize,
+    ) -> io::Result<()> {
+        for arm in self.wanted.drain(..room.min(self.wanted.len())) {
+            let (model, question) = (Arc::clone(self.model), self.questions.get(arm));
             engine.start(arm, 0, async move |throttle| {
                 throttle.begin().await;
                 match model.ask(&question, &throttle).await {
@@ -124,27 +160,34 @@ pub fn generate(
                     }
                 }
             });
-        },
-        |Returned { tag: arm, reply }| {
-            match reply.unwrap_or_else(|| Err("goodarm failed: please report it".into())) {
-                Ok(text) => {
-                    let json = with_answer(questions.json(arm), request.answer_field, &text);
-                    writeln!(file, "{json}")?;
-                    generated.answer_count += 1;
-                    progress(generated, None);
-                }
-                Err(reason) => {
-                    generated.failure_count += 1;
-                    progress(generated, Some(&reason));
-                }
-            }
-            Ok(())
-        },
-    );
-    match engine::block_on(runtime, work).map_err(file_error)? {
-        Finish::GivenUp(given_up) => Err(GenerateError::Down(given_up.reason)),
-        Finish::Done | Finish::Stopped | Finish::Left => Ok(generated),
+        }
+        Ok(())
     }
+
+    fn settle(
+        &mut self,
+        Returned { tag: arm, reply }: Returned<ArmId, Result<String, String>>,
+    ) -> io::Result<()> {
+        match reply.unwrap_or_else(|| Err("goodarm failed: please report it".into())) {
+            Ok(text) => {
+                let json = with_answer(self.questions.json(arm), self.field, &text);
+                // In one piece, so that a kill does not tear it.
+                self.file.write_all((json + "\n").as_bytes())?;
+                self.generated.answer_count += 1;
+                (self.progress)(self.generated, None);
+            }
+            Err(reason) => {
+                self.generated.failure_count += 1;
+                (self.progress)(self.generated, Some(&reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a line of the answers is whole.
+fn is_line(line: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok()
 }
 
 /// Questions that have no answer yet.

@@ -97,6 +97,8 @@ pub struct Settings {
     pub policy: String,
     /// Calls that may be in flight at once, over all verifiers.
     pub concurrency: usize,
+    /// The most calls that others may be asked to make; see [`Job::calls_max`].
+    pub calls_max: Option<u64>,
     /// What random draws depend on.
     pub seed: u64,
     /// Where everything is written.
@@ -123,6 +125,7 @@ impl Settings {
             guarantee: GuaranteeName::default(),
             policy: crate::job_file::policy(),
             concurrency: crate::job_file::concurrency(),
+            calls_max: None,
             seed: 0,
             output: crate::job_file::output().into(),
             calls: CallsName::default(),
@@ -234,6 +237,23 @@ impl Job {
         reader::parse(path, text, overrides, &Kinds::default(), given)
     }
 
+    /// The most calls that a run may ask others to make, whatever they bill: a budget does not bound the
+    /// calls of a verifier whose bills are 0.
+    pub fn calls_max(&self) -> u64 {
+        let derived = || {
+            let ceilings = self.others().map(|verifier| verifier.tariff.ceiling.picos());
+            let Some(cheapest) = ceilings.min() else { return u64::MAX };
+            let paid_for = (self.settings.budget.picos() / cheapest.max(1)).max(1);
+            u64::try_from(paid_for.saturating_mul(CALLS_PER_CEILING)).unwrap_or(u64::MAX)
+        };
+        self.settings.calls_max.unwrap_or_else(derived)
+    }
+
+    /// The verifiers whose calls others make.
+    pub fn others(&self) -> impl Iterator<Item = &JobVerifier> {
+        self.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible())
+    }
+
     /// What the budget and all prices count.
     pub const fn unit(&self) -> Unit {
         self.settings.unit
@@ -324,6 +344,9 @@ impl Settings {
         if self.concurrency == 0 || self.concurrency > CONCURRENCY_MAX {
             let value = self.concurrency;
             wrong("concurrency", format!("{value} is not between 1 and {CONCURRENCY_MAX}"));
+        }
+        if self.calls_max == Some(0) {
+            wrong("calls_max", "0 is not a number of calls above 0".into());
         }
         if let Some(expect) = &self.expect {
             let numbers = [Some(expect.good), expect.good_mean, expect.bad_mean];
@@ -485,6 +508,8 @@ fn toml_of(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map_or_else(|_| "\"\"".into(), |value| value.to_string())
 }
 
+/// A bill is seldom so much less than its ceiling.
+const CALLS_PER_CEILING: u128 = 1000;
 /// One process cannot have many more sockets, and a crash loses no more calls than this and those ahead.
 const CONCURRENCY_MAX: usize = 65_536;
 const NUMBER_MAX: f64 = 1e6;

@@ -48,6 +48,10 @@ pub struct JobFile {
     /// Calls that may be in flight at once, over all verifiers.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
+    /// The most calls that a run may ask others to make, whatever they bill; our own checks and replays
+    /// do not count. If not given, a thousand times what the budget pays for at the cheapest ceiling.
+    #[serde(default)]
+    pub calls_max: Option<u64>,
     /// What is drawn at random depends on this: the order in which answers that look alike are tried,
     /// and the draws of `replay` verifiers.
     #[serde(default)]

@@ -15,6 +15,7 @@ pub mod history;
 pub mod job;
 pub mod job_file;
 pub mod journal;
+mod line_file;
 pub mod open_files;
 pub mod outputs;
 pub mod pools;

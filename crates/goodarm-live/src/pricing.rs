@@ -151,10 +151,12 @@ impl Tariff {
         }
     }
 
-    /// What a call has cost; the ceiling if the reply does not say enough.
+    /// What a call has cost; the ceiling if the reply does not say enough. Others may bill more than
+    /// the ceiling, time does not: a call ends at its timeout, and beyond that only we have slept.
     pub fn charge(&self, usage: &Usage) -> Cost {
         let Some(meter) = &self.meter else { return self.ceiling };
-        meter.bill(usage).unwrap_or(self.ceiling)
+        let Some(billed) = meter.billed(usage) else { return self.ceiling };
+        billed.saturating_add(meter.time(usage).min(self.ceiling.saturating_sub(billed)))
     }
 
     /// Whether calls cost what they take.
@@ -201,20 +203,23 @@ impl Meter {
         Ok(())
     }
 
-    fn bill(&self, usage: &Usage) -> Option<Cost> {
+    /// What others ask for a call.
+    fn billed(&self, usage: &Usage) -> Option<Cost> {
         let tokens = |price: Option<Cost>, count: Option<u64>| match price {
             Some(price) => count.map(|count| self.tokens(price, count)),
             None => Some(Cost::ZERO),
         };
         let mut sum = tokens(self.input, usage.input_tokens)?
             .saturating_add(tokens(self.output, usage.output_tokens)?);
-        if let Some(second) = self.second {
-            sum = sum.saturating_add(seconds(second, usage.worked));
-        }
         if self.reported {
             sum = sum.saturating_add(usage.cost?);
         }
         Some(sum)
+    }
+
+    /// What its time costs.
+    fn time(&self, usage: &Usage) -> Cost {
+        self.second.map_or(Cost::ZERO, |second| seconds(second, usage.worked))
     }
 
     /// The bill of a call that takes all it can.
@@ -225,7 +230,7 @@ impl Meter {
             cost: None,
             worked: extent.timeout + TIMEOUT_SLACK,
         };
-        self.bill(&usage)
+        Some(self.billed(&usage)?.saturating_add(self.time(&usage)))
     }
 
     fn tokens(&self, price: Cost, count: u64) -> Cost {
@@ -320,6 +325,24 @@ mod tests {
         assert_eq!(tariff.ceiling.to_string(), "5");
         let usage = Usage { worked: Duration::from_nanos(3), ..Usage::default() };
         assert_eq!(tariff.charge(&usage).picos(), 1500);
+    }
+
+    /// A process that is stopped for an hour, or a laptop that sleeps.
+    #[test]
+    fn time_is_charged_up_to_the_ceiling_and_tokens_are_charged_in_full() {
+        let seconds = MeteredFile { second: Some(0.5), ..MeteredFile::default() };
+        let extent = Extent { timeout: Duration::from_secs(9), ..Extent::default() };
+        let hour = Usage { worked: Duration::from_secs(3600), ..Usage::default() };
+        let tariff = metered(&seconds, extent).unwrap();
+        assert_eq!(tariff.charge(&hour), tariff.ceiling);
+        let both = MeteredFile { second: Some(0.5), input: Some(1.0), ..seconds };
+        let tariff = metered(&MeteredFile { ceiling: Some(7.0), ..both }, extent).unwrap();
+        for (tokens, expected) in [(2, "7"), (7, "7"), (9, "9")] {
+            let usage = Usage { input_tokens: Some(tokens), ..hour };
+            assert_eq!(tariff.charge(&usage).to_string(), expected, "{tokens} tokens");
+        }
+        let usage = Usage { worked: Duration::from_secs(4), ..usage(Some(2), None) };
+        assert_eq!(tariff.charge(&usage).to_string(), "4");
     }
 
     #[test]

@@ -1,27 +1,39 @@
 //! Calling each verifier of a job several times on each candidate, for a recording: the price of one
 //! recording buys any number of comparisons of policies on real data.
+//!
+//! Money is spent as in a run: a call's ceiling is reserved and its intent is durable before it starts.
+//! The budget is for the whole recording, in however many processes it is made.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+mod begun;
+mod pending;
+
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::ledger::Ledger;
+use goodarm_core::{
+    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Ticket,
+};
 
 use crate::control::Control;
-use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned};
-use crate::job::Job;
+use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned, Work};
+use crate::job::{Job, JobVerifier};
 use crate::job_file::Scores;
-use crate::recording::{self, Outcomes};
+use crate::journal::{FileStorage, Journal, LockError, Note, Record};
+use crate::record::begun::Begun;
+use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
+use crate::recording;
+use crate::run::is_free;
 use crate::throttle::Throttle;
-use crate::verifier::Verdict;
+use crate::verifier::{Reply, Verdict};
 
 /// Why nothing was recorded, or not all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The file.
+    /// The file, or the journal beside it.
     #[error("{}: {error}", path.display())]
     File {
         /// Which.
@@ -29,6 +41,9 @@ pub enum RecordError {
         /// What happened.
         error: io::Error,
     },
+    /// Another process is at it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
     /// A line of a recording that was begun before.
     #[error("{} line {line}: {reason}", path.display())]
     Begun {
@@ -39,15 +54,29 @@ pub enum RecordError {
         /// What is wrong.
         reason: String,
     },
+    /// The recording is not what the journal beside it was begun for.
+    #[error(
+        "{0} was changed, and {1} has calls that are paid for and are yet to be written into it: put {0} back as it was, or remove {1} to lose those calls",
+        recording.display(), journal.display()
+    )]
+    Changed {
+        /// The recording.
+        recording: PathBuf,
+        /// The journal beside it.
+        journal: PathBuf,
+    },
     /// It might cost more than the budget.
     #[error(
-        "recording may cost up to {cost}, and the budget is {budget}: raise it, or record less"
+        "recording may cost up to {cost}, and the budget is {budget}{}: raise it, or record less",
+        if *spent > Cost::ZERO { format!(", of which {spent} is spent") } else { String::new() }
     )]
     TooExpensive {
-        /// The worst case.
+        /// The worst case of what is missing.
         cost: Cost,
-        /// What there is.
+        /// What there is for the whole recording.
         budget: Cost,
+        /// What the calls of its verifiers have cost so far.
+        spent: Cost,
     },
     /// A verifier was down for longer than its patience.
     #[error("{verifier} is down ({reason}); the same command goes on where it stopped")]
@@ -82,6 +111,12 @@ pub enum RecordError {
     NothingToRecord,
 }
 
+impl RecordError {
+    fn file(path: &Path, error: io::Error) -> Self {
+        Self::File { path: path.to_owned(), error }
+    }
+}
+
 /// How far a recording is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
@@ -95,30 +130,10 @@ pub struct Recorded {
     pub spent: Cost,
     /// How often each verifier failed now, and why it did so first.
     pub failures: BTreeMap<String, (u64, String)>,
-}
-
-/// One pair to record.
-struct Pair {
-    arm: ArmId,
-    attribute: usize,
-    missing: usize,
-}
-
-/// What came back of a pair, all of it or, when stopped, some.
-struct Batch {
-    attribute: usize,
-    outcomes: Outcomes,
-    is_whole: bool,
-    spent: Cost,
-    /// Why the first failed call did.
-    reason: Option<String>,
-}
-
-/// Rows on their way into the file. Those of a verifier that has yet to give a score wait: if it never
-/// does, they say nothing about answers and would stand in the way of a mended job.
-struct Rows {
-    file: File,
-    waiting: Vec<Option<Vec<Outcomes>>>,
+    /// Calls that were in flight when this process or an earlier one ended: paid, and recorded as failed.
+    pub lost_count: u64,
+    /// Bytes of an unfinished line that were cut from the end of the recording.
+    pub bytes_cut: u64,
 }
 
 /// What to record.
@@ -141,171 +156,295 @@ pub fn record(
     mut progress: impl FnMut(&Recorded),
 ) -> Result<Recorded, RecordError> {
     let Request { job, times, path, .. } = *request;
-    let file_error = |error| RecordError::File { path: path.to_owned(), error };
-    let done = begun(path)?;
-    let pairs = pairs(job, times, &done.counts)?;
-    let mut recorded = Recorded { pair_total: pairs.total, ..Recorded::default() };
-    recorded.pair_count = pairs.total - pairs.list.len();
-    let mut rows = Rows::open(request, &done)?;
-    progress(&recorded);
-    let runtime = engine::runtime().map_err(file_error)?;
-    let throttles = job.verifiers.iter().zip(&rows.waiting).map(|(verifier, waiting)| {
-        let throttle = verifier.throttle(verifier.limits);
-        if waiting.is_some() { throttle.on_trial() } else { throttle }
-    });
-    let mut engine: Engine<(), Batch> = Engine::new(throttles, job.settings.concurrency);
-    let work = engine.make_all(
-        pairs.list,
-        control,
-        |engine, pair| {
-            let job = Arc::clone(job);
-            engine.start((), pair.attribute, async move |throttle| {
-                call_pair(&job, &throttle, &pair).await
-            });
-        },
-        |Returned { reply, .. }| {
-            // A task that died is a bug of ours: its pair is made again the next time.
-            let Some(batch) = reply else { return Ok(()) };
-            recorded.take(&batch);
-            rows.take(batch)?;
-            progress(&recorded);
-            Ok(())
-        },
-    );
-    let finish = engine::block_on(runtime, work).map_err(file_error)?;
-    if matches!(finish, Finish::Stopped | Finish::Left) {
-        rows.write_waiting().map_err(file_error)?;
-    }
-    rows.file.sync_data().map_err(file_error)?;
-    let name = |verifier: usize| job.verifiers[verifier].name.clone();
-    let (verifier, reason) = match finish {
-        Finish::Stopped | Finish::Left => return Ok(recorded),
-        Finish::Done => match rows.never_scored() {
-            Some(verifier) => (name(verifier), String::new()),
-            None => return Ok(recorded),
-        },
-        Finish::GivenUp(GivenUp { verifier, cause, reason }) => match (name(verifier), cause) {
-            (verifier, Cause::Down) => return Err(RecordError::Down { verifier, reason }),
-            (verifier, Cause::Mistrusted) => {
-                return Err(RecordError::Mistrusted { verifier, reason });
-            }
-            (verifier, Cause::NeverScored) => (verifier, reason),
-        },
+    let file_error = |error| RecordError::file(path, error);
+    let pending = Pending::take(path)?;
+    let merged = pending.merge(Unscored::Kept)?;
+    let begun = Begun::read(path, job)?;
+    let (pairs, pair_total) = pairs(job, times, &begun.counts)?;
+    let spent_before = spent(job, &begun, &merged.beyond);
+    affordable(job, &pairs, spent_before)?;
+    let recorded = Recorded {
+        pair_count: pair_total - pairs.len(),
+        pair_total,
+        lost_count: merged.lost_count,
+        bytes_cut: begun.bytes_cut,
+        ..Recorded::default()
     };
-    let first = recorded.failures.remove(&verifier).map(|(_, reason)| reason);
-    Err(RecordError::NeverScored { verifier, reason: first.unwrap_or(reason) })
+    progress(&recorded);
+    if pairs.is_empty() {
+        return Ok(recorded);
+    }
+    let terms = terms(request, &begun, merged.beyond).map_err(file_error)?;
+    let throttles = job.verifiers.iter().zip(&terms.verifiers).map(|(verifier, terms)| {
+        let throttle = verifier.throttle(verifier.limits);
+        if terms.has_scored { throttle } else { throttle.on_trial() }
+    });
+    let mut engine = Engine::new(throttles, job.settings.concurrency);
+    let mut calls = Calls {
+        job,
+        journal: pending.begin(&terms)?,
+        ledger: Ledger::new(job.problem.budget().saturating_sub(spent_before)),
+        has_scored: terms.verifiers.iter().map(|terms| terms.has_scored).collect(),
+        pairs,
+        current: 0,
+        ticket_next: Ticket(0),
+        recorded,
+        progress: &mut progress,
+    };
+    let runtime = engine::runtime().map_err(file_error)?;
+    let finish = engine::block_on(runtime, engine.make_all(&mut calls, control));
+    let finish = finish.and_then(|finish| calls.journal.commit().map(|()| finish));
+    let finish = finish.map_err(file_error)?;
+    let is_stopped = matches!(finish, Finish::Stopped | Finish::Left);
+    let merged = pending.merge(if is_stopped { Unscored::Kept } else { Unscored::LeftOut })?;
+    calls.recorded.lost_count += merged.lost_count;
+    let lost = calls.ledger.reserved();
+    calls.recorded.spent = calls.recorded.spent.saturating_add(lost);
+    match finish {
+        Finish::Stopped | Finish::Left => {}
+        Finish::GivenUp(given_up) => return Err(calls.given_up(given_up)),
+        Finish::Done => {
+            if let Some(error) = calls.never_scored() {
+                return Err(error);
+            }
+            // Bills above their ceilings may have used up what the rest was to cost.
+            affordable(job, &calls.pairs, spent_before.saturating_add(calls.ledger.settled()))?;
+        }
+    }
+    Ok(calls.recorded)
 }
 
-impl Recorded {
-    fn take(&mut self, batch: &Batch) {
-        let Outcomes { scores, verifier, .. } = &batch.outcomes;
-        self.pair_count += usize::from(batch.is_whole);
-        self.call_count += scores.len() as u64;
-        self.spent = self.spent.saturating_add(batch.spent);
-        if let Some(reason) = &batch.reason {
-            let first = || (0, reason.clone());
-            let failure_count = scores.iter().filter(|score| score.is_none()).count() as u64;
-            self.failures.entry(verifier.clone()).or_insert_with(first).0 += failure_count;
-        }
-    }
+/// The calls of a recording.
+struct Calls<'a> {
+    job: &'a Arc<Job>,
+    journal: Journal<FileStorage>,
+    /// Of what earlier processes have left of the budget.
+    ledger: Ledger,
+    /// Which verifiers have, in this process or before.
+    has_scored: Vec<bool>,
+    pairs: Vec<Pair>,
+    /// Which of them is asked about.
+    current: usize,
+    ticket_next: Ticket,
+    recorded: Recorded,
+    progress: &'a mut dyn FnMut(&Recorded),
 }
 
-impl Rows {
-    fn open(request: &Request<'_>, begun: &Begun) -> Result<Self, RecordError> {
-        let Request { job, path, note, .. } = *request;
-        let file_error = |error| RecordError::File { path: path.to_owned(), error };
-        let mut file =
-            OpenOptions::new().create(true).append(true).open(path).map_err(file_error)?;
-        if file.metadata().map_err(file_error)?.len() == 0 {
-            let heading = recording::heading(job.unit().name(), note).map_err(file_error)?;
-            writeln!(file, "{heading}").map_err(file_error)?;
-        }
-        let waiting = job.verifiers.iter().map(|verifier| {
-            let has_scored = begun.scored.contains(&verifier.name);
-            (!has_scored).then(Vec::new)
-        });
-        Ok(Self { file, waiting: waiting.collect() })
+/// One pair to record.
+struct Pair {
+    arm: ArmId,
+    attribute: AttributeId,
+    /// Outcomes that are to be asked for.
+    unasked_count: usize,
+    /// Outcomes that are not there.
+    missing_count: usize,
+}
+
+/// A call in flight.
+#[derive(Clone, Copy)]
+struct Tag {
+    ticket: Ticket,
+    pair: usize,
+}
+
+impl Calls<'_> {
+    fn ceiling(&self, pair: usize) -> Cost {
+        self.job.verifiers[self.pairs[pair].attribute.index()].tariff.ceiling
     }
 
-    fn take(&mut self, Batch { attribute, outcomes, .. }: Batch) -> io::Result<()> {
-        if outcomes.scores.is_empty() {
-            return Ok(());
+    /// The next call, with its ceiling reserved, if it is affordable.
+    fn next_call(&mut self) -> Option<Tag> {
+        while self.pairs.get(self.current)?.unasked_count == 0 {
+            self.current += 1;
         }
-        match &mut self.waiting[attribute] {
-            Some(waiting) if outcomes.scores.iter().all(Option::is_none) => {
-                waiting.push(outcomes);
-                Ok(())
+        let ceiling = self.ceiling(self.current);
+        if !self.ledger.fits(ceiling) {
+            return None;
+        }
+        self.ledger.reserve(ceiling);
+        self.pairs[self.current].unasked_count -= 1;
+        let ticket = self.ticket_next;
+        self.ticket_next = Ticket(ticket.0 + 1);
+        Some(Tag { ticket, pair: self.current })
+    }
+
+    fn given_up(&mut self, GivenUp { verifier, cause, reason }: GivenUp) -> RecordError {
+        let verifier = self.job.verifiers[verifier].name.clone();
+        match cause {
+            Cause::Down => RecordError::Down { verifier, reason },
+            Cause::Mistrusted => RecordError::Mistrusted { verifier, reason },
+            Cause::NeverScored => {
+                let first = self.recorded.failures.remove(&verifier).map(|(_, first)| first);
+                RecordError::NeverScored { verifier, reason: first.unwrap_or(reason) }
             }
-            waiting => {
-                let mut rows = waiting.take().unwrap_or_default();
-                rows.push(outcomes);
-                self.write(&rows)
-            }
         }
-    }
-
-    /// Whoever stops a recording has not called its verifiers broken.
-    fn write_waiting(&mut self) -> io::Result<()> {
-        let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_iter().flatten().try_for_each(|rows| self.write(&rows))
-    }
-
-    fn write(&mut self, rows: &[Outcomes]) -> io::Result<()> {
-        rows.iter().try_for_each(|row| {
-            let text = serde_json::to_string(row)?;
-            writeln!(self.file, "{text}")
-        })
     }
 
     /// A verifier that was called and gave no score.
-    fn never_scored(&self) -> Option<usize> {
-        self.waiting.iter().position(|rows| rows.as_ref().is_some_and(|rows| !rows.is_empty()))
+    fn never_scored(&mut self) -> Option<RecordError> {
+        let verifiers = self.job.verifiers.iter().zip(&self.has_scored);
+        let mut unscored = verifiers.filter(|(_, has_scored)| !**has_scored);
+        unscored.find_map(|(verifier, _)| {
+            let verifier = verifier.name.clone();
+            let (_, reason) = self.recorded.failures.remove(&verifier)?;
+            Some(RecordError::NeverScored { verifier, reason })
+        })
     }
 }
 
-/// What a file has already.
-#[derive(Default)]
-struct Begun {
-    /// How many outcomes of each pair.
-    counts: BTreeMap<(String, String), usize>,
-    /// Verifiers that have given a score.
-    scored: BTreeSet<String>,
-}
-
-fn begun(path: &Path) -> Result<Begun, RecordError> {
-    let mut begun = Begun::default();
-    let Ok(file) = File::open(path) else { return Ok(begun) };
-    for (index, line) in BufReader::new(file).lines().enumerate().skip(1) {
-        let wrong =
-            |reason: String| RecordError::Begun { path: path.to_owned(), line: index + 1, reason };
-        let line = line.map_err(|error| wrong(error.to_string()))?;
-        if line.trim().is_empty() {
-            continue;
+impl Work<Tag, Reply> for Calls<'_> {
+    fn start(&mut self, engine: &mut Engine<Tag, Reply>, room: usize) -> io::Result<()> {
+        let mut tags = Vec::new();
+        while tags.len() < room
+            && let Some(tag) = self.next_call()
+        {
+            let Pair { arm, attribute, .. } = self.pairs[tag.pair];
+            let asked = Event::Asked { ticket: tag.ticket, arm, attribute, loan: None };
+            self.journal.append(&asked.into());
+            tags.push(tag);
         }
-        let outcomes: Outcomes =
-            serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
-        if outcomes.scores.iter().any(Option::is_some) {
-            begun.scored.insert(outcomes.verifier.clone());
+        self.journal.commit()?;
+        for tag in tags {
+            let Pair { arm, attribute, .. } = self.pairs[tag.pair];
+            let job = Arc::clone(self.job);
+            engine.start(tag, attribute.index(), async move |throttle| {
+                call(&job, arm, attribute, &throttle).await
+            });
         }
-        *begun.counts.entry((outcomes.id, outcomes.verifier)).or_insert(0) += outcomes.scores.len();
+        Ok(())
     }
-    Ok(begun)
+
+    fn settle(&mut self, Returned { tag, reply }: Returned<Tag, Reply>) -> io::Result<()> {
+        let ceiling = self.ceiling(tag.pair);
+        let pair = &mut self.pairs[tag.pair];
+        let verifier = &self.job.verifiers[pair.attribute.index()];
+        let solver = verifier.verifier.final_answers();
+        let charged = reply.as_ref().map_or(ceiling, |reply| verifier.charge(&reply.usage));
+        let reply = reply.unwrap_or_else(|| {
+            Reply::failed(CountedFailure::Crashed, "the task that made the call died: a bug")
+        });
+        let answer = solver.and_then(|solver| solver.extractor.extract(&reply.text));
+        let (outcome, reason) = outcome(reply.verdict);
+        let cost = if outcome.is_err_and(is_free) { Cost::ZERO } else { charged };
+        let note = Note {
+            latency: reply.usage.worked,
+            reply: answer.unwrap_or_default().into(),
+            reason: reason.as_str().into(),
+            ..Note::default()
+        };
+        let event = Event::of_outcome(tag.ticket, outcome, cost);
+        self.journal.append(&Record { event, note });
+        // A kill does not lose it; the next intents take it to the disk.
+        self.journal.write()?;
+        self.ledger.settle(ceiling, cost);
+        let recorded = &mut self.recorded;
+        recorded.spent = recorded.spent.saturating_add(cost);
+        if !matches!(outcome, Err(Failure::Void(_))) {
+            pair.missing_count -= 1;
+            recorded.pair_count += usize::from(pair.missing_count == 0);
+        }
+        match outcome {
+            Ok(_) => self.has_scored[pair.attribute.index()] = true,
+            Err(Failure::Counted(_)) => {
+                let first = || (0, reason);
+                recorded.failures.entry(verifier.name.clone()).or_insert_with(first).0 += 1;
+            }
+            Err(Failure::Void(_) | Failure::Blocking(_)) => return Ok(()),
+        }
+        recorded.call_count += 1;
+        (self.progress)(recorded);
+        Ok(())
+    }
 }
 
-struct Pairs {
-    list: VecDeque<Pair>,
-    total: usize,
+/// What a verdict counts as. A score is kept as it is: whether its model allows it is for those to say
+/// who read the recording.
+fn outcome(verdict: Verdict) -> (Result<f64, Failure>, String) {
+    match verdict {
+        Verdict::Score(score) | Verdict::Known(score) if score.is_finite() => {
+            (Ok(score), String::new())
+        }
+        Verdict::Score(score) | Verdict::Known(score) => {
+            let reason = format!("score {score} is no number");
+            (Err(Failure::Counted(CountedFailure::Unreadable)), reason)
+        }
+        Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
+        Verdict::Exhausted(reason) => (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason),
+        // The recording is stopping.
+        Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
+    }
 }
 
+async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle) -> Reply {
+    throttle.begin().await;
+    let candidate = job.candidates.get(arm);
+    let reply = job.verifiers[attribute.index()].verifier.call(&candidate, throttle).await;
+    match &reply.verdict {
+        Verdict::Score(_) => throttle.scored(),
+        Verdict::Failed(_, reason) => {
+            throttle.unscored(reason);
+        }
+        Verdict::Known(_) | Verdict::Exhausted(_) | Verdict::Void(_) => {
+            throttle.unmade();
+        }
+    }
+    reply
+}
+
+/// What the journal of a recording begins with.
+fn terms(
+    Request { job, note, .. }: &Request<'_>,
+    begun: &Begun,
+    beyond: BTreeMap<String, Amount>,
+) -> io::Result<Terms> {
+    let verifiers = job.verifiers.iter().zip(job.problem.attributes());
+    let verifiers = verifiers.map(|(verifier, attribute)| VerifierTerms {
+        name: verifier.name.clone(),
+        ceiling: Amount(verifier.tariff.ceiling),
+        is_exact: job.problem.attribute(attribute).is_exact(),
+        is_solver: verifier.verifier.final_answers().is_some(),
+        has_scored: begun.scored.contains(&verifier.name),
+    });
+    Ok(Terms {
+        recording_bytes: Some(begun.bytes),
+        heading: recording::heading(job.unit().name(), note)?,
+        ids: job.candidates.arms().map(|arm| job.candidates.id(arm).to_owned()).collect(),
+        verifiers: verifiers.collect(),
+        beyond,
+    })
+}
+
+/// What the calls of the job's verifiers have cost so far.
+fn spent(job: &Job, begun: &Begun, beyond: &BTreeMap<String, Amount>) -> Cost {
+    let amounts = job.verifiers.iter().flat_map(|JobVerifier { name, .. }| {
+        [begun.spent.get(name).copied(), beyond.get(name).map(|amount| amount.0)]
+    });
+    amounts.flatten().fold(Cost::ZERO, Cost::saturating_add)
+}
+
+/// Whether what is yet to be asked for fits the budget, whatever it comes to.
+fn affordable(job: &Job, pairs: &[Pair], spent: Cost) -> Result<(), RecordError> {
+    let worst = pairs.iter().map(|pair| {
+        let ceiling = job.verifiers[pair.attribute.index()].tariff.ceiling;
+        Cost::from_picos(ceiling.picos().saturating_mul(pair.unasked_count as u128))
+    });
+    let cost = worst.fold(Cost::ZERO, Cost::saturating_add);
+    let budget = job.problem.budget();
+    if cost > Cost::ZERO && spent.saturating_add(cost) > budget {
+        return Err(RecordError::TooExpensive { cost, budget, spent });
+    }
+    Ok(())
+}
+
+/// The pairs that are not complete, and how many there are in all.
 fn pairs(
     job: &Job,
     times: usize,
     done: &BTreeMap<(String, String), usize>,
-) -> Result<Pairs, RecordError> {
-    let mut pairs = Pairs { list: VecDeque::new(), total: 0 };
-    let mut cost = Cost::ZERO;
+) -> Result<(Vec<Pair>, usize), RecordError> {
+    let (mut pairs, mut pair_total) = (Vec::new(), 0);
     for arm in job.candidates.arms() {
-        for (attribute, verifier) in job.verifiers.iter().enumerate() {
+        for (verifier, attribute) in job.verifiers.iter().zip(job.problem.attributes()) {
             let is_exact = verifier.verifier.default_scores() == Scores::Exact;
             let wanted = match (verifier.verifier.is_reproducible(), is_exact) {
                 // It always says the same.
@@ -315,77 +454,12 @@ fn pairs(
                 (false, _) => times,
             };
             let key = (job.candidates.id(arm).to_owned(), verifier.name.clone());
-            let missing = wanted.saturating_sub(done.get(&key).copied().unwrap_or(0));
-            pairs.total += 1;
-            if missing > 0 {
-                let ceiling = verifier.tariff.ceiling.picos().saturating_mul(missing as u128);
-                cost = cost.saturating_add(Cost::from_picos(ceiling));
-                pairs.list.push_back(Pair { arm, attribute, missing });
+            let missing_count = wanted.saturating_sub(done.get(&key).copied().unwrap_or(0));
+            pair_total += 1;
+            if missing_count > 0 {
+                pairs.push(Pair { arm, attribute, unasked_count: missing_count, missing_count });
             }
         }
     }
-    if pairs.total == 0 {
-        return Err(RecordError::NothingToRecord);
-    }
-    let budget = job.problem.budget();
-    if cost > budget {
-        return Err(RecordError::TooExpensive { cost, budget });
-    }
-    Ok(pairs)
-}
-
-async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
-    let verifier = &job.verifiers[pair.attribute];
-    let candidate = job.candidates.get(pair.arm);
-    let solver = verifier.verifier.final_answers();
-    let mut batch = Batch {
-        outcomes: Outcomes {
-            id: candidate.id.clone(),
-            verifier: verifier.name.clone(),
-            scores: Vec::with_capacity(pair.missing),
-            costs: Vec::with_capacity(pair.missing),
-            answers: Vec::new(),
-        },
-        attribute: pair.attribute,
-        is_whole: true,
-        spent: Cost::ZERO,
-        reason: None,
-    };
-    for _ in 0..pair.missing {
-        throttle.begin().await;
-        let reply = verifier.verifier.call(&candidate, throttle).await;
-        let score = match reply.verdict {
-            Verdict::Score(score) => {
-                throttle.scored();
-                Some(score)
-            }
-            Verdict::Known(score) => {
-                throttle.unmade();
-                Some(score)
-            }
-            Verdict::Failed(_, reason) => {
-                throttle.unscored(&reason);
-                batch.reason.get_or_insert(reason);
-                None
-            }
-            Verdict::Exhausted(_) => {
-                throttle.unmade();
-                break;
-            }
-            // The recording is stopping.
-            Verdict::Void(_) => {
-                throttle.unmade();
-                batch.is_whole = false;
-                break;
-            }
-        };
-        let cost = verifier.charge(&reply.usage);
-        batch.spent = batch.spent.saturating_add(cost);
-        batch.outcomes.scores.push(score);
-        batch.outcomes.costs.push(cost);
-        if let Some(solver) = &solver {
-            batch.outcomes.answers.push(solver.extractor.extract(&reply.text).unwrap_or_default());
-        }
-    }
-    batch
+    if pair_total == 0 { Err(RecordError::NothingToRecord) } else { Ok((pairs, pair_total)) }
 }

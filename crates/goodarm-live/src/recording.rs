@@ -20,6 +20,7 @@ use goodarm_core::Cost;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Fingerprinted};
+use crate::job_file::Unit;
 
 /// The first line.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -49,6 +50,14 @@ pub struct Outcomes {
     /// The final answers, if the verifier solves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
+}
+
+impl Outcomes {
+    /// Nothing yet.
+    pub(crate) fn none(id: &str, verifier: &str) -> Self {
+        let (id, verifier) = (id.to_owned(), verifier.to_owned());
+        Self { id, verifier, scores: Vec::new(), costs: Vec::new(), answers: Vec::new() }
+    }
 }
 
 /// One recorded outcome.
@@ -193,6 +202,21 @@ fn unit_of_heading(line: &str) -> Result<String, String> {
         VERSION => Ok(heading.unit),
         other => Err(format!("a recording of version {other}; this goodarm reads {VERSION}")),
     }
+}
+
+/// Whether a recording whose first line is this counts costs in `unit`.
+pub(crate) fn check_unit(line: &str, unit: Unit) -> Result<(), String> {
+    let (theirs, ours) = (unit_of_heading(line)?, unit.name());
+    if theirs == ours {
+        return Ok(());
+    }
+    Err(format!("the recording counts {theirs}, and the job {ours}: record into another file"))
+}
+
+/// Whether this is a whole line of a recording.
+pub(crate) fn is_line(line: &[u8]) -> bool {
+    serde_json::from_slice::<Outcomes>(line).is_ok()
+        || serde_json::from_slice::<Heading>(line).is_ok()
 }
 
 /// The first line of a new recording.

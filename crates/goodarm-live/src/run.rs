@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use goodarm_core::{
     ArmId, Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
-    Failure, Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
+    Failure, Options, Problem, Pull, Session, VoidFailure, policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -236,8 +236,8 @@ impl Run {
                         return Err(error);
                     }
                 };
-                if let Next::Done(reason) = next {
-                    phase = Phase::Draining(Ending::Done(reason));
+                if let Next::Done(ending) = &next {
+                    phase = Phase::Draining(ending.clone());
                 }
             }
             if phase != Phase::Working {
@@ -379,6 +379,8 @@ impl Run {
     ) -> Result<Next, RunError> {
         let concurrency = self.job.settings.concurrency;
         let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
+        let calls_max = self.job.calls_max();
+        let mut calls_left = calls_max.saturating_sub(self.others_count());
         let begin = Instant::now();
         for count in 1_u32.. {
             let is_full = self.session.books().in_flight_count() >= in_flight_max;
@@ -386,18 +388,25 @@ impl Run {
                 self.held_by = is_full.then_some(HeldBy::Concurrency);
                 return Ok(Next::Wait);
             }
+            if calls_left == 0 {
+                self.held_by = None;
+                let is_last = self.session.books().in_flight_count() == 0;
+                let ending = Ending::CallsSpent { calls_max };
+                return Ok(if is_last { Next::Done(ending) } else { Next::Wait });
+            }
             let pull = match self.session.ask()? {
                 Ask::Pull(pull) => pull,
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
                     return Ok(Next::Wait);
                 }
-                Ask::Done(reason) => return Ok(Next::Done(reason)),
+                Ask::Done(reason) => return Ok(Next::Done(Ending::Done(reason))),
             };
             announcer.asked(&pull);
             let intent = Record::from(Event::from(pull));
             let Some(reply) = self.own_reply(&pull) else {
                 self.disk.append_intent(&intent, pull);
+                calls_left -= 1;
                 continue;
             };
             self.disk.append(&intent);
@@ -413,6 +422,15 @@ impl Run {
             }
         }
         Ok(Next::More)
+    }
+
+    /// Calls that others have made, in whatever process, or are making. One that was taken back, or
+    /// found nobody, is not among them: its retry is.
+    fn others_count(&self) -> u64 {
+        let totals = self.job.verifiers.iter().zip(&self.account.verifiers);
+        let others = totals.filter(|(verifier, _)| !verifier.verifier.is_reproducible());
+        let made_count: u64 = others.map(|(_, totals)| totals.call_count).sum();
+        made_count + self.session.books().in_flight_count() as u64
     }
 
     /// What a verifier says that this process evaluates itself; none if others do.
@@ -595,7 +613,7 @@ enum Next {
     /// Nothing before something comes back.
     Wait,
     /// Nothing.
-    Done(StopReason),
+    Done(Ending),
 }
 
 /// Keeps the job and the candidates in the run's folder, so that it can be read without them.

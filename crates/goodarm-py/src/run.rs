@@ -190,7 +190,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
     let mut listener = Listener(Arc::clone(shared));
     let ending = run.drive(control, &mut listener).map_err(failed)?;
     let kind = match &ending {
-        Ending::Done(_) => "done",
+        Ending::Done(_) | Ending::CallsSpent { .. } => "done",
         Ending::Interrupted => "interrupted",
         Ending::Left => "left",
         Ending::VerifierDown { .. } => "verifier-down",

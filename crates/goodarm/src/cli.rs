@@ -229,7 +229,7 @@ pub(crate) struct RecordArguments {
     /// The recording; what it has already is not made again.
     #[arg(long, short, value_name = "FILE", default_value = "recording.jsonl")]
     pub(crate) out: PathBuf,
-    /// The most that this may cost; in place of the job's budget.
+    /// The most that the whole recording may cost; in place of the job's budget.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<f64>,
     /// A word about where the outcomes come from, for the recording's first line.
@@ -438,8 +438,9 @@ Call each verifier of a job several times on each candidate, for replays.
   goodarm record job.toml -k 40 --pools pools.jsonl   the solver's solutions as pools, too
 
 A recording is paid once and replayed as often as one likes: a verifier of kind \"replay\" draws from it,
-so policies and budgets can be compared on real data. Interrupted, the same command goes on.
-It never costs more than the job's budget (or --budget): if it might, it does not start.";
+so policies and budgets can be compared on real data. Interrupted or killed, the same command goes on;
+calls that were in flight count as failed. All of it together never costs more than the job's budget
+(or --budget): if what is missing might, it does not start.";
 
 const GENERATE_LONG: &str = "\
 Make one fixed answer for each question, with a model behind a chat endpoint.

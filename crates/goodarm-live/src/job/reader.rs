@@ -280,6 +280,7 @@ fn settings(
         guarantee: file.guarantee.unwrap_or_else(|| GuaranteeName::natural(&file.policy)),
         policy: file.policy.clone(),
         concurrency: file.concurrency,
+        calls_max: file.calls_max,
         seed: file.seed,
         output: overrides.output.clone().unwrap_or_else(|| folder.join(&file.output)),
         calls: file.calls,

@@ -73,7 +73,7 @@ impl Storage for FileStorage {
 
 /// A new file is lost in a power cut if its folder does not know it.
 #[cfg(unix)]
-fn sync_folder_of(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
@@ -81,6 +81,6 @@ fn sync_folder_of(path: &Path) -> io::Result<()> {
 /// Elsewhere a folder cannot be opened as a file; the system looks after names itself.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
-fn sync_folder_of(_path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder_of(_path: &Path) -> io::Result<()> {
     Ok(())
 }

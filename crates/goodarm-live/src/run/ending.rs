@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use goodarm_core::{AskError, StopReason};
+use goodarm_files::words::were;
 
 use crate::charter::CharterError;
 use crate::history::HistoryError;
@@ -15,6 +16,11 @@ use crate::outputs::OutputError;
 pub enum Ending {
     /// There is nothing more to do.
     Done(StopReason),
+    /// Others have made as many calls as the job allows; to be resumed with a larger `calls_max`.
+    CallsSpent {
+        /// How many that is.
+        calls_max: u64,
+    },
     /// Someone asked to stop; no call is in flight.
     Interrupted,
     /// Someone asked to leave at once; calls in flight count as lost.
@@ -101,7 +107,7 @@ pub enum RunError {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The job is not what it was.
-    #[error("the job has changed since the run began (what may change: the budget, upwards; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}\nto run the job as it is now, begin anew with --again, which moves this run aside", .0.join("\n"))]
+    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}\nto run the job as it is now, begin anew with --again, which moves this run aside", .0.join("\n"))]
     Changed(Vec<String>),
     /// The record and the session disagree.
     #[error("the journal cannot be replayed: {0}")]
@@ -129,6 +135,13 @@ impl fmt::Display for Ending {
                 "no further answer has a realistic chance with the money that is left"
             }
             Self::Done(_) => "done",
+            Self::CallsSpent { calls_max } => {
+                return write!(
+                    f,
+                    "{} made, as many as calls_max allows: can be resumed with more",
+                    were(*calls_max, "call")
+                );
+            }
             Self::Interrupted => "interrupted: can be resumed",
             Self::Left => "left: can be resumed",
             Self::VerifierDown { verifier, .. } => {

@@ -1,6 +1,7 @@
 //! Runs, from the job file to the audit, with verifiers that behave and verifiers that do not.
 
 mod added;
+mod calls_max;
 mod crash;
 mod edges;
 mod endpoints;

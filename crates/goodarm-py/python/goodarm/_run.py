@@ -35,6 +35,7 @@ def run(
     guarantee: str | None = None,
     policy: str | None = None,
     concurrency: int | None = None,
+    calls_max: int | None = None,
     seed: int | None = None,
     id_field: str | None = None,
     format: str | None = None,
@@ -72,7 +73,7 @@ def run(
     """
     keys = _given_keys(
         budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
-        seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
     verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)
@@ -98,6 +99,7 @@ async def arun(
     guarantee: str | None = None,
     policy: str | None = None,
     concurrency: int | None = None,
+    calls_max: int | None = None,
     seed: int | None = None,
     id_field: str | None = None,
     format: str | None = None,
@@ -115,7 +117,7 @@ async def arun(
 
     keys = _given_keys(
         budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
-        seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
     verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)

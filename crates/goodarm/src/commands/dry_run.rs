@@ -61,6 +61,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         "\nIt will spend at most {}: a call starts only if its ceiling still fits.",
         money(job.settings.budget, unit)
     );
+    text += &calls_max(job);
     text += &in_flight(job);
     for suspicion in first_suspicions(job) {
         let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
@@ -71,11 +72,28 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// How many calls are made at most, where prices alone do not say it.
+fn calls_max(job: &Job) -> String {
+    let is_metered = job.others().any(|verifier| verifier.tariff.is_metered());
+    if !is_metered && job.settings.calls_max.is_none() {
+        return String::new();
+    }
+    let (calls, by) = (
+        counted(job.calls_max(), "call"),
+        match job.settings.calls_max {
+            Some(_) => "as calls_max says",
+            None => {
+                "a thousand times what the budget pays for at the cheapest ceiling (calls_max sets another limit)"
+            }
+        },
+    );
+    format!("It will make at most {calls}, whatever they bill: {by}.\n")
+}
+
 /// How many calls are in flight at first, and what keeps it from being more.
 fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
-    let others = job.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible());
-    let Some(dearest) = others.max_by_key(|verifier| verifier.tariff.ceiling) else {
+    let Some(dearest) = job.others().max_by_key(|verifier| verifier.tariff.ceiling) else {
         return String::new();
     };
     let allowed = (share / dearest.tariff.ceiling.units()).floor().max(1.0);

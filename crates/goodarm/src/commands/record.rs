@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
+use goodarm_files::words::were;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
 use goodarm_live::pools;
@@ -53,6 +54,17 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         money(recorded.spent, job.unit())
     );
     let _ = io::stdout().lock().write_all(text.as_bytes());
+    if recorded.lost_count > 0 {
+        let calls = were(recorded.lost_count, "call");
+        let _ = writeln!(
+            io::stdout().lock(),
+            "{calls} in flight when a process ended: paid, and recorded as failed unless the verifier is exact"
+        );
+    }
+    if recorded.bytes_cut > 0 {
+        let text = format!("the last line was not whole: {} cut", were(recorded.bytes_cut, "byte"));
+        let _ = writeln!(io::stdout().lock(), "{text}");
+    }
     for (verifier, (count, reason)) in &recorded.failures {
         let calls = counted(*count, "call");
         let text =

@@ -153,7 +153,7 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
     let resume = format!("resume it with: {}", run_command(arguments, "--resume"));
     match ending {
-        Ending::Done(_) => Ok(()),
+        Ending::Done(_) | Ending::CallsSpent { .. } => Ok(()),
         Ending::Interrupted => {
             Err(Failure::interrupted(format!("stopped, and everything is saved; {resume}")))
         }

@@ -9,6 +9,7 @@ mod model;
 mod outputs;
 mod pages;
 mod paper;
+mod recordings;
 mod report;
 mod tls;
 mod tool;

@@ -1,0 +1,192 @@
+//! `goodarm record` and `generate` when they are killed, started twice, or find a line that was cut off.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tool::{goodarm, message, text};
+
+/// Twelve answers, and a verifier that notes each of its calls.
+fn place(shell: &str) -> TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let answers: String = (0..12).map(|index| format!("{{\"id\": \"q{index}\"}}\n")).collect();
+    let job = format!(
+        "candidates = \"answers.jsonl\"\nbudget = 240\ndelta = 0.05\nconcurrency = 6\n\
+         [[verifiers]]\nname = \"shell\"\nkind = \"command\"\nthreshold = 0.5\nshell = '{shell}'\n"
+    );
+    fs::write(place.path().join("answers.jsonl"), answers).expect("the folder takes files");
+    fs::write(place.path().join("job.toml"), job).expect("the folder takes files");
+    place
+}
+
+const NOTED: &str = "read line; echo x >> made; sleep 0.02; echo 1";
+
+fn command(place: &Path, times: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+    command.current_dir(place).args(["record", "job.toml", "--quiet", "-k", times]);
+    command
+}
+
+fn begin(place: &Path, times: &str) -> Child {
+    let mut command = command(place, times);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the tool starts")
+}
+
+fn record(place: &Path, times: &str) -> String {
+    let output = command(place, times).output().expect("the tool starts");
+    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+    text(&output)
+}
+
+/// Calls that the verifier has noted.
+fn made_count(place: &Path) -> usize {
+    fs::read_to_string(place.join("made")).unwrap_or_default().lines().count()
+}
+
+fn wait_for_calls(child: &mut Child, place: &Path, count: usize) {
+    while made_count(place) < count {
+        assert_eq!(child.try_wait().expect("a child"), None, "it ended before {count} calls");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// What was recorded of each answer: scores, and what they cost.
+fn recorded(place: &Path) -> Vec<(Vec<Option<f64>>, u64)> {
+    let text = fs::read_to_string(place.join("recording.jsonl")).expect("a recording");
+    let mut rows = vec![(Vec::new(), 0); 12];
+    for line in text.lines().skip(1) {
+        let row: Value = serde_json::from_str(line).expect("a whole line");
+        let index: usize = row["id"].as_str().expect("an id")[1..].parse().expect("a number");
+        rows[index].0.extend(row["scores"].as_array().expect("scores").iter().map(Value::as_f64));
+        let costs = row["costs"].as_array().expect("costs");
+        let cost = |cost: &Value| cost.as_str().expect("text").parse::<u64>().expect("a number");
+        rows[index].1 += costs.iter().map(cost).sum::<u64>();
+    }
+    rows
+}
+
+#[test]
+fn a_recording_that_is_killed_again_and_again_keeps_to_its_budget() {
+    let place = place(NOTED);
+    let place = place.path();
+    for round in 0..12 {
+        let mut child = begin(place, "20");
+        // The first dies before its first call has come back, if not before its first call.
+        wait_for_calls(&mut child, place, made_count(place) + 2 * round);
+        child.kill().expect("a child");
+        child.wait().expect("a child");
+    }
+    record(place, "20");
+    let made_count = made_count(place);
+    assert!(made_count <= 240, "{made_count} calls on a budget of 240");
+    let rows = recorded(place);
+    assert!(rows.iter().all(|(scores, cost)| (scores.len(), *cost) == (20, 20)), "{rows:?}");
+    let scores = rows.iter().flat_map(|(scores, _)| scores);
+    let failed_count = scores.filter(|score| score.is_none()).count();
+    // What was in flight is paid and has no score; everything else was kept.
+    assert!((1..=12 * 6).contains(&failed_count), "{failed_count}");
+    assert!(240 - failed_count <= made_count, "{failed_count} of {made_count}");
+    assert!(!place.join("recording.jsonl.journal").exists(), "all of it is in the recording");
+}
+
+#[test]
+fn two_recordings_into_one_file_are_refused() {
+    let place = place(NOTED);
+    let place = place.path();
+    let mut first = begin(place, "20");
+    wait_for_calls(&mut first, place, 1);
+    let second = command(place, "20").output().expect("the tool starts");
+    assert_eq!(second.status.code(), Some(2), "{}", message(&second));
+    let said = message(&second);
+    assert!(said.contains("recording.jsonl is in use by another process"), "{said}");
+    assert!(first.wait().expect("a child").success());
+    assert_eq!(made_count(place), 240);
+    assert!(recorded(place).iter().all(|(scores, _)| scores.len() == 20));
+}
+
+#[test]
+fn a_torn_last_line_is_mended() {
+    let place = place(NOTED);
+    let place = place.path();
+    record(place, "2");
+    let whole = fs::read_to_string(place.join("recording.jsonl")).expect("a recording");
+    for torn in [r#"{"id":"q3","verifier":"shell","sco"#, "\u{1}"] {
+        fs::write(place.join("recording.jsonl"), format!("{whole}{torn}")).expect("a file");
+        assert!(record(place, "2").contains("0 calls now"));
+        assert_eq!(fs::read_to_string(place.join("recording.jsonl")).expect("a file"), whole);
+    }
+    // A whole row whose line has no end is one all the same.
+    fs::write(place.join("recording.jsonl"), whole.trim_end()).expect("a file");
+    assert!(record(place, "2").contains("0 calls now"));
+    assert_eq!(fs::read_to_string(place.join("recording.jsonl")).expect("a file"), whole);
+    // What is no recording is not cut.
+    fs::write(place.join("recording.jsonl"), "my notes").expect("a file");
+    assert_eq!(command(place, "2").output().expect("the tool starts").status.code(), Some(2));
+    assert_eq!(fs::read_to_string(place.join("recording.jsonl")).expect("a file"), "my notes");
+}
+
+#[test]
+fn the_budget_is_for_the_whole_recording() {
+    let place = place(NOTED);
+    let place = place.path();
+    record(place, "15");
+    let said = message(&command(place, "21").output().expect("the tool starts"));
+    assert!(said.contains("may cost up to 72") && said.contains("of which 180 is spent"), "{said}");
+    record(place, "20");
+    assert_eq!(made_count(place), 240);
+}
+
+/// Nobody bills for the time that we were stopped.
+#[test]
+fn a_tool_that_is_stopped_for_a_while_keeps_to_its_budget_of_seconds() {
+    let place = place("");
+    let place = place.path();
+    let job = "candidates = \"answers.jsonl\"\nbudget = 10\nunit = \"seconds\"\ndelta = 0.05\n\
+        stop_when_hopeless = false\n[[verifiers]]\nname = \"shell\"\nkind = \"command\"\n\
+        threshold = 0.5\ntimeout = 1\nshell = 'read line; echo x >> made; sleep 0.3; echo 0.5'\n";
+    fs::write(place.join("job.toml"), job).expect("the folder takes files");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+    run.current_dir(place).args(["run", "job.toml", "--quiet"]).stdout(Stdio::null());
+    let mut child = run.spawn().expect("the tool starts");
+    let signal = |name: &str| {
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().expect("kill runs").success());
+    };
+    while made_count(place) < 3 {
+        sleep(Duration::from_millis(1));
+    }
+    signal("-STOP");
+    sleep(Duration::from_secs(12));
+    signal("-CONT");
+    assert!(child.wait().expect("a child").success());
+    let summary = fs::read_to_string(place.join("run/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let spent = summary["money"]["spent"].as_str().expect("text").parse::<f64>().expect("a number");
+    assert!(spent <= 10.0, "{spent} of 10 seconds");
+}
+
+/// Nothing listens there, so that no answer is ever made.
+#[test]
+fn generated_answers_are_one_process_at_a_time_and_a_torn_line_is_mended() {
+    let place = place(NOTED);
+    let path = |name: &str| place.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (questions, out) = (path("answers.jsonl"), path("out.jsonl"));
+    let whole: String =
+        (0..12).map(|i| format!("{{\"answer\":\"4\",\"id\":\"q{i}\"}}\n")).collect();
+    fs::write(&out, format!("{whole}{{\"answ")).expect("a file");
+    let url = "http://127.0.0.1:9/v1";
+    let arguments = ["generate", &questions, "--out", &out, "--url", url, "--model", "m"];
+    let lock = fs::File::create(path("out.jsonl.lock")).expect("a file");
+    lock.lock().expect("a lock");
+    let refused = goodarm(&[&arguments[..], &["--prompt", "{{ id }}"]].concat());
+    assert!(message(&refused).contains("in use by another process"), "{}", message(&refused));
+    drop(lock);
+    let mended = goodarm(&[&arguments[..], &["--prompt", "{{ id }}"]].concat());
+    assert_eq!(mended.status.code(), Some(0), "{}", message(&mended));
+    assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
+}
