@@ -353,7 +353,7 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
     };
     for _ in 0..pair.missing {
         throttle.begin().await;
-        let reply = verifier.verifier.call(&candidate, throttle).await;
+        let reply = verifier.call(&candidate, throttle).await;
         let score = match reply.verdict {
             Verdict::Score(score) => {
                 throttle.scored();
