@@ -15,14 +15,16 @@ use serde::Serialize;
 
 pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
-use crate::candidates::Candidates;
+use crate::candidates::{Candidate, Candidates};
 use crate::charter::{Charter, VerifierTerms};
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
+use crate::secrets::{Redactor, Secrets};
 use crate::throttle::{Limits, Throttle};
+use crate::transcript::Exchange;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
-use crate::verifier::{Kinds, Usage, Verifier};
+use crate::verifier::{Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 
 /// A job, ready to run.
 pub struct Job {
@@ -54,12 +56,58 @@ pub struct JobVerifier {
     pub tariff: Tariff,
     /// When they may be sent.
     pub limits: Limits,
+    /// Strikes the secrets of the whole job out of what it says.
+    redactor: Redactor,
 }
 
 impl JobVerifier {
     /// A throttle that keeps to its limits, or to these in their place.
     pub(crate) fn throttle(&self, limits: Limits) -> Throttle {
-        Throttle::new(limits).among(self.verifier.address_count())
+        let throttle = Throttle::new(limits).among(self.verifier.address_count());
+        throttle.without(self.redactor.clone())
+    }
+
+    /// One call, without secrets in what comes back.
+    pub(crate) async fn call(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        self.cleaned(self.verifier.call(candidate, throttle).await)
+    }
+
+    /// What this process says itself, if it evaluates the verifier.
+    pub(crate) fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+        self.verifier.answer_here(place).map(|reply| self.cleaned(reply))
+    }
+
+    /// What a person should know about it.
+    pub(crate) fn remark(&self) -> Option<Remark> {
+        let remark = self.verifier.remark()?;
+        Some(Remark { text: self.redactor.remove(remark.text), ..remark })
+    }
+
+    /// What a call would send, for people.
+    pub fn preview(&self, candidate: &Candidate) -> String {
+        self.redactor.remove(self.verifier.preview(candidate))
+    }
+
+    /// The same word for word.
+    pub(crate) fn request(&self, candidate: &Candidate) -> String {
+        self.redactor.remove(self.verifier.request(candidate))
+    }
+
+    /// An exchange that was overheard.
+    pub(crate) fn exchange(&self, Exchange { sent, received }: Exchange) -> Exchange {
+        let (sent, received) = (self.redactor.remove(sent), self.redactor.remove(received));
+        Exchange { sent, received }
+    }
+
+    fn cleaned(&self, reply: Reply) -> Reply {
+        let verdict = match reply.verdict {
+            Verdict::Failed(failure, reason) => {
+                Verdict::Failed(failure, self.redactor.remove(reason))
+            }
+            Verdict::Exhausted(reason) => Verdict::Exhausted(self.redactor.remove(reason)),
+            verdict @ (Verdict::Score(_) | Verdict::Known(_) | Verdict::Void(_)) => verdict,
+        };
+        Reply { verdict, text: self.redactor.remove(reply.text), ..reply }
     }
 
     /// What a call has cost. A verifier that this process evaluates costs what it says itself, or else
@@ -304,7 +352,9 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     candidates
         .require_fields(&fields)
         .map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
-    let (verifiers, terms): (Vec<JobVerifier>, Vec<VerifierTerms>) = ready.into_iter().unzip();
+    let (mut verifiers, terms): (Vec<JobVerifier>, Vec<VerifierTerms>) = ready.into_iter().unzip();
+    let redactor = Secrets::united(verifiers.iter().filter_map(|it| it.verifier.secrets()));
+    verifiers.iter_mut().for_each(|verifier| verifier.redactor = redactor.clone());
     // The job's own file is compared key by key.
     let is_other = |file: &Fingerprint| folder_of(&origin.path).join(&file.path) != origin.path;
     let files = verifiers.iter().flat_map(|verifier| verifier.verifier.files()).filter(is_other);
@@ -419,7 +469,8 @@ fn checked(
                 metered: tariff.is_metered(),
                 mean_over: Some(verifier.mean_over()),
             };
-            Ok((JobVerifier { name, verifier, tariff, limits }, terms))
+            let redactor = Redactor::default();
+            Ok((JobVerifier { name, verifier, tariff, limits, redactor }, terms))
         }
         _ => Err(problems),
     }

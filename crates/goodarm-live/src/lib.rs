@@ -23,6 +23,7 @@ pub mod pricing;
 pub mod record;
 pub mod recording;
 pub mod run;
+pub mod secrets;
 pub mod table;
 pub mod template;
 pub mod throttle;

@@ -378,7 +378,7 @@ fn outcome(verdict: Verdict) -> (Result<f64, Failure>, String) {
 async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle) -> Reply {
     throttle.begin().await;
     let candidate = job.candidates.get(arm);
-    let reply = job.verifiers[attribute.index()].verifier.call(&candidate, throttle).await;
+    let reply = job.verifiers[attribute.index()].call(&candidate, throttle).await;
     match &reply.verdict {
         Verdict::Score(_) => throttle.scored(),
         Verdict::Failed(_, reason) => {

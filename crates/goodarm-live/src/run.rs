@@ -31,7 +31,7 @@ pub use crate::control::Control;
 use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::Call;
-use crate::job::{Job, JobVerifier};
+use crate::job::Job;
 use crate::journal::{FolderLock, Header, Journal, Note, Record};
 use crate::outputs;
 use crate::run::announce::Announcer;
@@ -299,8 +299,8 @@ impl Run {
     }
 
     fn given_up(&self, GivenUp { verifier: index, cause, reason }: GivenUp) -> Ending {
-        let JobVerifier { name, verifier, .. } = &self.job.verifiers[index];
-        let name = name.clone();
+        let verifier = &self.job.verifiers[index];
+        let name = verifier.name.clone();
         match cause {
             Cause::Down => Ending::VerifierDown { verifier: name, reason },
             Cause::Mistrusted => Ending::Mistrusted { verifier: name, reason },
@@ -358,7 +358,7 @@ impl Run {
             self.engine.start(pull, verifier, async move |throttle| {
                 throttle.begin().await;
                 let candidate = job.candidates.get(pull.arm);
-                job.verifiers[verifier].verifier.call(&candidate, &throttle).await
+                job.verifiers[verifier].call(&candidate, &throttle).await
             });
         }
     }
@@ -436,8 +436,8 @@ impl Run {
     /// What a verifier says that this process evaluates itself; none if others do.
     fn own_reply(&self, pull: &Pull) -> Option<Reply> {
         let &Pull { arm, attribute, .. } = pull;
-        let verifier = &self.job.verifiers[attribute.index()].verifier;
-        if !verifier.is_reproducible() {
+        let verifier = &self.job.verifiers[attribute.index()];
+        if !verifier.verifier.is_reproducible() {
             return None;
         }
         let order = self.session.books().tally(arm, attribute).dispatched_count - 1;
@@ -532,7 +532,7 @@ impl Run {
                 "it scores on another scale than it declares, {lowest} to {highest}: such calls count as failed"
             ),
         });
-        let of_verifier = || self.job.verifiers[attribute.index()].verifier.remark();
+        let of_verifier = || self.job.verifiers[attribute.index()].remark();
         off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
     }
 

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use self::addresses::{Addresses, Answered};
 use self::backoff::{Backoff, TroubleKind};
+use crate::secrets::Redactor;
 use crate::transcript::Transcript;
 
 /// What the job says about how often a verifier may be called.
@@ -83,6 +84,7 @@ pub enum Condition {
 pub struct Throttle {
     limits: Limits,
     transcript: Transcript,
+    redactor: Redactor,
     state: Mutex<State>,
     /// Calls that wait for a turn, of which only the first looks out for one: were all of them woken by
     /// every change, many would keep each other from going.
@@ -135,6 +137,7 @@ impl Throttle {
         Self {
             limits,
             transcript,
+            redactor: Redactor::default(),
             state: Mutex::new(state),
             queue: tokio::sync::Mutex::const_new(()),
             changed: Notify::const_new(),
@@ -160,6 +163,12 @@ impl Throttle {
     #[must_use]
     pub fn overheard(self, transcript: Transcript) -> Self {
         Self { transcript, ..self }
+    }
+
+    /// The throttle of a verifier whose reasons must not hold certain secrets.
+    #[must_use]
+    pub(crate) fn without(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     /// Where requests and replies are taken down.
@@ -384,6 +393,7 @@ impl Turn<'_> {
     /// The verifier never began to work; `retry_after` is what it asked for. One that has never given a
     /// score and does not say that it will be back is not waited for.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
+        let reason = self.throttle.redactor.remove(reason);
         let mut state = self.throttle.state();
         state.retry_count += 1;
         let is_one_more = state.addresses.refused(self.address, failure, retry_after, reason);
@@ -397,17 +407,20 @@ impl Turn<'_> {
 
     /// The verifier cannot begin to work, and no waiting changes that.
     pub fn hopeless(self, reason: String) {
+        let reason = self.throttle.redactor.remove(reason);
         self.throttle.state().backoff.close(None, TroubleKind::Hopeless, reason);
     }
 
     /// Nobody knows any more which of the verifier's words belong to which request.
     pub fn mistrusted(self, reason: String) {
+        let reason = self.throttle.redactor.remove(reason);
         self.throttle.state().backoff.close(None, TroubleKind::Mistrusted, reason);
     }
 
     /// The verifier broke after it began to work: the call counts, and after several in a row the
     /// address is closed instead of feeding it more.
     pub fn broke(self, reason: &str) {
+        let reason = &self.throttle.redactor.remove(reason.to_owned());
         let mut state = self.throttle.state();
         state.unreached_in_a_row = 0;
         state.addresses.broke(self.address, reason);

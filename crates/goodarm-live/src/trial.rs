@@ -117,10 +117,10 @@ async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Tr
     let candidate = job.candidates.get(arm);
     let id = AttributeId(u32::try_from(attribute).expect("there are fewer than 2^32 verifiers"));
     let place = Place { candidates: &job.candidates, arm, attribute: id, order: 0 };
-    let own = verifier.verifier.is_reproducible().then(|| verifier.verifier.answer_here(place));
+    let own = verifier.verifier.is_reproducible().then(|| verifier.answer_here(place));
     let reply = match own.flatten() {
         Some(reply) => reply,
-        None => verifier.verifier.call(&candidate, throttle).await,
+        None => verifier.call(&candidate, throttle).await,
     };
     let Reply { verdict, usage, text } = reply;
     let (outcome, mut reason) = outcome(job.problem.attribute(id), verdict);
@@ -131,9 +131,10 @@ async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Tr
     let is_unmade = outcome == Err(Failure::Counted(CountedFailure::GivenUp))
         || outcome.is_err_and(crate::run::is_free);
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
-    let mut exchanges = throttle.transcript().take();
+    let overheard = throttle.transcript().take().into_iter();
+    let mut exchanges: Vec<Exchange> = overheard.map(|it| verifier.exchange(it)).collect();
     if exchanges.is_empty() {
-        let sent = verifier.verifier.request(&candidate);
+        let sent = verifier.request(&candidate);
         exchanges.push(Exchange { sent, received: text.clone() });
     }
     Trial {
@@ -248,7 +249,7 @@ fn before_any_call(job: &Job, attribute: usize) -> Vec<String> {
 /// A field's name in single braces, as other tools have it, is sent as it stands.
 fn single_braces(job: &Job, attribute: usize) -> Option<String> {
     let candidate = job.candidates.arms().next().map(|arm| job.candidates.get(arm))?;
-    let preview = job.verifiers[attribute].verifier.preview(&candidate);
+    let preview = job.verifiers[attribute].preview(&candidate);
     let fields = candidate.fields();
     let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
     // The answer itself may have it.

@@ -30,6 +30,7 @@ use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Pricing};
+use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
@@ -118,6 +119,11 @@ pub trait Verifier: Send + Sync {
 
     /// Something that a person should know, such as signs of a cache; kept with the next call.
     fn remark(&self) -> Option<Remark> {
+        None
+    }
+
+    /// What must not appear in any text that comes of it.
+    fn secrets(&self) -> Option<&Secrets> {
         None
     }
 

@@ -114,7 +114,9 @@ impl Simulation {
         let life = Life { fate: Fate::Peace, power_cut: false, ..*last };
         for _ in 0..PEACEFUL_LIVES_MAX {
             match self.live(&life)? {
-                Lived::Ended(Ending::Done(_)) => return self.finish(&life),
+                Lived::Ended(Ending::Done(_) | Ending::CallsSpent { .. }) => {
+                    return self.finish(&life);
+                }
                 Lived::Ended(_) => {}
                 Lived::Killed | Lived::NotDurable => return Err("a life in peace is not".into()),
             }
@@ -127,7 +129,7 @@ impl Simulation {
     fn finish(&mut self, life: &Life) -> Result<(), String> {
         let count = |world: &World| world.truth().pairs.values().map(|pair| pair.call_count).sum();
         let before: u64 = count(&self.world);
-        let Lived::Ended(Ending::Done(_)) = self.live(life)? else {
+        let Lived::Ended(Ending::Done(_) | Ending::CallsSpent { .. }) = self.live(life)? else {
             return Err("what was done is not done any more".into());
         };
         if count(&self.world) != before {
@@ -145,7 +147,9 @@ impl Simulation {
     /// Whether the world has given reason to end a run so.
     fn explain(&self, run: &Run, ending: &Ending) -> Result<(), String> {
         let is_explained = match ending {
-            Ending::Done(_) | Ending::Interrupted | Ending::Left => true,
+            Ending::Done(_) | Ending::CallsSpent { .. } | Ending::Interrupted | Ending::Left => {
+                true
+            }
             Ending::VerifierDown { verifier, .. } => {
                 self.world.plan.verifiers[index_of(verifier)].faults.may_end_a_run()
             }
@@ -177,7 +181,9 @@ impl Simulation {
             match &lived {
                 Lived::Killed => "processes killed",
                 Lived::NotDurable => "disks that failed",
-                Lived::Ended(Ending::Done(_)) => "processes that were done",
+                Lived::Ended(Ending::Done(_) | Ending::CallsSpent { .. }) => {
+                    "processes that were done"
+                }
                 Lived::Ended(Ending::Interrupted | Ending::Left) => "processes stopped",
                 Lived::Ended(_) => "verifiers given up",
             },
@@ -237,7 +243,9 @@ impl Simulation {
             self.witness.compare_books(run)?;
         }
         self.explain(run, ending)?;
-        if self.world.plan.writes_outputs || matches!(ending, Ending::Done(_)) {
+        if self.world.plan.writes_outputs
+            || matches!(ending, Ending::Done(_) | Ending::CallsSpent { .. })
+        {
             outputs::write(run, &ending.to_string()).map_err(|error| error.to_string())?;
         }
         // A certificate stays, so the last ending tells of all.

@@ -1,5 +1,7 @@
 //! A program that reads a candidate and answers with a score.
 
+mod environment;
+mod leash;
 mod process;
 mod worker;
 
@@ -14,15 +16,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use self::environment::Environment;
 use self::process::Process;
 use self::worker::Pool;
 use super::attempt::{Attempt, attempts};
-use super::problem::Problem;
+use super::problem::{Problem, collect};
 use super::score::{cost_of, in_short, score_of, shorten};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
+use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::transcript::Transcript;
 
@@ -34,6 +38,8 @@ pub struct CommandKeys {
     pub command: Option<Vec<String>>,
     /// A line for `sh -c`, instead of `command`.
     pub shell: Option<String>,
+    /// The environment variables that the program gets, beside plain ones such as PATH and HOME.
+    pub env: Option<Vec<String>>,
     /// true: the program lives on and answers one JSON line for each JSON line.
     pub worker: Option<bool>,
     /// (worker) Seconds that a new one may take longer for its first answer; 60 if not given.
@@ -42,8 +48,7 @@ pub struct CommandKeys {
 
 impl KindKeys for CommandKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        let command = Command::new(self, setting.folder, setting.timeout);
-        Ok(Box::new(command.map_err(|problem| vec![problem])?))
+        Ok(Box::new(Command::new(self, setting.folder, setting.timeout)?))
     }
 }
 
@@ -64,6 +69,8 @@ struct Program {
     folder: PathBuf,
     /// What the job file calls it.
     shown: String,
+    environment: Environment,
+    secrets: Secrets,
 }
 
 /// What a process has said, or why it has not.
@@ -83,10 +90,22 @@ enum Outcome {
 
 impl Command {
     /// A verifier that runs its program in `folder`. Nothing is started yet.
-    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Problem> {
-        let program = Program::new(keys, folder)?;
+    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let program = collect(Program::new(keys, folder), &mut problems);
+        let startup = collect(startup(keys), &mut problems);
+        let mut secrets = Secrets::default();
+        let environment = Environment::new(keys.env.as_deref().unwrap_or_default(), &mut secrets);
+        let environment = environment.unwrap_or_else(|more| {
+            problems.extend(more);
+            Environment::default()
+        });
+        let (Some(program), Some(startup)) = (program, startup) else { return Err(problems) };
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let program = Program { environment, secrets, ..program };
         let files = program.files(keys);
-        let startup = startup(keys)?;
         let workers = keys.worker.unwrap_or(false).then(|| Pool::new(startup));
         Ok(Self { program, timeout, workers, files })
     }
@@ -107,7 +126,7 @@ impl Command {
         };
         match outcome {
             // What a worker takes to start is not the call's.
-            Ok((outcome, worked)) => outcome.into_attempt(worked.min(self.timeout)),
+            Ok((outcome, worked)) => outcome.into_attempt(&self.program, worked.min(self.timeout)),
             Err(error) => {
                 let reason = format!("cannot start {}: {error}", self.program.shown);
                 if is_for_good(&error) {
@@ -154,6 +173,10 @@ impl Verifier for Command {
         self.files.clone()
     }
 
+    fn secrets(&self) -> Option<&Secrets> {
+        Some(&self.program.secrets)
+    }
+
     fn remark(&self) -> Option<Remark> {
         self.workers.as_ref().and_then(Pool::remark)
     }
@@ -193,7 +216,8 @@ impl Program {
         } else {
             OsString::from(&shown)
         };
-        let program = Self { path, arguments, folder, shown };
+        let (environment, secrets) = (Environment::default(), Secrets::default());
+        let program = Self { path, arguments, folder, shown, environment, secrets };
         match program.obstacle() {
             Some(reason) => Err(Problem::new("command", reason)),
             None => Ok(program),
@@ -224,6 +248,11 @@ impl Program {
             place.is_file().then(|| Fingerprint::read(word, &place).ok()).flatten()
         };
         words.into_iter().filter_map(read).collect()
+    }
+
+    /// What it wrote, without secrets.
+    fn text(&self, output: &[u8]) -> String {
+        self.secrets.remove(String::from_utf8_lossy(output).into_owned())
     }
 
     /// What a person would type.
@@ -326,30 +355,30 @@ impl Outcome {
         }
     }
 
-    fn into_attempt(self, worked: Duration) -> Attempt<Reply> {
+    fn into_attempt(self, program: &Program, worked: Duration) -> Attempt<Reply> {
         let usage = Usage { worked, ..Usage::default() };
         match self {
             Self::Answered(output) => {
-                let text = String::from_utf8_lossy(&output).into_owned();
+                let text = program.text(&output);
                 let (verdict, cost) = read(&text);
                 let usage = Usage { cost, ..usage };
                 Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
             }
             Self::Failed { failure, reason, output } => {
-                let outcome = failed(failure, &reason, &output, usage);
+                let mut reason = in_short(&program.secrets.remove(reason));
+                reason.extend(program.environment.hint(&reason));
+                let text = shorten(program.text(&output));
+                let outcome = Reply { usage, text, ..Reply::failed(failure, reason.as_str()) };
                 Attempt::Broke { outcome, reason }
             }
             Self::Mistrusted { reason, output } => {
-                let outcome = failed(CountedFailure::Crashed, &reason, &output, usage);
+                let reason = program.secrets.remove(reason);
+                let failed = Reply::failed(CountedFailure::Crashed, reason.as_str());
+                let outcome = Reply { usage, text: shorten(program.text(&output)), ..failed };
                 Attempt::Mistrusted { outcome, reason }
             }
         }
     }
-}
-
-fn failed(failure: CountedFailure, reason: &str, output: &[u8], usage: Usage) -> Reply {
-    let text = shorten(String::from_utf8_lossy(output).into_owned());
-    Reply { usage, text, ..Reply::failed(failure, reason) }
 }
 
 /// A candidate as one line: white space between tokens may hold line ends, strings cannot.

@@ -20,14 +20,17 @@ use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
 
 use self::address::Address;
-use self::secrets::Secrets;
-pub(crate) use self::secrets::{has_pasted_key, pasted_key, pasted_key_problem, without_keys};
+pub(crate) use self::secrets::{
+    add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key,
+    pasted_key_problem, without_keys,
+};
 use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts_at};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
 use super::{BODY_BYTES_MAX, Reply, Usage, Verdict};
+use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::transcript;
 
@@ -94,7 +97,8 @@ impl Endpoint {
         let headers_shown = secrets::shown(&headers);
         let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        written.iter().for_each(|written| secrets.add_from_url(&written.url));
+        secrets::add_from_proxies(&mut secrets);
+        written.iter().for_each(|written| add_from_url(&mut secrets, &written.url));
         let mut addresses = Vec::with_capacity(written.len());
         for written in &written {
             let address = Address::new(written, headers.clone(), timeout, &secrets);
@@ -201,6 +205,11 @@ impl Endpoint {
             | Attempt::Hopeless { reason }
             | Attempt::Mistrusted { reason, .. } => reason.clone(),
         }
+    }
+
+    /// What it must not let out.
+    pub(crate) const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// A text without the secrets, as much of it as is kept.

@@ -18,6 +18,7 @@ use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
 use crate::pricing::Extent;
+use crate::secrets::Secrets;
 use crate::template::Template;
 use crate::throttle::Throttle;
 
@@ -157,6 +158,10 @@ impl Verifier for Http {
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(self.post(candidate, throttle))
+    }
+
+    fn secrets(&self) -> Option<&Secrets> {
+        Some(self.endpoint.secrets())
     }
 
     fn fields(&self) -> BTreeSet<String> {

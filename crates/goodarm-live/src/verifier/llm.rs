@@ -31,6 +31,7 @@ use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Ver
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
+use crate::secrets::Secrets;
 use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
@@ -112,6 +113,11 @@ impl Model {
     /// How many addresses its requests are spread over.
     pub const fn address_count(&self) -> usize {
         self.chat.address_count()
+    }
+
+    /// What it must not let out.
+    pub const fn secrets(&self) -> &Secrets {
+        self.chat.secrets()
     }
 
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
@@ -242,6 +248,10 @@ impl Verifier for Llm {
             Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),
             Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
         }
+    }
+
+    fn secrets(&self) -> Option<&Secrets> {
+        Some(self.model.secrets())
     }
 
     fn fields(&self) -> BTreeSet<String> {

@@ -1,7 +1,7 @@
 //! `goodarm record`: each verifier of a job several times on each candidate, for replays.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::BufWriter;
 use std::sync::Arc;
 
 use goodarm_files::words::were;
@@ -16,6 +16,7 @@ use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room, tell_notes};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
@@ -53,23 +54,22 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         counted(recorded.call_count, "call"),
         money(recorded.spent, job.unit())
     );
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     if recorded.lost_count > 0 {
         let calls = were(recorded.lost_count, "call");
-        let _ = writeln!(
-            io::stdout().lock(),
-            "{calls} in flight when a process ended: paid, and recorded as failed unless the verifier is exact"
-        );
+        terminal::print(&format!(
+            "{calls} in flight when a process ended: paid, and recorded as failed unless the verifier is exact\n"
+        ));
     }
     if recorded.bytes_cut > 0 {
-        let text = format!("the last line was not whole: {} cut", were(recorded.bytes_cut, "byte"));
-        let _ = writeln!(io::stdout().lock(), "{text}");
+        let bytes = were(recorded.bytes_cut, "byte");
+        terminal::print(&format!("the last line was not whole: {bytes} cut\n"));
     }
     for (verifier, (count, reason)) in &recorded.failures {
         let calls = counted(*count, "call");
         let text =
             format!("{}: {calls} failed, first: {}", printable(verifier), printable_note(reason));
-        let _ = writeln!(io::stdout().lock(), "{text}");
+        terminal::print_line(&text);
     }
     if recorded.pair_count < recorded.pair_total {
         let again = "everything is saved; the same command goes on";
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         let mut file = BufWriter::new(file);
         let count = pools::write(&job, &arguments.out, &arguments.gold, &mut file)
             .map_err(Failure::wrong_input)?;
-        let _ = writeln!(io::stdout().lock(), "{} in {}", counted(count, "pool"), path.display());
+        terminal::print_line(&format!("{} in {}", counted(count, "pool"), path.display()));
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! The built tool, run as a user runs it.
 
 mod book;
+mod ends;
 mod files;
+mod hostile;
 mod laboratory;
 mod live;
 mod messages;
@@ -11,6 +13,7 @@ mod pages;
 mod paper;
 mod recordings;
 mod report;
+mod secrets;
 mod tls;
 mod tool;
 mod trace;

@@ -9,9 +9,9 @@ use goodarm_core::CountedFailure;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
+use super::leash::{self, Leash};
 use super::{Outcome, Program};
 use crate::verifier::BODY_BYTES_MAX;
-use crate::verifier::score::in_short;
 
 /// A running program; killed with its children when dropped, also if it has ended and they have not.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Process {
     child: Child,
     /// The process group that it leads.
     group: Option<u32>,
+    /// What has left the group is found by it; gone once it is killed.
+    leash: Option<Leash>,
     is_killed: bool,
 }
 
@@ -32,9 +34,13 @@ pub(super) struct Pipes {
 impl Process {
     /// Starts a program. An error means that nothing has begun.
     pub(super) fn start(program: &Program) -> io::Result<Self> {
+        let leash = Leash::new();
         let mut command = tokio::process::Command::new(&program.path);
         command
             .args(&program.arguments)
+            .env_clear()
+            .envs(program.environment.iter())
+            .env(leash::NAME, &leash.mark)
             .current_dir(&program.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -44,7 +50,7 @@ impl Process {
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
-        Ok(Self { group: child.id(), child, is_killed: false })
+        Ok(Self { group: child.id(), leash: Some(leash), child, is_killed: false })
     }
 
     /// The pipes, once.
@@ -102,6 +108,12 @@ impl Process {
         }
     }
 
+    /// Waits for its end; its children, which may hold its pipes open, end with it.
+    pub(super) async fn end(&mut self) {
+        drop(self.child.wait().await);
+        self.kill_group();
+    }
+
     /// Gives it a moment to end by itself.
     pub(super) async fn settle(&mut self, moment: Duration) {
         drop(tokio::time::timeout(moment, self.child.wait()).await);
@@ -120,6 +132,7 @@ impl Process {
         if !mem::replace(&mut self.is_killed, true) {
             self.kill_group();
             drop(self.child.start_kill());
+            self.leash = None;
         }
     }
 
@@ -156,7 +169,11 @@ impl Outcome {
 
 /// The end of what a program says on stderr.
 #[derive(Debug, Default)]
-pub(super) struct Tail(Vec<u8>);
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    /// Whether something came before it.
+    is_cut: bool,
+}
 
 impl Tail {
     /// Reads to the end and keeps the last part.
@@ -168,24 +185,23 @@ impl Tail {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-        if self.0.len() > 2 * TAIL_BYTES {
-            self.0.drain(..self.0.len() - TAIL_BYTES);
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > 2 * TAIL_BYTES {
+            self.bytes.drain(..self.bytes.len() - TAIL_BYTES);
+            self.is_cut = true;
         }
     }
 
     /// What happened, and what the program said last.
     fn said(&self, what: &str) -> String {
-        let from = self.0.len().saturating_sub(TAIL_BYTES);
-        let said = String::from_utf8_lossy(&self.0[from..]);
+        let said = String::from_utf8_lossy(&self.bytes);
+        // Half a word may be half a secret, which nobody would recognise.
+        let from = if self.is_cut { said.find(char::is_whitespace) } else { Some(0) };
+        let said = &said[from.unwrap_or(said.len())..];
         let lines: Vec<&str> =
             said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-        if last.is_empty() {
-            what.to_owned()
-        } else {
-            format!("{what}: {}", in_short(&last.join(" ")))
-        }
+        if last.is_empty() { what.to_owned() } else { format!("{what}: {}", last.join(" ")) }
     }
 }
 

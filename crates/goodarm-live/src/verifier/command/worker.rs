@@ -56,14 +56,20 @@ impl Pool {
         let mut worker = match self.idle_worker().await {
             Ok(Some(worker)) => worker,
             Ok(None) => Worker::start(program, self.state().repeats_calls)?,
-            Err(unasked) => return Ok((self.mistrust(&unasked, Vec::new()), Duration::ZERO)),
+            Err(unasked) => {
+                return Ok((self.mistrust(program, &unasked, Vec::new()), Duration::ZERO));
+            }
         };
         let startup = if worker.has_answered() { Duration::ZERO } else { self.startup };
         let request = Request::new(candidate, self.next_call());
         let (said, worked) = worker.answer(&request, startup + timeout).await;
         transcript.note(|| Exchange {
-            sent: shorten(format!("$ {}\n{}", program.line(), request.line)),
-            received: shorten(said.words()),
+            sent: shorten(program.secrets.remove(format!(
+                "$ {}\n{}",
+                program.line(),
+                request.line
+            ))),
+            received: shorten(program.text(&said.words())),
         });
         let outcome = match said {
             Said::Answer(line) => {
@@ -74,7 +80,7 @@ impl Pool {
                 Outcome::Answered(line)
             }
             Said::Mismatch { reason, line } => Outcome::crashed(reason, line),
-            Said::Unasked { line, unasked } => self.mistrust(&unasked, line),
+            Said::Unasked { line, unasked } => self.mistrust(program, &unasked, line),
             Said::End => Outcome::crashed(worker.last_words().await, Vec::new()),
             Said::TooMuch => {
                 Outcome::truncated(format!("it wrote more than {BODY_BYTES_MAX} bytes"), Vec::new())
@@ -132,8 +138,8 @@ impl Pool {
     }
 
     /// No worker's lines are believed any more.
-    fn mistrust(&self, unasked: &[u8], output: Vec<u8>) -> Outcome {
-        let unasked = in_short(&String::from_utf8_lossy(unasked));
+    fn mistrust(&self, program: &Program, unasked: &[u8], output: Vec<u8>) -> Outcome {
+        let unasked = in_short(&program.text(unasked));
         let unasked = if unasked.is_empty() { "half a line".to_owned() } else { unasked };
         let reason = format!(
             "it wrote more than one line for one request, and nobody can tell which one is the answer: \

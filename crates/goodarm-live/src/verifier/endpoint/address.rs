@@ -6,8 +6,8 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::EndpointKeys;
-use super::secrets::Secrets;
 use super::transport::Transport;
+use crate::secrets::Secrets;
 use crate::verifier::problem::Problem;
 
 /// One address, ready to be posted to.

@@ -1,5 +1,7 @@
 //! Keys: where they come from, and that they go nowhere else.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
@@ -8,52 +10,33 @@ use reqwest::header::{
 use serde_json::Value;
 
 use super::{EndpointKeys, KeyHeader};
+use crate::secrets::{SECRET_BYTES_MIN, Secrets};
 use crate::verifier::problem::{Problem, collect};
 
-/// What must not appear in any text. It has no `Debug`, so that it cannot.
-#[derive(Default)]
-pub(crate) struct Secrets(Vec<String>);
-
-impl Secrets {
-    /// The text with every secret struck out.
-    pub(crate) fn remove(&self, mut text: String) -> String {
-        for secret in &self.0 {
-            if text.contains(secret) {
-                text = text.replace(secret, STRUCK_OUT);
-            }
-        }
-        text
-    }
-
-    /// Passwords and queries of an address may be keys.
-    pub(super) fn add_from_url(&mut self, url: &Url) {
-        [url.username(), url.password().unwrap_or_default(), url.fragment().unwrap_or_default()]
-            .into_iter()
-            .for_each(|secret| self.add(secret));
-        // Azure has its version there, which a person may want to see.
-        let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
-        pairs.for_each(|(name, value)| self.add(if value.is_empty() { &name } else { &value }));
-        // As they are written, too.
-        for pair in url.query().unwrap_or_default().split('&') {
-            match pair.split_once('=') {
-                Some(("api-version", _)) => {}
-                Some((_, value)) => self.add(value),
-                None => self.add(pair),
-            }
+/// Passwords and queries of an address may be keys.
+pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
+    [url.username(), url.password().unwrap_or_default(), url.fragment().unwrap_or_default()]
+        .into_iter()
+        .for_each(|secret| secrets.add(secret));
+    // Azure has its version there, which a person may want to see.
+    let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
+    pairs.for_each(|(name, value)| secrets.add(if value.is_empty() { &name } else { &value }));
+    // As they are written, too.
+    for pair in url.query().unwrap_or_default().split('&') {
+        match pair.split_once('=') {
+            Some(("api-version", _)) => {}
+            Some((_, value)) => secrets.add(value),
+            None => secrets.add(pair),
         }
     }
+}
 
-    fn add(&mut self, secret: &str) {
-        // Keys of local servers are placeholders such as `none`; striking out a word hides texts.
-        // JSON may have its slashes escaped.
-        for form in [secret.to_owned(), secret.replace('/', "\\/")] {
-            if form.len() >= SECRET_BYTES_MIN && !self.0.contains(&form) {
-                self.0.push(form);
-            }
-        }
-        // One may begin another.
-        self.0.sort_by_key(|known| std::cmp::Reverse(known.len()));
-    }
+/// The login of a proxy is a key as well.
+pub(super) fn add_from_proxies(secrets: &mut Secrets) {
+    let names = ["http_proxy", "https_proxy", "all_proxy"];
+    let names = names.iter().flat_map(|name| [(*name).to_owned(), name.to_uppercase()]);
+    let urls = names.filter_map(|name| Url::parse(&std::env::var(name).ok()?).ok());
+    urls.for_each(|url| add_from_url(secrets, &url));
 }
 
 /// The headers of every request.
@@ -64,7 +47,7 @@ pub(super) fn headers(
 ) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(variable) = keys.api_key_env
-        && let Some(key) = collect(from_environment("api_key_env", variable), problems)
+        && let Some(key) = collect(key_from_environment("api_key_env", variable), problems)
     {
         secrets.add(&key);
         let (name, text) = match keys.key_header {
@@ -87,6 +70,9 @@ pub(super) fn headers(
         let is_secret = is_secret(&header, value);
         let is_key = |word: &str| (is_secret && looks_like_a_key(word)) || word.starts_with("sk-");
         let value = match value.strip_prefix("env:") {
+            Some(variable) if is_about_a_secret(header.as_str()) => {
+                collect(key_from_environment("headers", variable), problems)
+            }
             Some(variable) => collect(from_environment("headers", variable), problems),
             None if value.split_whitespace().any(is_key) => {
                 let message = format!(
@@ -101,6 +87,7 @@ pub(super) fn headers(
         let Some(value) = value else { continue };
         if is_secret {
             value.split_whitespace().for_each(|word| secrets.add(word));
+            add_login(secrets, &value);
         }
         let value = sensitive("headers", name, &value);
         collect(value, problems).map(|value| headers.insert(header, value));
@@ -175,7 +162,9 @@ fn is_secret(header: &HeaderName, written: &str) -> bool {
 
 /// Whether a name in lower case is that of a secret.
 fn is_about_a_secret(name: &str) -> bool {
-    ["auth", "key", "token", "secret", "cookie"].iter().any(|part| name.contains(part))
+    ["auth", "key", "token", "secret", "cookie", "passw", "credential"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// A piece of a job file for people: keys that were pasted into it are struck out, and nothing moves.
@@ -193,6 +182,30 @@ fn line_without_keys(line: &str) -> String {
         shown + rest
     };
     line.split_inclusive(is_between).map(hidden).collect()
+}
+
+/// The password of `Basic …`, which a server knows in the clear.
+fn add_login(secrets: &mut Secrets, value: &str) {
+    let login = value.strip_prefix("Basic ").and_then(|it| STANDARD.decode(it.trim()).ok());
+    let login = login.and_then(|bytes| String::from_utf8(bytes).ok());
+    if let Some((_, password)) = login.as_deref().and_then(|login| login.split_once(':')) {
+        secrets.add(password);
+    }
+}
+
+/// A key that can be struck out of texts, or a word that says that there is none.
+pub(crate) fn key_from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
+    let value = from_environment(key, variable)?;
+    let longest = value.split_whitespace().map(str::len).max().unwrap_or_default();
+    if longest >= SECRET_BYTES_MIN || NO_KEYS.contains(&value.to_lowercase().as_str()) {
+        return Ok(value);
+    }
+    let message = format!(
+        "the environment variable {variable} holds fewer than {SECRET_BYTES_MIN} bytes, and a key that \
+         short cannot be told from ordinary words, so that it could not be kept out of the run's texts: \
+         use a longer one, or `none` where no key is needed"
+    );
+    Err(Problem::new(key, message))
 }
 
 fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
@@ -220,7 +233,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Keys are long and mix digits with small letters, which names of variables and of teams do not.
-fn looks_like_a_key(word: &str) -> bool {
+pub(crate) fn looks_like_a_key(word: &str) -> bool {
     let is_long = word.len() >= KEY_BYTES_MIN;
     let is_mixed = word.contains(|sign: char| sign.is_ascii_digit())
         && word.contains(|sign: char| sign.is_ascii_lowercase());
@@ -237,6 +250,7 @@ fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, 
 /// Headers that hold no secret, and that a person wants to see.
 const PUBLIC_HEADERS: [&str; 5] =
     ["anthropic-version", "anthropic-beta", "api-version", "openai-beta", "content-type"];
-const STRUCK_OUT: &str = "***";
-const SECRET_BYTES_MIN: usize = 8;
+/// What people write where a key is asked for and none is needed.
+const NO_KEYS: [&str; 8] =
+    ["none", "null", "empty", "dummy", "unused", "ollama", "no-key", "nokey"];
 const KEY_BYTES_MIN: usize = 20;

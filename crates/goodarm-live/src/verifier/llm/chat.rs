@@ -10,6 +10,7 @@ use super::api::Api;
 use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
+use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::verifier::endpoint::{Endpoint, EndpointKeys};
 use crate::verifier::problem::{Problem, collect};
@@ -79,6 +80,11 @@ impl Chat {
     /// How many addresses there are.
     pub(super) const fn address_count(&self) -> usize {
         self.endpoint.address_count()
+    }
+
+    /// What it must not let out.
+    pub(super) const fn secrets(&self) -> &Secrets {
+        self.endpoint.secrets()
     }
 
     /// Until a request counts as failed.

@@ -16,9 +16,7 @@ use super::{
 };
 
 fn new(keys: Value, folder: &Path) -> Result<Command, Vec<Problem>> {
-    make(keys, |keys, setting| {
-        Command::new(keys, folder, setting.timeout).map_err(|problem| vec![problem])
-    })
+    make(keys, |keys, setting| Command::new(keys, folder, setting.timeout))
 }
 
 pub(super) fn command(keys: Value, folder: &Path) -> Command {
@@ -52,7 +50,7 @@ async fn there_is_no_shell_unless_asked_for() {
 }
 
 #[tokio::test]
-async fn it_runs_in_the_job_files_folder_with_our_environment() {
+async fn it_runs_in_the_job_files_folder_with_a_path() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("score.txt"), "0.5\n").expect("a file");
     let keys = json!({"shell": "test -n \"$PATH\" && cat score.txt"});

@@ -1,6 +1,7 @@
 //! One worker: a request in, its answer out, and how much of what it says is believed.
 
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -62,13 +63,13 @@ pub(super) enum Stir {
 
 impl Said {
     /// Word for word.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn words(&self) -> Vec<u8> {
         let lines: &[&[u8]] = match self {
             Self::Answer(line) | Self::Mismatch { line, .. } => &[line],
             Self::Unasked { line, unasked } => &[line, unasked],
             Self::End | Self::TooMuch | Self::Nothing => &[],
         };
-        String::from_utf8_lossy(&lines.concat()).into_owned()
+        lines.concat()
     }
 }
 
@@ -120,7 +121,7 @@ impl Worker {
     /// The first line that may be the answer.
     async fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, Owner), Said> {
         let has_numbers = self.repeats_calls && request.is_numbered();
-        let Self { stdin, stdout, .. } = self;
+        let Self { process, stdin, stdout, .. } = self;
         // At once, since a worker may answer before it has read all.
         let write = async {
             // What comes back, or does not, tells more than why it did not listen.
@@ -141,7 +142,14 @@ impl Worker {
                 }
             }
         };
-        tokio::try_join!(write, answer).map(|((), answer)| answer)
+        let mut asked = pin!(async { tokio::try_join!(write, answer) });
+        let asked = tokio::select! {
+            biased;
+            asked = &mut asked => asked,
+            // What it wrote is there at once; another that holds its pipe open says nothing for it.
+            () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(Said::End)),
+        };
+        asked.map(|((), answer)| answer)
     }
 
     /// What to make of a line without a number: an answer if nothing follows it, as far as one can wait

@@ -1,0 +1,119 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+
+use super::*;
+
+fn secrets(all: &[&str]) -> Secrets {
+    let mut secrets = Secrets::default();
+    all.iter().for_each(|secret| secrets.add(secret));
+    secrets
+}
+
+#[track_caller]
+fn check(all: &[&str], text: &str, expected: &str) {
+    assert_eq!(secrets(all).remove(text.to_owned()), expected, "{text}");
+}
+
+const KEY: &str = "ab/+c=é&\"9";
+
+#[test]
+fn a_key_is_struck_out_in_every_form() {
+    for form in [
+        KEY.to_owned(),
+        r#"ab\/+c=é&\"9"#.into(),
+        r#"ab\\\/+c=é&\\\"9"#.into(),
+        r"ab\u002F\u002bc\u003D\u00E9\u0026\u00229".into(),
+        r"\u0061\u0062\u002f\u002b\u0063\u003d\u00e9\u0026\u0022\u0039".into(),
+        r"ab\x2f+c=\xe9&\x229".into(),
+        r#"ab/+c=\u{e9}&\"9"#.into(),
+        "ab%2F%2Bc%3D%C3%A9%26%229".into(),
+        "ab%2f%2bc%3d%c3%a9%26%229".into(),
+        "ab%252F%252Bc%253D%25C3%25A9%2526%25229".into(),
+        "ab/+c=é&amp;&quot;9".into(),
+        "ab&#47;&#x2B;c&#61;&#233;&#38;&#x22;9".into(),
+        "%61%62/%2bc\\u003dé&amp;\\\"9".into(),
+    ] {
+        check(&[KEY], &format!("key {form}!"), "key ***!");
+        check(&[KEY], &form, "***");
+        check(&[KEY], &format!("{form}{form}"), "***");
+    }
+    check(&["two words"], "two+words two%20words two words", "*** *** ***");
+    check(&["smile\u{1f600}!!"], r"a smile\ud83d\uDE00!!", "a ***");
+    check(&["back\\slash\\"], r"back\slash\ and back\\slash\\", "*** and ***");
+    check(&["line one\nline two"], r"line one\nline two", "***");
+    check(&["100%25sure"], "100%25sure 100%2525sure", "*** ***");
+}
+
+#[test]
+fn a_key_in_base64_is_struck_out_wherever_its_bytes_fall() {
+    let key = "s3cret-key-?>~";
+    for before in ["", "u", "me", "user", "user:"] {
+        let text = STANDARD.encode(format!("{before}:{key}:"));
+        let cleaned = secrets(&[key]).remove(text.clone());
+        assert!(cleaned.contains("***") && cleaned.len() < 3 + before.len() * 2 + 10, "{cleaned}");
+    }
+}
+
+#[test]
+fn overlapping_and_nested_keys_leave_nothing() {
+    check(&["inner-key", "outer-inner-key-end"], "outer-inner-key-end inner-key", "*** ***");
+    check(&["abcdefgh", "efghijkl"], "abcdefghijkl", "***");
+    check(&["efghijkl", "abcdefgh"], "x abcdefghijkl y", "x *** y");
+}
+
+#[test]
+fn the_beginning_of_a_key_is_a_key_that_was_cut() {
+    let key = "sk-proj-0123456789abcdefghij";
+    check(&[key], "sk-proj-0123456789ab", "***");
+    check(&[key], "it was sk-proj-0123456789ab… and", "it was ***… and");
+    check(&[key], "sk-proj- keys", "sk-proj- keys");
+}
+
+#[test]
+fn what_is_no_key_stays() {
+    for text in ["", "none", "ab/+", r"\u00", "%", "%2", "&", "&#", "&;", r"\", r"\u{", "é"] {
+        check(&[KEY], text, text);
+        check(&[], text, text);
+    }
+    check(&["short"], "short", "short");
+    check(&["  padded-key\n"], "a padded-key b", "a *** b");
+}
+
+#[test]
+fn verifiers_of_one_job_strike_out_each_others_keys() {
+    let (one, other, none) = (secrets(&["first-key"]), secrets(&["second-key"]), secrets(&[]));
+    let redactor = Secrets::united([&one, &other, &none].into_iter());
+    let text = || "first-key second-key".to_owned();
+    assert_eq!(redactor.remove(text()), "*** ***");
+    for secrets in [&one, &other, &none] {
+        assert_eq!(secrets.remove(text()), "*** ***");
+    }
+    assert!(Secrets::united([&none].into_iter()).0.is_none());
+}
+
+proptest! {
+    /// Any key, each of its characters in any form: nothing of it is left, and nothing else is lost.
+    #[test]
+    fn any_mixture_of_forms(
+        key in "[a-zA-Z0-9/+=%&\\\\\"é-]{8,40}",
+        forms in prop::collection::vec(0..7_usize, 40),
+    ) {
+        let escaped: String = key.chars().zip(forms).map(|(c, form)| match form {
+            1 => format!("\\u{:04X}", u32::from(c)),
+            2 => format!("\\u{:04x}", u32::from(c)),
+            3 => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect(),
+            4 => format!("&#{};", u32::from(c)),
+            5 if !c.is_alphanumeric() => format!("\\{c}"),
+            _ => c.to_string(),
+        }).collect();
+        let cleaned = secrets(&[&key]).remove(format!("<<<{escaped}>>>"));
+        prop_assert_eq!(cleaned, "<<<***>>>");
+    }
+
+    /// Whatever the text is, nothing panics, and it ends soon.
+    #[test]
+    fn any_text(text in "[\\\\u%&#;{}0-9a-f+x éÿ]{0,200}") {
+        secrets(&[KEY, "\\\\\\\\%%%%", "uuuuuuuuuuuuuuuuuuu"]).remove(text);
+    }
+}
