@@ -17,6 +17,7 @@ pub mod job_file;
 pub mod journal;
 pub mod open_files;
 pub mod outputs;
+pub mod panics;
 pub mod pools;
 pub mod pricing;
 pub mod record;

@@ -13,5 +13,6 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    goodarm_live::panics::hush();
     commands::run(cli::Cli::parse()).into()
 }
