@@ -15,6 +15,11 @@ pub(crate) fn install_static_compiler() {
     install("musl-gcc", "musl-tools");
 }
 
+/// Makes sure that the fuzzer's own code can be compiled.
+pub(crate) fn install_cpp_compiler() {
+    install("c++", "g++");
+}
+
 /// Installs a Debian package if its program is missing.
 fn install(program: &str, package: &str) {
     if succeeds(Command::new(program).arg("--version")) {

@@ -10,6 +10,8 @@ pub mod control;
 mod engine;
 pub mod fingerprint;
 pub mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 pub mod history;
 pub mod job;
