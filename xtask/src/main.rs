@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
 
+mod deny;
 mod dist;
 mod fuzz;
 mod python;
@@ -18,7 +19,8 @@ const STEPS: [(&str, &[&str]); 4] = [
 ];
 
 /// And then what is no command of cargo's own.
-const OTHERS: [(&str, Test); 2] = [
+const OTHERS: [(&str, Test); 3] = [
+    ("the check of dependencies", deny::test),
     ("fuzzing", fuzz::test),
     ("the tests of the Python package", python::test),
 ];
