@@ -2,7 +2,9 @@
 
 #![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
 
+mod deny;
 mod dist;
+mod fuzz;
 mod python;
 mod simulate;
 mod tools;
@@ -17,26 +19,43 @@ const STEPS: [(&str, &[&str]); 4] = [
     ("documentation", &["doc", "--workspace", "--no-deps"]),
 ];
 
+/// And then what is no command of cargo's own.
+const OTHERS: [(&str, Test); 3] = [
+    ("the check of dependencies", deny::test),
+    ("fuzzing", fuzz::test),
+    ("the tests of the Python package", python::test),
+];
+
+/// Whether all is well.
+type Test = fn() -> bool;
+
 /// Parts of the toolchain that a minimal installation lacks.
 const COMPONENTS: [&str; 2] = ["rustfmt", "clippy"];
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("dist") => dist::dist(),
         Some("wheel") => python::wheel(),
-        Some("simulate") => simulate::simulate(std::env::args().skip(2)),
+        Some("simulate") => simulate::simulate(arguments[1..].iter().cloned()),
+        Some("fuzz") => fuzz::fuzz(&arguments[1..]),
         other => {
             if let Some(other) = other {
                 eprintln!("xtask: there is no task {other:?}");
             }
-            eprintln!("usage: cargo xtask test   formatting, lints, all tests, documentation");
+            eprintln!(
+                "usage: cargo xtask test   formatting, lints, dependencies, all tests, documentation"
+            );
             eprintln!(
                 "       cargo xtask dist   a static binary for Linux, its size and start-up time"
             );
             eprintln!("       cargo xtask wheel  the Python package, its size and import time");
             eprintln!(
                 "       cargo xtask simulate  whole runs with everything failing around them"
+            );
+            eprintln!(
+                "       cargo xtask fuzz [--target NAME] [--seconds N]  readers, with bytes that change"
             );
             ExitCode::from(2)
         }
@@ -63,9 +82,11 @@ fn test() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    if !python::test() {
-        eprintln!("xtask: the tests of the Python package failed");
-        return ExitCode::FAILURE;
+    for (name, test) in OTHERS {
+        if !test() {
+            eprintln!("xtask: {name} failed");
+            return ExitCode::FAILURE;
+        }
     }
     eprintln!("xtask: all passed");
     ExitCode::SUCCESS

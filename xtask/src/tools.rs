@@ -15,6 +15,11 @@ pub(crate) fn install_static_compiler() {
     install("musl-gcc", "musl-tools");
 }
 
+/// Makes sure that the fuzzer's own code can be compiled.
+pub(crate) fn install_cpp_compiler() {
+    install("c++", "g++");
+}
+
 /// Installs a Debian package if its program is missing.
 fn install(program: &str, package: &str) {
     if succeeds(Command::new(program).arg("--version")) {
@@ -28,6 +33,30 @@ fn install(program: &str, package: &str) {
     };
     let _ = run("apt-get update -q");
     let _ = run(&format!("env DEBIAN_FRONTEND=noninteractive apt-get install -y -q {package}"));
+}
+
+/// The program that checks dependencies. It is built without optimisation, which takes a third of the time.
+pub(crate) fn install_deny() -> Option<PathBuf> {
+    let folder = target().join("cargo-deny");
+    let program = folder.join("bin/cargo-deny");
+    let is_ready = |program: &Path| succeeds(Command::new(program).arg("--version"));
+    let present = PathBuf::from("cargo-deny");
+    if is_ready(&present) {
+        return Some(present);
+    }
+    if !is_ready(&program) {
+        eprintln!("xtask: installing cargo-deny into {}", folder.display());
+        let arguments = ["install", "--quiet", "--locked", "--debug", "cargo-deny", "--version"];
+        let _ = crate::cargo(&arguments)
+            .arg(DENY_VERSION)
+            .arg("--root")
+            .arg(&folder)
+            .env("CARGO_TARGET_DIR", folder.join("build"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .status();
+        let _ = std::fs::remove_dir_all(folder.join("build"));
+    }
+    is_ready(&program).then_some(program)
 }
 
 /// The Python that can serve a real model, in a virtual environment below `target`.
@@ -59,3 +88,5 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
+
+const DENY_VERSION: &str = "^0.20";

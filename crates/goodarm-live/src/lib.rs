@@ -10,6 +10,8 @@ pub mod control;
 mod engine;
 pub mod fingerprint;
 pub mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 pub mod history;
 pub mod job;
@@ -18,6 +20,7 @@ pub mod journal;
 mod line_file;
 pub mod open_files;
 pub mod outputs;
+pub mod panics;
 pub mod pools;
 pub mod pricing;
 pub mod record;

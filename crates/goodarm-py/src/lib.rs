@@ -45,4 +45,12 @@ mod _native {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The hook is this module's alone: every extension has a Rust runtime of its own.
+    #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
+    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        goodarm_live::panics::hush();
+        Ok(())
+    }
 }

@@ -164,3 +164,11 @@ def test_candidates_that_are_no_text_or_no_number(out: Path) -> None:
 def test_a_set_is_no_list_of_scores(out: Path) -> None:
     with pytest.raises(ga.NeverScored, match="not a list"):
         certify(out, binary(lambda batch: {float(i) for i in range(len(batch))}, batch=8))
+
+
+def test_a_damaged_parquet_file_is_an_error_and_no_panic_is_printed(out: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The Parquet library panics at an offset below 0."""
+    corpus = Path(__file__).parents[3] / "fuzz" / "corpus" / "candidates-parquet"
+    with pytest.raises(ga.Error, match="the reader gave up on it"):
+        certify(out, sync(), candidates=corpus / "negative-offset.parquet")
+    assert "panicked" not in capfd.readouterr().err

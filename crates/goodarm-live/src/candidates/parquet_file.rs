@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -13,34 +13,26 @@ use super::Candidates;
 use super::error::CandidatesError;
 use super::intake::Intake;
 use super::json::push_text;
+use crate::panics::caught;
 
-pub(super) fn read(file: File, intake: Intake<'_>) -> Result<Candidates, CandidatesError> {
-    let path = intake.builder.path.to_owned();
-    // The Parquet library panics at some files that are damaged. All it works on is in here and
-    // dropped with it, so nothing half done can be seen afterwards.
-    let work = AssertUnwindSafe(|| read_trusting(file, intake));
-    panic::catch_unwind(work).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let message = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(CandidatesError::Parquet { path, message })
-    })
-}
-
-fn read_trusting(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesError> {
+pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesError> {
     let path = intake.builder.path;
-    let broken = |error: ParquetError| CandidatesError::Parquet {
-        path: path.to_owned(),
-        message: understandable(&error.to_string()),
-    };
-    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let reader = trusting(path, || SerializedFileReader::new(file))?;
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
     intake.builder.check_columns(&names)?;
     let mut writer = Writer::default();
-    for (row, number) in reader.get_row_iter(None).map_err(broken)?.zip(1..) {
+    let mut rows = trusting(path, || reader.get_row_iter(None))?;
+    let mut next = |writer: &mut Writer| {
         writer.json.clear();
-        writer.row(&row.map_err(broken)?);
+        let row = rows.next().transpose()?;
+        row.as_ref().inspect(|row| writer.row(row));
+        Ok(row.is_some())
+    };
+    let mut number = 0;
+    while trusting(path, || next(&mut writer))? {
+        number += 1;
         intake.object(number, &writer.json)?;
     }
     if !writer.bytes_in.is_empty() {
@@ -49,6 +41,20 @@ fn read_trusting(file: File, mut intake: Intake<'_>) -> Result<Candidates, Candi
         intake.builder.notes.push(format!("{path}: null for bytes that are no text, in {names}"));
     }
     intake.finish()
+}
+
+/// What the Parquet library makes of the file. It panics at some that are damaged, and is not used again
+/// then.
+fn trusting<T>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T, ParquetError>,
+) -> Result<T, CandidatesError> {
+    let message = match caught(work) {
+        Ok(Ok(done)) => return Ok(done),
+        Ok(Err(error)) => understandable(&error.to_string()),
+        Err(panic) => format!("the reader gave up on it: {}", understandable(&panic)),
+    };
+    Err(CandidatesError::Parquet { path: path.to_owned(), message })
 }
 
 /// Rows as JSON.

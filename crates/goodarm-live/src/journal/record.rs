@@ -287,7 +287,7 @@ impl<'a> Record<'a> {
     pub(super) fn check(&self, header: &Header, arms_added: &mut u64) -> Result<(), Malformed> {
         match self.event {
             Event::Asked { arm, .. } | Event::Released { arm }
-                if u64::from(arm.0) >= header.arm_count + *arms_added =>
+                if u64::from(arm.0) >= header.arm_count.saturating_add(*arms_added) =>
             {
                 Err(Malformed::Arm(arm.0))
             }
@@ -295,7 +295,7 @@ impl<'a> Record<'a> {
                 Err(Malformed::Attribute(attribute.0))
             }
             Event::ArmsAdded { count } => {
-                *arms_added += u64::from(count);
+                *arms_added = arms_added.saturating_add(count.into());
                 Ok(())
             }
             _ => Ok(()),

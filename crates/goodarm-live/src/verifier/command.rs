@@ -3,7 +3,7 @@
 mod environment;
 mod leash;
 mod process;
-mod worker;
+pub(crate) mod worker;
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -394,7 +394,7 @@ fn input_line(json: &str) -> String {
 
 /// The score and the cost in what a program wrote: a bare number, or an object with `score`, in the
 /// last line that is not empty, or as all of it.
-fn read(output: &str) -> (Verdict, Option<Cost>) {
+pub(crate) fn read(output: &str) -> (Verdict, Option<Cost>) {
     let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
     let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) else {
         return unreadable("the program wrote nothing".to_owned());

@@ -249,6 +249,17 @@ fn results_are_exported_for_other_tools() {
     assert!(told.contains("inspect, hf, csv, parquet"), "{told}");
 }
 
+/// The Parquet library panics at an offset below 0.
+#[test]
+fn a_damaged_parquet_file_is_an_error_and_no_panic_is_printed() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/candidates-parquet");
+    let output = goodarm(&["init", &format!("{corpus}/negative-offset.parquet")]);
+    let told = message(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("broken or unsupported Parquet: the reader gave up on it"), "{told}");
+    assert!(!told.contains("panicked"), "{told}");
+}
+
 #[test]
 fn a_job_and_a_recording_can_be_planned() {
     let answers: String = (0..9)

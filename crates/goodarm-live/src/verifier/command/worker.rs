@@ -5,7 +5,7 @@
 //! tell a late line from an answer; it is listened to now and then before it gets its next request, and
 //! one line that nobody asked for ends the verifier.
 
-mod request;
+pub(crate) mod request;
 mod talk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

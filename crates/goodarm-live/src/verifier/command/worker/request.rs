@@ -6,8 +6,8 @@ use crate::candidates::Candidate;
 use crate::verifier::command::input_line;
 
 /// What a worker is sent, and what its answer may repeat of it.
-pub(super) struct Request {
-    pub(super) line: String,
+pub(crate) struct Request {
+    pub(crate) line: String,
     /// The candidate's name, and how its own field `id` has it.
     ids: Vec<Value>,
     /// The number of the call; none if the candidate has a field of that name, which it may share with
@@ -16,7 +16,7 @@ pub(super) struct Request {
 }
 
 /// Whose answer a line is.
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// It has the number of this call.
     This,
     /// It says so itself: another call's, or another candidate's.
@@ -28,7 +28,7 @@ pub(super) enum Owner {
 impl Request {
     /// The candidate with its `id` and the number of the call, as one line. Fields of its own that are
     /// called so stay as they are.
-    pub(super) fn new(candidate: &Candidate, number: u64) -> Self {
+    pub(crate) fn new(candidate: &Candidate, number: u64) -> Self {
         let fields = candidate.fields();
         let name = Value::from(candidate.id.as_str());
         let mut added = Vec::new();
@@ -57,7 +57,7 @@ impl Request {
     }
 
     /// Whose answer a line is. Of a worker whose answers have numbers, a line without one is none.
-    pub(super) fn owner(&self, line: &[u8], has_numbers: bool) -> Owner {
+    pub(crate) fn owner(&self, line: &[u8], has_numbers: bool) -> Owner {
         let answer: Value = serde_json::from_slice(line).unwrap_or_default();
         let repeated = self.call.zip(answer.get("call"));
         match repeated {

@@ -1,0 +1,21 @@
+//! Readers inside of verifiers, for the fuzz targets alone: nothing is promised about them.
+
+use crate::candidates::Candidate;
+use crate::verifier::Verdict;
+use crate::verifier::command::read;
+use crate::verifier::command::worker::request::{Owner, Request};
+
+/// The score in what a program wrote, if there is one.
+pub fn score_in(output: &[u8]) -> Option<f64> {
+    match read(&String::from_utf8_lossy(output)) {
+        (Verdict::Score(score), _) => Some(score),
+        _ => None,
+    }
+}
+
+/// Whether a worker's line says that it answers this call about this candidate.
+pub fn answers_call(candidate: &Candidate, number: u64, line: &[u8]) -> bool {
+    let request = Request::new(candidate, number);
+    assert_eq!(request.line.matches('\n').count(), 1, "a request is one line");
+    matches!(request.owner(line, true), Owner::This)
+}

@@ -1,0 +1,45 @@
+//! Job files.
+
+use std::fs;
+
+use goodarm_live::charter::Charter;
+use goodarm_live::job::{Job, Overrides};
+
+use crate::place;
+
+pub(crate) const ANSWERS: &str = "\
+{\"id\": \"q0\", \"question\": \"2+2?\", \"answer\": \"4\"}
+{\"id\": \"q1\", \"question\": \"3+3?\", \"answer\": \"It is \\\\boxed{6}.\"}
+{\"id\": \"q2\", \"question\": \"4+4?\", \"answer\": \"nine\"}
+";
+
+pub(crate) const RECORDING: &str = "\
+{\"goodarm_recording\":1,\"unit\":\"tokens\"}
+{\"id\":\"q0\",\"verifier\":\"solution\",\"scores\":[1,1,1,1,1,1,1,0,1,1],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
+{\"id\":\"q1\",\"verifier\":\"solution\",\"scores\":[1,0,1,1,null,1,1,1,1,1],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
+{\"id\":\"q2\",\"verifier\":\"solution\",\"scores\":[0,0,1,0,0,0,0,0,0,0],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
+";
+
+/// A problem is on a line that the file has, and what a job promises is written into a journal and read
+/// back as it was.
+pub(crate) fn read(bytes: &[u8]) {
+    place::file("answers.jsonl", ANSWERS);
+    place::file("recording.jsonl", RECORDING);
+    let path = place::file("job.toml", bytes);
+    match Job::read(&path, &Overrides::default()) {
+        Ok(job) => {
+            assert_eq!(Charter::read(&job.charter.text()).as_ref(), Ok(&job.charter));
+            for verifier in &job.verifiers {
+                let _ = verifier.verifier.preview(&job.candidates.get(goodarm_core::ArmId(1)));
+            }
+        }
+        Err(error) => {
+            let line_count = 1 + bytes.iter().filter(|byte| **byte == b'\n').count();
+            assert!(!error.problems.is_empty() && !error.to_string().is_empty());
+            for line in error.problems.iter().filter_map(|problem| problem.line) {
+                assert!((1..=line_count).contains(&line), "line {line} of {line_count}: {error}");
+            }
+        }
+    }
+    fs::remove_file(path).expect("it was written");
+}

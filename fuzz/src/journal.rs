@@ -1,0 +1,129 @@
+//! Journals: as bytes, and as records whose frames and checksums are right.
+
+use std::io;
+
+use goodarm_core::Books;
+use goodarm_live::account::Account;
+use goodarm_live::history::{History, HistoryError};
+use goodarm_live::journal::{Journal, OpenError, Opened, Reader, Record, Storage, Tail};
+
+use crate::place;
+
+/// Bytes as they are: a journal, a torn one, or an error.
+pub(crate) fn read(bytes: &[u8]) {
+    let Ok(Some(read)) = read_all(bytes) else { return };
+    let valid = usize::try_from(read.tail.len_valid).expect("it is in memory");
+    assert_eq!(read.tail.len_valid + read.tail.bytes_cut, bytes.len() as u64);
+    let cut = read_all(&bytes[..valid]).expect("what was read is a journal");
+    let cut = cut.expect("it has begun");
+    assert_eq!((cut.header, cut.records), (read.header, read.records));
+    assert_eq!(cut.tail.bytes_cut, 0, "a tail is cut once");
+}
+
+/// Bytes as payloads, each up to its end mark: what is accepted is accepted again after it was written
+/// again, and everything that reads runs can go through it.
+pub(crate) fn read_records(bytes: &[u8]) {
+    let framed = framed(bytes, Link::default());
+    if let Ok(Some(read)) = read_all(&framed) {
+        let mut file = Memory::default();
+        let mut journal = Journal::create(&mut file, &read.header).expect("memory takes all");
+        let records = read.records.iter();
+        records.for_each(|record| journal.append(record));
+        journal.commit().expect("memory takes all");
+        let again =
+            read_all(&file.0).expect("what was written is a journal").expect("it has begun");
+        let texts = |records: &[Record<'_>]| format!("{records:?}");
+        // Two scores that are not numbers are the same bits, and not equal.
+        assert_eq!((&again.header, texts(&again.records)), (&read.header, texts(&read.records)));
+    }
+    let path = place::file("journal", &framed);
+    if let Err(error) = go_through(&path) {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
+    let mut history = History::open(path)?;
+    // Whoever makes books for so many arms has the candidates in hand.
+    let has_books = history.charter.candidate_count <= ARMS_MAX;
+    let mut books = has_books.then(|| history.problem().map(Books::new)).transpose()?;
+    let mut account = books.as_ref().map(Account::new);
+    while let Some(entry) = history.next_entry()? {
+        let is_small = !matches!(entry.event, goodarm_core::Event::ArmsAdded { count } if count as usize > ARMS_MAX);
+        if let (true, Some(books), Some(account)) = (is_small, &mut books, &mut account)
+            && books.apply(entry.event).is_ok()
+        {
+            account.take(books, &entry);
+        }
+    }
+    history.charter.means_over();
+    history.finish()?;
+    Ok(())
+}
+
+struct Read {
+    header: goodarm_live::journal::Header,
+    records: Vec<Record<'static>>,
+    tail: Tail,
+}
+
+fn read_all(bytes: &[u8]) -> Result<Option<Read>, OpenError> {
+    let Opened::Begun(mut reader) = Reader::open(bytes, bytes.len() as u64)? else {
+        return Ok(None);
+    };
+    let mut records = Vec::new();
+    while let Some((_, Record { event, note })) = reader.next_record()? {
+        records.push(Record { event, note: note.into_owned() });
+    }
+    Ok(Some(Read { header: reader.header().clone(), records, tail: reader.finish()? }))
+}
+
+/// What a frame has of those before it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Link {
+    pub(crate) sequence: u64,
+    pub(crate) crc: u32,
+}
+
+/// Frames around payloads, which end with their marks, as `docs/journal-format.md` describes them.
+pub(crate) fn framed(bytes: &[u8], mut link: Link) -> Vec<u8> {
+    let mut frames = Vec::new();
+    for payload in bytes.split_inclusive(|byte| *byte == END) {
+        let mut crc = crc32fast::Hasher::new_with_initial(link.crc);
+        crc.update(payload);
+        link.crc = crc.finalize();
+        let mut header = b"GAJ1".to_vec();
+        header.extend(u32::try_from(payload.len()).expect("an input is short").to_le_bytes());
+        header.extend(link.sequence.to_le_bytes());
+        header.extend(1_700_000_000_000_u64.to_le_bytes());
+        header.extend(link.crc.to_le_bytes());
+        header.extend(crc32fast::hash(&header).to_le_bytes());
+        frames.extend(header);
+        frames.extend(payload);
+        link.sequence += 1;
+    }
+    frames
+}
+
+#[derive(Default)]
+struct Memory(Vec<u8>);
+
+impl Storage for &mut Memory {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.0.truncate(usize::try_from(len).map_err(io::Error::other)?);
+        Ok(())
+    }
+}
+
+/// The mark at the end of a payload.
+const END: u8 = 0xE5;
+const ARMS_MAX: usize = 1000;

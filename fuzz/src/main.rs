@@ -1,0 +1,17 @@
+//! One of the targets under libFuzzer: `GOODARM_FUZZ_TARGET` names it. `cargo xtask fuzz` builds and
+//! runs this with all that it needs.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use goodarm_fuzz::{TARGETS, Target};
+use libfuzzer_sys::fuzz_target;
+
+static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+    let name = std::env::var("GOODARM_FUZZ_TARGET").unwrap_or_default();
+    TARGETS.iter().find(|target| target.name == name).expect("GOODARM_FUZZ_TARGET names a target")
+});
+
+// A panic that is caught and reported as an error is no finding.
+fuzz_target!(init: goodarm_live::panics::hush(), |bytes: &[u8]| (TARGET.run)(bytes));

@@ -1,0 +1,20 @@
+//! Recordings.
+
+use goodarm_live::recording::{self, Recording};
+
+use crate::place;
+
+/// A verifier that can be read is one of those that are listed.
+pub(crate) fn read(bytes: &[u8]) {
+    let path = place::file("recording.jsonl", bytes);
+    let names = recording::verifiers(&path);
+    for name in names.iter().flatten().map(String::as_str).chain(["solution"]) {
+        match Recording::read(&path, name) {
+            Ok(recording) => {
+                assert!(names.as_ref().is_ok_and(|names| names.iter().any(|known| known == name)));
+                assert_eq!(recording.ids().count() > 0, recording.outcomes().count() > 0);
+            }
+            Err(problems) => assert!(!problems.is_empty()),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What servers answer: all bytes from the status line on.
+
+use std::io;
+use std::time::Duration;
+
+use goodarm_core::ArmId;
+use goodarm_live::job::{Job, Overrides};
+use goodarm_live::throttle::{Limits, Throttle};
+use goodarm_live::verifier::Verdict;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::job::ANSWERS;
+use crate::place;
+
+struct Exchange {
+    runtime: Runtime,
+    listener: TcpListener,
+    job: Job,
+}
+
+thread_local! {
+    static EXCHANGE: Exchange = exchange();
+}
+
+/// A server that answers like this is heard, and is given up or scores from 0 to 1.
+pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
+    EXCHANGE.with(|Exchange { runtime, listener, job }| {
+        for verifier in job.verifiers.iter().filter(|known| known.name.starts_with(verifier)) {
+            let throttle = Throttle::new(Limits {
+                concurrency: 2,
+                rate: None,
+                retries: Some(0),
+                patience: Duration::ZERO,
+            });
+            let reply = runtime.block_on(async {
+                let candidate = job.candidates.get(ArmId(0));
+                tokio::select! {
+                    reply = verifier.verifier.call(&candidate, &throttle) => reply,
+                    error = serve(listener, bytes, &throttle) => panic!("{error:?}"),
+                }
+            });
+            if let Verdict::Score(score) | Verdict::Known(score) = reply.verdict {
+                let is_free = verifier.name == "http";
+                assert!(score.is_finite() && (is_free || (0.0..=1.0).contains(&score)), "{score}");
+            }
+        }
+    });
+}
+
+/// Answers every request with these bytes, and closes the connection.
+async fn serve(listener: &TcpListener, bytes: &[u8], throttle: &Throttle) -> io::Error {
+    loop {
+        let (mut stream, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => return error,
+        };
+        // A request of ours is short, and comes whole.
+        let mut request = [0; 4096];
+        let _ = stream.read(&mut request).await;
+        // What would be tried again later is not, so that nobody waits.
+        if !bytes.starts_with(b"HTTP/1.1 200") {
+            throttle.stop();
+        }
+        let _ = stream.write_all(bytes).await;
+    }
+}
+
+fn exchange() -> Exchange {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0))).expect("a port");
+    let address = listener.local_addr().expect("it is bound");
+    place::file("answers.jsonl", ANSWERS);
+    let path = place::file("replies.toml", JOB.replace("ADDRESS", &address.to_string()));
+    let job = match Job::read(&path, &Overrides::default()) {
+        Ok(job) => job,
+        Err(error) => panic!("{error}"),
+    };
+    Exchange { runtime, listener, job }
+}
+
+const JOB: &str = r#"
+candidates = "answers.jsonl"
+budget = 200
+delta = 0.1
+unit = "calls"
+[[verifiers]]
+name = "http"
+kind = "http"
+url = "http://ADDRESS/"
+threshold = 0.5
+[[verifiers]]
+name = "openai yes-no"
+kind = "llm"
+url = "http://ADDRESS/v1"
+model = "m"
+prompt = "{{ answer }}?"
+threshold = 0.5
+[[verifiers]]
+name = "openai json"
+kind = "llm"
+url = "http://ADDRESS/v1"
+model = "m"
+prompt = "{{ answer }}?"
+parse = "json"
+pointer = "/score"
+range = [1, 10]
+threshold = 0.5
+[[verifiers]]
+name = "openai number"
+kind = "llm"
+url = "http://ADDRESS/v1"
+model = "m"
+prompt = "{{ answer }}?"
+parse = "number"
+range = [10, 0]
+threshold = 0.5
+[[verifiers]]
+name = "openai solver"
+kind = "llm"
+role = "solver"
+url = "http://ADDRESS/v1"
+model = "m"
+threshold = 0.5
+[[verifiers]]
+name = "logprobs first"
+kind = "llm"
+url = "http://ADDRESS/v1"
+model = "m"
+prompt = "{{ answer }}?"
+parse = "logprobs"
+threshold = 0.5
+[[verifiers]]
+name = "logprobs last"
+kind = "llm"
+url = "http://ADDRESS/v1"
+model = "m"
+prompt = "{{ answer }}?"
+parse = "logprobs"
+verdict = "last"
+threshold = 0.5
+[[verifiers]]
+name = "anthropic"
+kind = "llm"
+api = "anthropic"
+max_tokens = 5
+url = "http://ADDRESS"
+model = "m"
+prompt = "{{ answer }}?"
+threshold = 0.5
+"#;

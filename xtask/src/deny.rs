@@ -1,0 +1,29 @@
+//! Licences, versions, sources and known holes of dependencies, as `deny.toml` allows them.
+
+use std::process::Command;
+
+use crate::tools;
+
+/// Whether all that could be looked at is as it should be. What could not is said.
+pub(crate) fn test() -> bool {
+    let Some(program) = tools::install_deny() else {
+        eprintln!(
+            "xtask: SKIPPED: licences, versions, sources and known holes of dependencies: no cargo-deny"
+        );
+        return true;
+    };
+    let succeeds = |arguments: &[&str]| {
+        eprintln!("xtask: dependencies: cargo deny {}", arguments.join(" "));
+        let status = Command::new(&program).args(arguments).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !succeeds(&["check", "--hide-inclusion-graph", "bans", "licenses", "sources"]) {
+        return false;
+    }
+    // Where GitHub cannot be reached, nothing is known about holes, and nothing here is wrong.
+    if !succeeds(&["fetch", "db"]) {
+        eprintln!("xtask: SKIPPED: known holes of dependencies: their list could not be fetched");
+        return true;
+    }
+    succeeds(&["check", "--hide-inclusion-graph", "--disable-fetch", "advisories"])
+}

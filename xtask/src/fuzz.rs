@@ -1,0 +1,160 @@
+//! Coverage-guided fuzzing of everything that reads foreign bytes: libFuzzer on stable Rust. The compiler
+//! marks which code an input reaches; what needs a nightly one, such as sanitizers, is left out.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::thread;
+
+use crate::{cargo, tools};
+
+/// What was asked for.
+struct Options {
+    /// All of them if there is none.
+    target: Option<String>,
+    /// For each target.
+    seconds: u64,
+}
+
+/// A short run of all targets.
+pub(crate) fn test() -> bool {
+    run(&Options { target: None, seconds: TEST_SECONDS })
+}
+
+/// `cargo xtask fuzz [--target NAME] [--seconds N]`.
+pub(crate) fn fuzz(arguments: &[String]) -> ExitCode {
+    let mut options = Options { target: None, seconds: SECONDS };
+    for pair in arguments.chunks(2) {
+        match pair {
+            [name, value] if name == "--target" => options.target = Some(value.clone()),
+            [name, value] if name == "--seconds" && value.parse::<u64>().is_ok() => {
+                options.seconds = value.parse().unwrap_or(SECONDS);
+            }
+            _ => {
+                eprintln!("usage: cargo xtask fuzz [--target NAME] [--seconds N]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    if run(&options) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run(options: &Options) -> bool {
+    let is_wanted = |name: &String| options.target.as_ref().is_none_or(|target| target == name);
+    let mut names: Vec<String> = target_names().into_iter().filter(is_wanted).collect();
+    if names.is_empty() {
+        eprintln!("xtask: there is no such target; there are {}", target_names().join(", "));
+        return false;
+    }
+    let Some(program) = build() else {
+        eprintln!("xtask: the fuzzer was not built");
+        return false;
+    };
+    names.sort_by(|one, other| other.cmp(one));
+    let (names, is_good) = (Mutex::new(names), Mutex::new(true));
+    let next = || names.lock().expect("nobody panics with it").pop();
+    let work = || {
+        while let Some(name) = next() {
+            if !fuzz_one(&program, &name, options.seconds) {
+                *is_good.lock().expect("nobody panics with it") = false;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    is_good.into_inner().expect("nobody panics with it")
+}
+
+/// Each target has a folder with its corpus.
+fn target_names() -> Vec<String> {
+    let folders = fs::read_dir(CORPUS).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// The program, made with marks in all of its code and in that of its dependencies.
+fn build() -> Option<PathBuf> {
+    tools::install_cpp_compiler();
+    let output = Command::new("rustc").arg("-vV").output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
+    let folder = work_folder().join("build");
+    let arguments = ["build", "--quiet", "--package", "goodarm-fuzz", "--bin", "goodarm-fuzz"];
+    eprintln!("xtask: fuzzing: cargo {}", arguments.join(" "));
+    // With a target of its own, the flags are not those of build scripts.
+    let status = cargo(&arguments)
+        .args(["--target", host])
+        .env("CARGO_TARGET_DIR", &folder)
+        .env("RUSTFLAGS", FLAGS.join(" "))
+        .status();
+    let program = folder.join(host).join("debug/goodarm-fuzz");
+    status.is_ok_and(|status| status.success()).then_some(program)
+}
+
+/// Runs one target for so long; what it prints is kept beside what it finds.
+fn fuzz_one(program: &Path, name: &str, seconds: u64) -> bool {
+    let [corpus, crashes, logs, disk] =
+        ["corpus", "crashes", "logs", "tmp"].map(|folder| work_folder().join(folder).join(name));
+    // A run that is taken up waits for the disk again and again: in memory that takes no time.
+    let memory = Path::new("/dev/shm");
+    let temporary =
+        if memory.is_dir() { memory.join(format!("goodarm-fuzz-{name}")) } else { disk };
+    for folder in [&corpus, &temporary, &crashes, &logs] {
+        let _ = fs::create_dir_all(folder);
+    }
+    let log = logs.join("log");
+    let Ok(file) = File::create(&log) else { return false };
+    let status = Command::new(program)
+        .env("GOODARM_FUZZ_TARGET", name)
+        .env("TMPDIR", &temporary)
+        .args(LIMITS)
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", crashes.display()))
+        // What is new goes to the first folder.
+        .arg(&corpus)
+        .arg(Path::new(CORPUS).join(name))
+        .stderr(file)
+        .status();
+    let _ = fs::remove_dir_all(&temporary);
+    let said = fs::read_to_string(&log).unwrap_or_default();
+    let is_good = status.is_ok_and(|status| status.success());
+    if is_good {
+        let last = said.lines().rfind(|line| line.contains(" cov: ")).unwrap_or("nothing");
+        eprintln!("xtask: fuzzing {name}: {}", last.trim_start_matches('#'));
+    } else {
+        let lines: Vec<&str> = said.lines().collect();
+        eprintln!("{}", lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n"));
+        eprintln!(
+            "xtask: fuzzing {name} failed: {} has what it printed, {} what it read; copy that to {CORPUS}/{name}",
+            log.display(),
+            crashes.display()
+        );
+    }
+    is_good
+}
+
+fn work_folder() -> PathBuf {
+    tools::target().join("fuzz")
+}
+
+const CORPUS: &str = "fuzz/corpus";
+const TEST_SECONDS: u64 = 2;
+const SECONDS: u64 = 600;
+const LINES_SHOWN: usize = 40;
+const FLAGS: [&str; 6] = [
+    "--cfg fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+];
+/// Seconds for one input, memory, and its length: what is in a long file is in short ones, too.
+const LIMITS: [&str; 4] =
+    ["-timeout=20", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1"];
