@@ -22,6 +22,7 @@ pub mod pricing;
 pub mod record;
 pub mod recording;
 pub mod run;
+mod steps;
 pub mod table;
 pub mod template;
 pub mod throttle;

@@ -27,7 +27,7 @@ use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, shorten};
-use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier};
+use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
@@ -207,11 +207,17 @@ impl Llm {
     }
 
     async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        let Ok(answer) = solver.own_answer(candidate) else {
-            return solver.without_answer();
+        let answer = match solver.own_answer(candidate).await {
+            Ok(answer) => answer,
+            Err(reply) => return reply,
         };
         let votes = (0..solver.votes()).map(|_| self.fresh(candidate, throttle));
-        solver.count(&answer, solver::all(votes).await)
+        let replies = solver::all(votes).await;
+        if solver.is_quick_for(&replies) {
+            return solver.count(&answer, replies);
+        }
+        let solver = solver.clone();
+        elsewhere(move || solver.count(&answer, replies)).await.unwrap_or_else(|died| died)
     }
 
     async fn weigh(&self, logprobs: &Logprobs, candidate: &Candidate, line: &Throttle) -> Reply {

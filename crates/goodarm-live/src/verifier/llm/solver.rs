@@ -13,18 +13,15 @@ use crate::candidates::Candidate;
 use crate::verifier::check::text_of;
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::{NOTHING, in_short, shorten};
-use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict};
+use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
 
 /// What a solver needs beside the model.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Solver {
     field: String,
     extractor: Extractor,
     votes: u32,
 }
-
-/// The candidate's field holds no final answer.
-pub(super) struct NoAnswer;
 
 /// One solution: its final answer, or why there is none.
 struct Vote {
@@ -62,19 +59,30 @@ impl Solver {
         FinalAnswers { field: &self.field, extractor: &self.extractor }
     }
 
-    /// The candidate's own final answer.
-    pub(super) fn own_answer(&self, candidate: &Candidate) -> Result<String, NoAnswer> {
-        let value = candidate.field(&self.field).ok_or(NoAnswer)?;
-        self.extractor.extract(&text_of(value)).ok_or(NoAnswer)
+    /// The candidate's own final answer, or what the call comes to without one.
+    pub(super) async fn own_answer(&self, candidate: &Candidate) -> Result<String, Reply> {
+        let text = candidate.field(&self.field).map(text_of).unwrap_or_default();
+        let answer = if self.extractor.is_quick_for(&text) {
+            self.extractor.extract(&text)
+        } else {
+            let (extractor, text) = (self.extractor.clone(), text.into_owned());
+            elsewhere(move || extractor.extract(&text)).await?
+        };
+        answer.ok_or_else(|| self.without_answer())
     }
 
     /// No solution can be the same as no answer, so none is asked for.
-    pub(super) fn without_answer(&self) -> Reply {
+    fn without_answer(&self) -> Reply {
         Reply {
             verdict: Verdict::Known(0.0),
             usage: NOTHING,
             text: format!("{} in the field {}: not asked", self.extractor.absence(), self.field),
         }
+    }
+
+    /// Whether their final answers are found in a moment.
+    pub(super) fn is_quick_for(&self, replies: &[Result<ChatReply, Reply>]) -> bool {
+        replies.iter().flatten().all(|said| self.extractor.is_quick_for(&said.text))
     }
 
     /// The score of the candidate's answer, given the replies of one call. A reply without a final
