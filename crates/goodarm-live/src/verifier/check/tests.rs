@@ -162,7 +162,6 @@ fn a_megabyte_made_to_hold_up_a_check_does_not() {
         let start = std::time::Instant::now();
         let fields = json!({"answer": text, "gold": text});
         let reply = new(keys, Path::new(".")).unwrap().check(&candidate(fields));
-        println!("{extract} {} {:?}: {}", &text[..12], start.elapsed(), reply.text);
         assert!(matches!(reply.verdict, Verdict::Score(_)));
         assert!(start.elapsed() < Duration::from_secs(30), "{extract} {}", &text[..20]);
     }
@@ -171,7 +170,7 @@ fn a_megabyte_made_to_hold_up_a_check_does_not() {
 /// A schema that goes through so many others before it looks at what is inside of an array.
 fn ladder(rungs: usize) -> Value {
     let rung = |index: usize| match index + 1 {
-        next if next < rungs => json!({"allOf": [{"$ref": format!("#/$defs/{next}")}]}),
+        next if next < rungs => json!({"allOf": [{"$ref": format!("#/$defs/{next}")}, true]}),
         _ => json!({"type": "array", "items": {"$ref": "#/$defs/0"}}),
     };
     let rungs: serde_json::Map<_, _> = (0..rungs).map(|it| (it.to_string(), rung(it))).collect();
@@ -265,10 +264,10 @@ fn json_made_to_hold_up_a_schema_does_not() {
     ];
     for (schema, answer) in cases {
         let start = std::time::Instant::now();
-        let named = format!("{} {}", &schema.to_string()[..20], &answer[..20]);
+        let start_of = |text: &str| text.chars().take(20).collect::<String>();
+        let named = format!("{} {}", start_of(&schema.to_string()), start_of(&answer));
         let keys = json!({"check": "json-schema", "schema": schema});
         let reply = new(keys, Path::new(".")).unwrap().check(&candidate(json!({"answer": answer})));
-        println!("{named} {:?}: {}", start.elapsed(), reply.text);
         assert!(matches!(reply.verdict, Verdict::Score(_)));
         assert!(start.elapsed() < Duration::from_secs(30), "{named}");
     }
