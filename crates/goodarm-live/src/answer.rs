@@ -60,7 +60,16 @@ impl Extractor {
 
     /// The final answer, if there is one. A text that makes too much work has none.
     pub fn extract(&self, text: &str) -> Option<String> {
-        self.extract_within(text, &Steps::new(STEPS_MAX)).ok().flatten()
+        self.find(text).ok()
+    }
+
+    /// The final answer, or what to say of the text.
+    pub(crate) fn find(&self, text: &str) -> Result<String, String> {
+        match self.extract_within(text, &Steps::new(STEPS_MAX)) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(self.absence().to_owned()),
+            Err(limit) => Err(limit.to_string()),
+        }
     }
 
     /// The final answer, if there is one, found in so many steps.
@@ -124,11 +133,14 @@ fn last_match<'t>(
     text: &'t str,
     steps: &Steps,
 ) -> Result<Option<Captures<'t>>, Limit> {
+    // The ends of words in any script are found by a far slower engine.
+    let is_slow = !text.is_ascii() && regex.as_str().to_lowercase().contains("\\b");
+    let slowness = if is_slow { SLOWNESS_BEYOND_ASCII } else { 1 };
     let mut matches = regex.captures_iter(text);
     let mut last: Option<Captures<'t>> = None;
     loop {
         let searched = last.as_ref().and_then(|last| last.get(0)).map_or(0, |found| found.end());
-        steps.take_text(text.len() - searched)?;
+        steps.take_text((text.len() - searched) * slowness)?;
         match matches.next() {
             Some(found) => last = Some(found),
             None => return Ok(last),
@@ -159,6 +171,8 @@ pub(crate) fn checked_pattern(pattern: Option<&str>) -> Result<Regex, Problem> {
         pattern.ok_or_else(|| Problem::missing("pattern", "a regular expression is needed"))?;
     Regex::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
 }
+
+const SLOWNESS_BEYOND_ASCII: usize = 32;
 
 /// Letters, marks and digits of any script, with apostrophes and hyphens inside.
 static WORD: LazyLock<Regex> = LazyLock::new(|| {

@@ -31,6 +31,7 @@ use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Ver
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
+use crate::steps::BYTES_AT_ONCE;
 use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
@@ -197,7 +198,16 @@ impl Llm {
             Ok(said) => said,
             Err(reply) => return reply,
         };
-        let verdict = match parser.score(&said.text) {
+        let score = if said.text.len() <= BYTES_AT_ONCE {
+            parser.score(&said.text)
+        } else {
+            let (parser, text) = (parser.clone(), said.text.clone());
+            match elsewhere(move || parser.score(&text)).await {
+                Ok(score) => score,
+                Err(died) => return died,
+            }
+        };
+        let verdict = match score {
             Ok(score) if !said.is_cut || parser.is_decided_early() => Verdict::Score(score),
             _ if said.is_cut => Verdict::Failed(CountedFailure::Truncated, CUT.into()),
             Ok(score) => Verdict::Score(score),

@@ -63,21 +63,17 @@ impl Solver {
     pub(super) async fn own_answer(&self, candidate: &Candidate) -> Result<String, Reply> {
         let text = candidate.field(&self.field).map(text_of).unwrap_or_default();
         let answer = if self.extractor.is_quick_for(&text) {
-            self.extractor.extract(&text)
+            self.extractor.find(&text)
         } else {
             let (extractor, text) = (self.extractor.clone(), text.into_owned());
-            elsewhere(move || extractor.extract(&text)).await?
+            elsewhere(move || extractor.find(&text)).await?
         };
-        answer.ok_or_else(|| self.without_answer())
-    }
-
-    /// No solution can be the same as no answer, so none is asked for.
-    fn without_answer(&self) -> Reply {
-        Reply {
+        // No solution can be the same as no answer, so none is asked for.
+        answer.map_err(|reason| Reply {
             verdict: Verdict::Known(0.0),
             usage: NOTHING,
-            text: format!("{} in the field {}: not asked", self.extractor.absence(), self.field),
-        }
+            text: format!("{reason} in the field {}: not asked", self.field),
+        })
     }
 
     /// Whether their final answers are found in a moment.
@@ -135,9 +131,8 @@ impl Solver {
                     let answer = self.extractor.extract_cut(&text);
                     answer.ok_or_else(|| (CountedFailure::Truncated, CUT.into()))
                 } else {
-                    self.extractor.extract(&text).ok_or_else(|| {
-                        let reason = format!("{} in the reply", self.extractor.absence());
-                        (CountedFailure::Unreadable, reason)
+                    self.extractor.find(&text).map_err(|reason| {
+                        (CountedFailure::Unreadable, format!("{reason} in the reply"))
                     })
                 };
                 Vote { answer, text, usage }
