@@ -6,12 +6,13 @@ mod number;
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 pub(crate) use self::json::first_value;
 pub(crate) use self::number::last as last_number;
 pub use self::number::{same, same_number};
 use crate::job_file::ExtractName;
+use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_MAX, Steps};
 use crate::verifier::problem::Problem;
 
 /// Finds the final answer in a text.
@@ -57,21 +58,43 @@ impl Extractor {
         Ok(Self { place })
     }
 
-    /// The final answer, if there is one.
+    /// The final answer, if there is one. A text that makes too much work has none.
     pub fn extract(&self, text: &str) -> Option<String> {
+        self.find(text).ok()
+    }
+
+    /// The final answer, or what to say of the text.
+    pub(crate) fn find(&self, text: &str) -> Result<String, String> {
+        match self.extract_within(text, &Steps::new(STEPS_MAX)) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(self.absence().to_owned()),
+            Err(limit) => Err(limit.to_string()),
+        }
+    }
+
+    /// The final answer, if there is one, found in so many steps.
+    pub(crate) fn extract_within(
+        &self,
+        text: &str,
+        steps: &Steps,
+    ) -> Result<Option<String>, Limit> {
+        steps.take_text(text.len())?;
         let answer = match &self.place {
-            Place::Gsm8k => number::first(text.rsplit_once("####")?.1)?.plain,
-            Place::Boxed => latex::last_boxed(text)?,
-            Place::LastNumber => number::last(text)?.plain,
-            Place::FirstWord => first_word(text)?.0,
-            Place::Whole => text.trim().to_owned(),
-            Place::Json(pointer) => json::text_at(&first_value(text)?, pointer)?,
-            Place::Regex(regex) => {
-                let found = regex.captures_iter(text).last()?;
-                found.get(1).or_else(|| found.get(0))?.as_str().trim().to_owned()
+            Place::Gsm8k => {
+                let after = text.rsplit_once("####").map(|(_, after)| after);
+                after.and_then(number::first).map(|found| found.plain)
             }
+            Place::Boxed => latex::last_boxed(text),
+            Place::LastNumber => number::last(text).map(|found| found.plain),
+            Place::FirstWord => first_word(text).map(|(word, _)| word),
+            Place::Whole => Some(text.trim().to_owned()),
+            Place::Json(pointer) => json::first_value_within(text, steps)?
+                .and_then(|value| json::text_at(&value, pointer)),
+            Place::Regex(regex) => last_match(regex, text, steps)?
+                .and_then(|found| found.get(1).or_else(|| found.get(0)))
+                .map(|found| found.as_str().trim().to_owned()),
         };
-        Some(answer).filter(|answer| !answer.is_empty())
+        Ok(answer.filter(|answer| !answer.is_empty()))
     }
 
     /// The final answer in a text that was cut off, if more text could not have changed it: only a
@@ -85,6 +108,11 @@ impl Extractor {
         }
     }
 
+    /// Whether it is found in a moment.
+    pub(crate) const fn is_quick_for(&self, text: &str) -> bool {
+        text.len() <= BYTES_AT_ONCE && !matches!(self.place, Place::Json(_) | Place::Regex(_))
+    }
+
     /// What to say when there is none.
     pub const fn absence(&self) -> &'static str {
         match self.place {
@@ -95,6 +123,27 @@ impl Extractor {
             Place::Whole => "nothing",
             Place::Json(_) => "nothing at the JSON pointer",
             Place::Regex(_) => "no match of the pattern",
+        }
+    }
+}
+
+/// The last match. Each search is one pass over what is left at most, but there may be many.
+fn last_match<'t>(
+    regex: &Regex,
+    text: &'t str,
+    steps: &Steps,
+) -> Result<Option<Captures<'t>>, Limit> {
+    // The ends of words in any script are found by a far slower engine.
+    let is_slow = !text.is_ascii() && regex.as_str().to_lowercase().contains("\\b");
+    let slowness = if is_slow { SLOWNESS_BEYOND_ASCII } else { 1 };
+    let mut matches = regex.captures_iter(text);
+    let mut last: Option<Captures<'t>> = None;
+    loop {
+        let searched = last.as_ref().and_then(|last| last.get(0)).map_or(0, |found| found.end());
+        steps.take_text((text.len() - searched) * slowness)?;
+        match matches.next() {
+            Some(found) => last = Some(found),
+            None => return Ok(last),
         }
     }
 }
@@ -122,6 +171,8 @@ pub(crate) fn checked_pattern(pattern: Option<&str>) -> Result<Regex, Problem> {
         pattern.ok_or_else(|| Problem::missing("pattern", "a regular expression is needed"))?;
     Regex::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
 }
+
+const SLOWNESS_BEYOND_ASCII: usize = 32;
 
 /// Letters, marks and digits of any script, with apostrophes and hyphens inside.
 static WORD: LazyLock<Regex> = LazyLock::new(|| {

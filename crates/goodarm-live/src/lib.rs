@@ -27,6 +27,7 @@ pub mod record;
 pub mod recording;
 pub mod run;
 pub mod secrets;
+mod steps;
 pub mod table;
 pub mod template;
 pub mod throttle;

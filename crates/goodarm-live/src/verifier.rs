@@ -93,14 +93,14 @@ pub trait Verifier: Send + Sync {
         0
     }
 
-    /// Whether [`Self::answer_here`] answers: then this process evaluates it, at once, and a call
-    /// that was lost can be made again and says the same.
+    /// Whether this process evaluates it, and says the same again for the same place: a call that was
+    /// lost can be made again. [`Self::answer_here`] answers then, unless that takes long.
     fn is_reproducible(&self) -> bool {
         false
     }
 
-    /// The answer, if this process evaluates the verifier itself and it says the same again for the
-    /// same place. All others are called.
+    /// The answer, if this process evaluates the verifier itself and knows it within about a millisecond:
+    /// the run waits for it. All others are called.
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
         let _ = place;
         None
@@ -258,6 +258,16 @@ impl Reply {
             text: String::new(),
         }
     }
+}
+
+/// Does work on another thread that may take longer than a moment: a run's own thread hears those who
+/// want to stop it.
+pub(crate) async fn elsewhere<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Reply> {
+    tokio::task::spawn_blocking(work).await.map_err(|died| {
+        Reply::failed(CountedFailure::Crashed, format!("a bug, or the runtime is gone: {died}"))
+    })
 }
 
 /// More of a reply is not kept.

@@ -59,6 +59,12 @@ fn unwrap_command(text: &str, command: &str) -> String {
                 plain.push_str(inside);
                 rest = &after[inside.len() + 2..];
             }
+            // Nothing closes it. The rest stands as it is: to look on behind each of many such braces
+            // would take quadratic time.
+            None if after.starts_with('{') => {
+                rest = after;
+                break;
+            }
             None => rest = after,
         }
     }

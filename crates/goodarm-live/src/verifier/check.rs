@@ -1,24 +1,33 @@
-//! Built-in checks: exact, free of calls, and one look tells all.
+//! Built-in checks: exact, free of calls, and one look tells all. An answer may make a check work so much
+//! and no more; one that takes more than a moment is not made on the run's thread.
+
+mod counted_json;
+mod schema;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
 
 use goodarm_core::Cost;
-use jsonschema::Validator;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
+use self::schema::{Schema, text_bytes};
+use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::score::in_short;
-use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier};
+use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier, elsewhere};
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{ExtractName, Scores, Unit};
 use crate::pricing::Pricing;
+use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
 use crate::throttle::Throttle;
 
 /// A check that this program makes itself: exact, and next to free.
@@ -64,20 +73,26 @@ impl KindKeys for CheckKeys {
 }
 
 /// A check that this program makes itself.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Check {
+    rule: Arc<FieldRule>,
+    /// The schema's, if it is in one of its own.
+    file: Option<Fingerprint>,
+}
+
+/// What is asked of a field.
+#[derive(Debug)]
+struct FieldRule {
     /// The candidate's field that is looked at.
     field: String,
     rule: Rule,
-    /// The schema's, if it is in one of its own.
-    file: Option<Fingerprint>,
 }
 
 #[derive(Debug)]
 enum Rule {
     FinalAnswer(Extractor),
     Regex(Regex),
-    JsonSchema(Box<Validator>),
+    JsonSchema(Box<Schema>),
     Equals { with: String },
     NumberEquals { with: String, extractor: Extractor },
 }
@@ -95,7 +110,7 @@ impl Check {
         match rule {
             Some(rule) if problems.is_empty() => {
                 let field = keys.field.clone().unwrap_or_else(|| "answer".into());
-                Ok(Self { field, rule, file })
+                Ok(Self { rule: Arc::new(FieldRule { field, rule }), file })
             }
             _ => Err(problems),
         }
@@ -103,12 +118,61 @@ impl Check {
 
     /// Scores a candidate: 1 or 0, and why.
     pub fn check(&self, candidate: &Candidate) -> Reply {
-        let (is_good, text) = match candidate.field(&self.field) {
-            Some(value) => self.rule.judge(value, candidate),
-            None => (false, format!("no field {}", self.field)),
-        };
-        Reply { text, usage: Usage::default(), ..Reply::score(f64::from(u8::from(is_good))) }
+        self.rule.reply(candidate)
     }
+
+    /// The same for a candidate that takes no more than a moment.
+    fn check_at_once(&self, candidate: &Candidate) -> Option<Reply> {
+        if self.rule.text_bytes(candidate) > BYTES_AT_ONCE {
+            return None;
+        }
+        self.rule.judge(candidate, STEPS_AT_ONCE).ok().map(reply)
+    }
+
+    /// The same on another thread. Of all checks in this process no more are made at a time than can make
+    /// use of the processor; those that wait for their turn when the run stops are not made.
+    async fn check_elsewhere(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        let place = PLACES.acquire().await.expect("nobody closes it");
+        let made = attempts(throttle, || {
+            let (rule, candidate) = (Arc::clone(&self.rule), candidate.clone());
+            async move { Attempt::Answered(elsewhere(move || rule.reply(&candidate)).await) }
+        });
+        let reply = made.await.flatten().unwrap_or_else(|unmade| unmade);
+        drop(place);
+        reply
+    }
+}
+
+impl FieldRule {
+    /// Scores a candidate: an answer beyond a limit does not pass.
+    fn reply(&self, candidate: &Candidate) -> Reply {
+        reply(self.judge(candidate, STEPS_MAX).unwrap_or_else(|limit| (false, limit.to_string())))
+    }
+
+    fn judge(&self, candidate: &Candidate, steps: u64) -> Result<(bool, String), Limit> {
+        match candidate.field(&self.field) {
+            Some(value) => self.rule.judge(value, candidate, steps),
+            None => Ok((false, format!("no field {}", self.field))),
+        }
+    }
+
+    /// The fields that are looked at.
+    fn fields(&self) -> impl Iterator<Item = &String> {
+        let with = match &self.rule {
+            Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with),
+            _ => None,
+        };
+        with.into_iter().chain([&self.field])
+    }
+
+    /// About how long those of a candidate are.
+    fn text_bytes(&self, candidate: &Candidate) -> usize {
+        self.fields().filter_map(|field| candidate.field(field)).map(text_bytes).sum()
+    }
+}
+
+fn reply((is_good, text): (bool, String)) -> Reply {
+    Reply { text, usage: Usage::default(), ..Reply::score(f64::from(u8::from(is_good))) }
 }
 
 impl Verifier for Check {
@@ -116,16 +180,15 @@ impl Verifier for Check {
         "checked here, once for each candidate".into()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> Called<'a> {
-        Box::pin(std::future::ready(self.check(candidate)))
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        match self.check_at_once(candidate) {
+            Some(reply) => Box::pin(std::future::ready(reply)),
+            None => Box::pin(self.check_elsewhere(candidate, throttle)),
+        }
     }
 
     fn fields(&self) -> BTreeSet<String> {
-        let with = match &self.rule {
-            Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with.clone()),
-            _ => None,
-        };
-        with.into_iter().chain([self.field.clone()]).collect()
+        self.rule.fields().cloned().collect()
     }
 
     fn default_scores(&self) -> Scores {
@@ -149,7 +212,7 @@ impl Verifier for Check {
     }
 
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
-        Some(self.check(&place.candidate()))
+        self.check_at_once(&place.candidate())
     }
 }
 
@@ -173,8 +236,8 @@ impl Rule {
             CheckName::Regex => {
                 collect(checked_pattern(keys.pattern.as_deref()), problems).map(Self::Regex)
             }
-            CheckName::JsonSchema => collect(validator(keys, folder, file), problems)
-                .map(|validator| Self::JsonSchema(Box::new(validator))),
+            CheckName::JsonSchema => collect(Schema::new(keys, folder, file), problems)
+                .map(|schema| Self::JsonSchema(Box::new(schema))),
             CheckName::Equals => collect(with(), problems).map(|with| Self::Equals { with }),
             CheckName::NumberEquals => {
                 let with = collect(with(), problems);
@@ -184,10 +247,26 @@ impl Rule {
         }
     }
 
-    fn judge(&self, value: &Value, candidate: &Candidate) -> (bool, String) {
-        let text = text_of(value);
-        match self {
-            Self::FinalAnswer(extractor) => match extractor.extract(&text) {
+    fn judge(
+        &self,
+        value: &Value,
+        candidate: &Candidate,
+        step_count: u64,
+    ) -> Result<(bool, String), Limit> {
+        let text = match self {
+            // It looks at the value itself.
+            Self::JsonSchema(_) => Cow::Borrowed(""),
+            _ => text_of(value),
+        };
+        let steps = Steps::new(step_count);
+        steps.take_text(text.len())?;
+        let with_other = |with: &str| match candidate.field(with) {
+            Some(other) => Ok(text_of(other)),
+            None => Err(format!("no field {with}")),
+        };
+        Ok(match self {
+            Self::JsonSchema(schema) => schema.judge(value, step_count)?,
+            Self::FinalAnswer(extractor) => match extractor.extract_within(&text, &steps)? {
                 Some(answer) => (true, in_short(&answer)),
                 None => (false, format!("{} in the answer", extractor.absence())),
             },
@@ -195,80 +274,36 @@ impl Rule {
                 Some(found) => (true, in_short(found.as_str())),
                 None => (false, "no match of the pattern".into()),
             },
-            Self::JsonSchema(validator) => accepts(validator, value),
-            Self::Equals { with } => match candidate.field(with) {
-                Some(other) if text.trim() == text_of(other).trim() => (true, "equal".into()),
-                Some(_) => (false, format!("not equal to the field {with}")),
-                None => (false, format!("no field {with}")),
+            Self::Equals { with } => match with_other(with) {
+                Ok(other) if text.trim() == other.trim() => (true, "equal".into()),
+                Ok(_) => (false, format!("not equal to the field {with}")),
+                Err(missing) => (false, missing),
             },
-            Self::NumberEquals { with, extractor } => match candidate.field(with) {
-                Some(other) => compare(extractor, &text, &text_of(other)),
-                None => (false, format!("no field {with}")),
+            Self::NumberEquals { with, extractor } => match with_other(with) {
+                Ok(other) => compare(extractor, [&text, &other], &steps)?,
+                Err(missing) => (false, missing),
             },
-        }
-    }
-}
-
-fn accepts(validator: &Validator, value: &Value) -> (bool, String) {
-    let parsed;
-    let value = match value {
-        Value::String(text) => match serde_json::from_str(text) {
-            Ok(value) => {
-                parsed = value;
-                &parsed
-            }
-            Err(error) => return (false, format!("not JSON: {error}")),
-        },
-        other => other,
-    };
-    match validator.validate(value) {
-        Ok(()) => (true, "accepted by the schema".into()),
-        Err(error) => {
-            let place = error.instance_path().to_string();
-            (false, in_short(&format!("{place}: {error}")))
-        }
+        })
     }
 }
 
 /// Final answers as exact numbers. A field that is nothing but the number needs no `####` around it.
-fn compare(extractor: &Extractor, text: &str, other: &str) -> (bool, String) {
-    let Some(answer) = extractor.extract(text) else {
-        return (false, format!("{} in the answer", extractor.absence()));
+fn compare(
+    extractor: &Extractor,
+    [text, other]: [&str; 2],
+    steps: &Steps,
+) -> Result<(bool, String), Limit> {
+    let Some(answer) = extractor.extract_within(text, steps)? else {
+        return Ok((false, format!("{} in the answer", extractor.absence())));
     };
-    let expected = extractor.extract(other).unwrap_or_else(|| other.trim().to_owned());
+    let expected = extractor.extract_within(other, steps)?;
+    let expected = expected.unwrap_or_else(|| other.trim().to_owned());
     let (answer, expected) = (answer.as_str(), expected.as_str());
-    match same_number(answer, expected) {
+    Ok(match same_number(answer, expected) {
         Some(true) => (true, format!("{} = {}", in_short(answer), in_short(expected))),
         Some(false) => (false, format!("{} is not {}", in_short(answer), in_short(expected))),
         None => (false, format!("{} or {} is not a number", in_short(answer), in_short(expected))),
-    }
-}
-
-/// A schema from a file or from the job file itself. References to other places are not followed.
-fn validator(
-    keys: &CheckKeys,
-    folder: &Path,
-    file: &mut Option<Fingerprint>,
-) -> Result<Validator, Problem> {
-    let wrong = |message: String| Problem::new("schema", message);
-    let loaded;
-    let schema = match &keys.schema {
-        None => {
-            let needed = "a JSON Schema is needed: a path, or a table";
-            return Err(Problem::missing("schema", needed));
-        }
-        Some(Value::String(named)) => {
-            let path = folder.join(named);
-            let text = std::fs::read_to_string(&path)
-                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
-            *file = Some(Fingerprint::of(named, text.as_bytes()));
-            loaded = serde_json::from_str(&text)
-                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
-            &loaded
-        }
-        Some(table) => table,
-    };
-    jsonschema::options().offline().build(schema).map_err(|error| wrong(error.to_string()))
+    })
 }
 
 /// Keys that this check would silently ignore.
@@ -300,6 +335,10 @@ pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
 
 /// It runs here and costs nothing worth counting, but a price must be more than 0.
 const PRICE: Cost = Cost::from_picos(1000);
+
+/// For checks that take longer than a moment, in this process.
+static PLACES: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 #[cfg(test)]
 mod tests;

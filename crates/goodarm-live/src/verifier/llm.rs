@@ -27,11 +27,12 @@ use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, shorten};
-use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier};
+use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
 use crate::secrets::Secrets;
+use crate::steps::BYTES_AT_ONCE;
 use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
@@ -203,7 +204,16 @@ impl Llm {
             Ok(said) => said,
             Err(reply) => return reply,
         };
-        let verdict = match parser.score(&said.text) {
+        let score = if said.text.len() <= BYTES_AT_ONCE {
+            parser.score(&said.text)
+        } else {
+            let (parser, text) = (parser.clone(), said.text.clone());
+            match elsewhere(move || parser.score(&text)).await {
+                Ok(score) => score,
+                Err(died) => return died,
+            }
+        };
+        let verdict = match score {
             Ok(score) if !said.is_cut || parser.is_decided_early() => Verdict::Score(score),
             _ if said.is_cut => Verdict::Failed(CountedFailure::Truncated, CUT.into()),
             Ok(score) => Verdict::Score(score),
@@ -213,11 +223,17 @@ impl Llm {
     }
 
     async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        let Ok(answer) = solver.own_answer(candidate) else {
-            return solver.without_answer();
+        let answer = match solver.own_answer(candidate).await {
+            Ok(answer) => answer,
+            Err(reply) => return reply,
         };
         let votes = (0..solver.votes()).map(|_| self.fresh(candidate, throttle));
-        solver.count(&answer, solver::all(votes).await)
+        let replies = solver::all(votes).await;
+        if solver.is_quick_for(&replies) {
+            return solver.count(&answer, replies);
+        }
+        let solver = solver.clone();
+        elsewhere(move || solver.count(&answer, replies)).await.unwrap_or_else(|died| died)
     }
 
     async fn weigh(&self, logprobs: &Logprobs, candidate: &Candidate, line: &Throttle) -> Reply {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::*;
@@ -107,4 +109,169 @@ fn fields_that_are_looked_at() {
     let keys = json!({"check": "equals", "with": "gold", "field": "reply"});
     let check = new(keys, Path::new(".")).unwrap();
     assert_eq!(check.fields(), ["gold", "reply"].map(String::from).into());
+}
+
+/// A tree of arrays, each of which may be one in two ways: both are tried at every depth.
+fn forked_tree() -> Value {
+    let branch =
+        |least: u64| json!({"type": "array", "minItems": least, "items": {"$ref": "#/$defs/tree"}});
+    json!({"check": "json-schema", "schema": {
+        "$ref": "#/$defs/tree",
+        "$defs": {"tree": {"anyOf": [branch(0), branch(1), {"type": "integer"}]}},
+    }})
+}
+
+#[test]
+fn a_schema_that_forks_at_every_depth_ends() {
+    let nested = |leaf: &str| format!("{}{leaf}{}", "[".repeat(60), "]".repeat(60));
+    check(forked_tree(), json!({"answer": nested("1")}), 1.0, "accepted");
+    check(forked_tree(), json!({"answer": nested("\"x\"")}), 0.0, "not accepted");
+}
+
+#[test]
+fn a_pattern_that_looks_to_the_end_at_every_match_ends() {
+    let keys = json!({"check": "final-answer", "extract": "regex", "pattern": "a.*b|a"});
+    check(keys, json!({"answer": "a".repeat(300_000)}), 0.0, "too much work");
+    let keys = json!({"check": "final-answer", "extract": "regex", "pattern": r"\ba.*b|a"});
+    let answer = format!("é{}", "a ".repeat(150_000));
+    check(keys, json!({"answer": answer}), 0.0, "too much work");
+}
+
+#[test]
+fn a_megabyte_made_to_hold_up_a_check_does_not() {
+    let long = |piece: &str| piece.repeat(1_000_000 / piece.len());
+    let extracts = [
+        ("gsm8k", format!("####{}", long("1,1"))),
+        ("gsm8k", long("####")),
+        ("boxed", format!("\\boxed{{{}}}", long("\\text{\\\\,}"))),
+        ("boxed", long("\\boxed{")),
+        ("boxed", format!("\\boxed{{{}", long("{"))),
+        ("last-number", long("1/1")),
+        ("last-number", long("1e1x-.$")),
+        ("last-number", long("9")),
+        ("first-word", long("-'a")),
+        ("first-word", long("a'")),
+        ("whole", long(" ")),
+        ("json", long("{")),
+        ("json", long("[1,")),
+        ("json", long("[\"")),
+        ("json", format!("x{}", long("[0,{\"a\":1},"))),
+    ];
+    for (extract, text) in extracts {
+        let mut keys = json!({"check": "number-equals", "with": "gold", "extract": extract});
+        if extract == "json" {
+            keys["pointer"] = json!("/a");
+        }
+        let start = std::time::Instant::now();
+        let fields = json!({"answer": text, "gold": text});
+        let reply = new(keys, Path::new(".")).unwrap().check(&candidate(fields));
+        assert!(matches!(reply.verdict, Verdict::Score(_)));
+        assert!(start.elapsed() < Duration::from_secs(30), "{extract} {}", &text[..20]);
+    }
+}
+
+/// A schema that goes through so many others before it looks at what is inside of an array.
+fn ladder(rungs: usize) -> Value {
+    let rung = |index: usize| match index + 1 {
+        next if next < rungs => json!({"allOf": [{"$ref": format!("#/$defs/{next}")}, true]}),
+        _ => json!({"type": "array", "items": {"$ref": "#/$defs/0"}}),
+    };
+    let rungs: serde_json::Map<_, _> = (0..rungs).map(|it| (it.to_string(), rung(it))).collect();
+    json!({"$ref": "#/$defs/0", "$defs": rungs})
+}
+
+#[test]
+fn beyond_a_limit_the_reason_says_so() {
+    let any = json!({"check": "json-schema", "schema": {"type": "array"}});
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    check(any.clone(), json!({"answer": nested(127)}), 1.0, "accepted");
+    check(any.clone(), json!({"answer": nested(128)}), 0.0, "too deep");
+    check(any, json!({"answer": format!("[{}]", " ".repeat(1 << 20))}), 0.0, "too large");
+    let keys = json!({"check": "json-schema", "schema": ladder(500)});
+    check(keys, json!({"answer": nested(127)}), 0.0, "too deep");
+    let keys = json!({"check": "final-answer", "extract": "json", "pointer": "/a"});
+    check(keys, json!({"answer": " ".repeat((1 << 20) + 1)}), 0.0, "too large");
+}
+
+#[test]
+fn what_takes_longer_than_a_moment_is_not_answered_on_the_spot() {
+    let keys = json!({"check": "final-answer", "extract": "regex", "pattern": "a.*b|a"});
+    let is_answered = |keys: &Value, answer: String| {
+        let check = new(keys.clone(), Path::new(".")).unwrap();
+        check.check_at_once(&candidate(json!({"answer": answer}))).is_some()
+    };
+    assert!(is_answered(&keys, "a".repeat(100)));
+    assert!(!is_answered(&keys, "a".repeat(10_000)), "many searches");
+    assert!(!is_answered(&json!({"check": "final-answer"}), "1".repeat(20_000)), "a long answer");
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(is_answered(&forked_tree(), nested(5)));
+    let json = format!("[{}0]", "0,".repeat(8000));
+    assert!(!is_answered(&forked_tree(), json), "many values");
+}
+
+#[test]
+fn json_made_to_hold_up_a_schema_does_not() {
+    let empties = |count: usize| {
+        let mut values = vec!["[]".to_owned()];
+        while values.len() < count {
+            let (left, right) = (values.len() / 2, values.len() / 3);
+            values.push(format!("[{},{}]", values[left], values[right]));
+            values.push(format!("[{}]", values[left]));
+        }
+        format!("[{}]", values.join(","))
+    };
+    let list = |piece: &str| format!("[{}0]", piece.repeat(1_000_000 / piece.len()));
+    let many_names: String = (0..60_000).map(|index| format!("\"{index}\":{{}},")).collect();
+    let many_names = format!("{{{many_names}\"\":0}}");
+    let long_name = format!("{{\"{}\":{}}}", "x".repeat(900_000), "[".repeat(99) + &"]".repeat(99));
+    let forked = forked_tree()["schema"].clone();
+    let open = json!({"$defs": {"node": {"unevaluatedProperties": false, "anyOf": [
+        {"properties": {"a": {"$ref": "#/$defs/node"}}}, {"properties": {"a": {"$ref": "#/$defs/node"}, "b": true}},
+    ]}}, "$ref": "#/$defs/node"});
+    let dynamic = json!({"$dynamicAnchor": "node", "oneOf": [
+        {"type": "array", "items": {"$dynamicRef": "#node"}},
+        {"type": "array", "items": {"$dynamicRef": "#node"}, "minItems": 1}, {"type": "integer"},
+    ]});
+    let nested = |open: &str, leaf: &str, close: &str| {
+        format!("{}{leaf}{}", open.repeat(120), close.repeat(120))
+    };
+    let cases = [
+        (json!({"uniqueItems": true}), empties(2000)),
+        (json!({"uniqueItems": true}), list("{\"a\":1},")),
+        (json!({"items": {"pattern": "^(a+)+$"}}), list("\"aaaaaaaaaaaaaaaaaaaaaaaaaaab\",")),
+        (
+            json!({"items": {"pattern": "^(?=(a+)+$)a*c"}}),
+            list("\"aaaaaaaaaaaaaaaaaaaaaaaaaaab\","),
+        ),
+        (json!({"items": {"pattern": r"(a*)*\1b"}}), list("\"aaaaaaaaaaaaaaaaaaaaaaaaaaa\",")),
+        (json!({"propertyNames": {"pattern": r"(\d*)*\1b"}}), many_names.clone()),
+        (
+            json!({"patternProperties": {r"(\d*)*\1b": true}, "additionalProperties": {"type": "object"}}),
+            many_names.clone(),
+        ),
+        (
+            json!({"unevaluatedProperties": {"type": "object"}, "anyOf": [{"properties": {"1": true}}, {"required": ["0"]}]}),
+            many_names,
+        ),
+        (forked.clone(), list("[[[]]],")),
+        (forked.clone(), list("\"\",")),
+        (forked.clone(), nested("[", "\"\"", "]")),
+        (forked, long_name),
+        (open, nested("{\"a\":", "{\"c\":0}", "}")),
+        (dynamic, nested("[", "\"\"", "]")),
+        (json!({"contains": {"contains": {"const": 5}}, "maxContains": 1}), list("[1,2,5],")),
+        (json!({"items": {"multipleOf": 0.000_000_1}}), list("1e308,")),
+        (json!({"items": {"multipleOf": 0.000_000_1}}), list("9223372036854775807,")),
+        (json!({"type": "array"}), nested("[[", "", "]]")),
+        (ladder(500), nested("[", "", "]")),
+    ];
+    for (schema, answer) in cases {
+        let start = std::time::Instant::now();
+        let start_of = |text: &str| text.chars().take(20).collect::<String>();
+        let named = format!("{} {}", start_of(&schema.to_string()), start_of(&answer));
+        let keys = json!({"check": "json-schema", "schema": schema});
+        let reply = new(keys, Path::new(".")).unwrap().check(&candidate(json!({"answer": answer})));
+        assert!(matches!(reply.verdict, Verdict::Score(_)));
+        assert!(start.elapsed() < Duration::from_secs(30), "{named}");
+    }
 }

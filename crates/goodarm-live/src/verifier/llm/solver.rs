@@ -13,18 +13,15 @@ use crate::candidates::Candidate;
 use crate::verifier::check::text_of;
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::{NOTHING, in_short, shorten};
-use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict};
+use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
 
 /// What a solver needs beside the model.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Solver {
     field: String,
     extractor: Extractor,
     votes: u32,
 }
-
-/// The candidate's field holds no final answer.
-pub(super) struct NoAnswer;
 
 /// One solution: its final answer, or why there is none.
 struct Vote {
@@ -62,19 +59,26 @@ impl Solver {
         FinalAnswers { field: &self.field, extractor: &self.extractor }
     }
 
-    /// The candidate's own final answer.
-    pub(super) fn own_answer(&self, candidate: &Candidate) -> Result<String, NoAnswer> {
-        let value = candidate.field(&self.field).ok_or(NoAnswer)?;
-        self.extractor.extract(&text_of(value)).ok_or(NoAnswer)
-    }
-
-    /// No solution can be the same as no answer, so none is asked for.
-    pub(super) fn without_answer(&self) -> Reply {
-        Reply {
+    /// The candidate's own final answer, or what the call comes to without one.
+    pub(super) async fn own_answer(&self, candidate: &Candidate) -> Result<String, Reply> {
+        let text = candidate.field(&self.field).map(text_of).unwrap_or_default();
+        let answer = if self.extractor.is_quick_for(&text) {
+            self.extractor.find(&text)
+        } else {
+            let (extractor, text) = (self.extractor.clone(), text.into_owned());
+            elsewhere(move || extractor.find(&text)).await?
+        };
+        // No solution can be the same as no answer, so none is asked for.
+        answer.map_err(|reason| Reply {
             verdict: Verdict::Known(0.0),
             usage: NOTHING,
-            text: format!("{} in the field {}: not asked", self.extractor.absence(), self.field),
-        }
+            text: format!("{reason} in the field {}: not asked", self.field),
+        })
+    }
+
+    /// Whether their final answers are found in a moment.
+    pub(super) fn is_quick_for(&self, replies: &[Result<ChatReply, Reply>]) -> bool {
+        replies.iter().flatten().all(|said| self.extractor.is_quick_for(&said.text))
     }
 
     /// The score of the candidate's answer, given the replies of one call. A reply without a final
@@ -127,9 +131,8 @@ impl Solver {
                     let answer = self.extractor.extract_cut(&text);
                     answer.ok_or_else(|| (CountedFailure::Truncated, CUT.into()))
                 } else {
-                    self.extractor.extract(&text).ok_or_else(|| {
-                        let reason = format!("{} in the reply", self.extractor.absence());
-                        (CountedFailure::Unreadable, reason)
+                    self.extractor.find(&text).map_err(|reason| {
+                        (CountedFailure::Unreadable, format!("{reason} in the reply"))
                     })
                 };
                 Vote { answer, text, usage }

@@ -104,3 +104,17 @@ fn votes_have_limits() {
     let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(keys, ["votes", "votes"]);
 }
+
+#[test]
+fn an_answer_that_makes_too_much_work_is_none() {
+    let keys = json!({"extract": "regex", "pattern": "a.*b|a"});
+    let solver = Solver::new(&serde_json::from_value(keys).unwrap(), &mut Vec::new()).unwrap();
+    let own_answer = |answer: String| {
+        let candidate = Candidate::new("1".into(), json!({"answer": answer}).to_string());
+        crate::engine::runtime().unwrap().block_on(solver.own_answer(&candidate))
+    };
+    assert_eq!(own_answer("a".into()).unwrap(), "a");
+    let reply = own_answer("a".repeat(300_000)).unwrap_err();
+    assert_eq!(reply.verdict, Verdict::Known(0.0));
+    assert!(reply.text.contains("too much work"), "{}", reply.text);
+}
