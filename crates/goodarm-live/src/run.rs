@@ -29,7 +29,7 @@ use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::Call;
 use crate::job::{Job, JobVerifier};
-use crate::journal::{FileStorage, FolderLock, Header, Journal, Note, Record};
+use crate::journal::{FileStorage, FolderLock, Header, Journal, Note, Record, Storage as _};
 use crate::outputs;
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
@@ -71,10 +71,11 @@ impl Run {
         }
         fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
         let lock = FolderLock::take(folder.path())?;
-        if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
+        let storage = resume::open_journal(&folder)?;
+        if storage.is_some() && !resume::is_unborn(&folder.journal()) {
             return Err(RunError::AlreadyBegun(folder.path().to_owned()));
         }
-        Self::begin_in(&folder, job, lock)
+        Self::begin_in(&folder, storage, job, lock)
     }
 
     /// Begins a new run in the job's output folder; one that is there already is moved aside, and where
@@ -85,6 +86,9 @@ impl Run {
         if folder.journal().exists() {
             // Not under the hands of a process that is at it.
             let lock = FolderLock::take(folder.path())?;
+            if let Err(error @ RunError::Locked(_)) = resume::open_journal(&folder) {
+                return Err(error);
+            }
             aside = Some(folder.set_aside().map_err(|error| RunError::file(folder.path(), error))?);
             drop(lock);
         }
@@ -92,18 +96,23 @@ impl Run {
     }
 
     /// Begins in a folder whose journal is not there, or has no beginning.
-    fn begin_in(folder: &Folder, job: Arc<Job>, lock: FolderLock) -> Result<Self, RunError> {
+    fn begin_in(
+        folder: &Folder,
+        storage: Option<FileStorage>,
+        job: Arc<Job>,
+        lock: FolderLock,
+    ) -> Result<Self, RunError> {
         // The journal's beginning is the first thing that a run writes: without it, anything else
         // here was paid for in a run that is lost, or is not ours.
         if let Some(path) = folder.outputs().into_iter().find(|path| path.exists()) {
             return Err(RunError::InTheWay(path));
         }
         let session = new_session(&job, job.problem.clone());
-        let path = folder.journal();
-        if path.exists() {
-            fs::remove_file(&path).map_err(|error| RunError::file(&path, error))?;
-        }
-        let storage = FileStorage::create(&path).map_err(|error| RunError::file(&path, error))?;
+        let storage = match storage {
+            Some(mut storage) => storage.truncate(0).map(|()| storage),
+            None => FileStorage::create(&folder.journal()),
+        };
+        let storage = storage.map_err(|error| RunError::journal(folder, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         keep_inputs(folder, &job)?;
         let account = Account::new(session.books());

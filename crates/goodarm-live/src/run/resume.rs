@@ -1,5 +1,6 @@
 //! Taking up a run where it was left: by a stop, a crash, or a power cut at any byte.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,17 +25,31 @@ pub(super) fn is_unborn(path: &Path) -> bool {
     matches!(journal::open(path), Ok(Opened::NeverBegun { .. }))
 }
 
+/// The journal of a folder, if there is one, for this process alone to write. The lock of the folder
+/// is a file that anyone can remove.
+pub(super) fn open_journal(folder: &Folder) -> Result<Option<FileStorage>, RunError> {
+    match FileStorage::open(&folder.journal()) {
+        Ok(storage) => Ok(Some(storage)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(RunError::journal(folder, error)),
+    }
+}
+
 pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
+    let nothing = || RunError::NothingToResume(folder.path().to_owned());
     if !path.exists() {
-        return Err(RunError::NothingToResume(folder.path().to_owned()));
+        return Err(nothing());
     }
     let lock = FolderLock::take(folder.path())?;
+    let storage = open_journal(&folder)?.ok_or_else(nothing)?;
     let journal_error = |error| RunError::Journal { path: path.clone(), error };
     let mut history = match History::open(&path) {
         Ok(history) => history,
-        Err(HistoryError::NeverBegun) => return Run::begin_in(&folder, job, lock),
+        Err(HistoryError::NeverBegun) => {
+            return Run::begin_in(&folder, Some(storage), job, lock);
+        }
         Err(HistoryError::Charter(error)) => return Err(error.into()),
         Err(error) => return Err(journal_error(error)),
     };
@@ -55,7 +70,7 @@ pub(super) fn resume(job: Arc<Job>) -> Result<Run, RunError> {
     }
     let lost: Vec<_> = history.in_flight().collect();
     let tail = history.finish().map_err(journal_error)?;
-    let storage = FileStorage::open(&path).map_err(|error| RunError::file(&path, error))?;
+    folder.check_seen()?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, session, journal, account, lock)?;
     run.bytes_cut = tail.bytes_cut;
@@ -188,6 +203,7 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             job: String::new(),
             id_field: None,
             files: None,
+            folder: None,
             verifiers,
             ..charter.clone()
         }
