@@ -9,6 +9,7 @@ mod first_contact;
 mod fuzz;
 mod generate;
 mod given;
+mod guarded;
 mod jobs;
 mod many_calls;
 mod own_kind;
