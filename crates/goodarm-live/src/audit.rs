@@ -7,13 +7,13 @@
 
 mod call_file;
 mod findings;
+mod made;
 
 use std::fmt;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Ticket};
 use goodarm_files::words::{amount, counted, money, were};
-use serde_json::Value;
 
 use crate::account::Account;
 use crate::audit::call_file::{CallFile, Place};
@@ -23,7 +23,7 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History};
 use crate::outputs::calls::CallLine;
-use crate::run::{VERSION, is_free};
+use crate::run::is_free;
 use crate::view::Overview;
 
 /// What an audit found.
@@ -69,6 +69,8 @@ pub enum Area {
     Job,
     /// The totals are not those of the calls.
     Summary,
+    /// The page is not of this run, or not as it was written.
+    Page,
 }
 
 impl Report {
@@ -104,15 +106,37 @@ pub fn audit(path: &Path) -> Report {
 
 fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     let mut auditor = Auditor::new(folder)?;
+    check_journal(folder)?;
     auditor.go_through(folder, report)?;
     findings::compare(folder, &auditor, report);
-    compare_job(folder, &auditor.history.charter, report);
+    made::compare_table(folder, &auditor, report);
     let Auditor { history, books, account, .. } = &auditor;
+    let journal = folder.journal();
+    let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
+    compare_job(folder, &history.charter, report);
+    made::look_at_files(folder, &history.charter, report);
     let mut overview = Overview::in_full(&folder.present(&history.charter), books, account);
     overview.set_span(history.span_millis(), account);
-    compare_summary(folder, history, &overview, report);
-    (report.notes, report.doubt) = (overview.notes, overview.doubt);
+    overview.journal = Some(mark.clone());
+    made::compare_summary(folder, &history.header().version, &mut overview, books, report);
+    made::compare_page(folder, &mark, report);
+    report.notes.append(&mut overview.notes);
+    report.doubt = overview.doubt;
     Ok(())
+}
+
+/// With an older journal than the one of the results, or with another, nothing adds up.
+fn check_journal(folder: &Folder) -> Result<(), Problem> {
+    let Err(older) = folder.check_seen() else { return Ok(()) };
+    // What is damaged is not older.
+    let journal = folder.journal();
+    let read = History::open(&journal).and_then(History::finish);
+    read.map_err(|error| unreadable(&journal, &error))?;
+    Err(problem(Area::Journal, older))
+}
+
+fn unreadable(journal: &Path, error: &dyn fmt::Display) -> Problem {
+    problem(Area::Journal, format!("{}: {error}", journal.display()))
 }
 
 fn problem(area: Area, text: impl fmt::Display) -> Problem {
@@ -135,11 +159,8 @@ struct Auditor {
 impl Auditor {
     fn new(folder: &Folder) -> Result<Self, Problem> {
         let journal = folder.journal();
-        let unreadable = |error: &dyn fmt::Display| {
-            problem(Area::Journal, format!("{}: {error}", journal.display()))
-        };
-        let history = History::open(&journal).map_err(|error| unreadable(&error))?;
-        let problem = history.problem().map_err(|error| unreadable(&error))?;
+        let history = History::open(&journal).map_err(|error| unreadable(&journal, &error))?;
+        let problem = history.problem().map_err(|error| unreadable(&journal, &error))?;
         let candidates = findings::candidates(folder, &history)?;
         let books = Books::new(problem);
         let account = Account::new(&books);
@@ -162,9 +183,7 @@ impl Auditor {
         let names: Vec<String> = charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
         let journal = folder.journal();
         loop {
-            let entry = self.history.next_entry().map_err(|error| {
-                problem(Area::Journal, format!("{}: {error}", journal.display()))
-            })?;
+            let entry = self.history.next_entry().map_err(|error| unreadable(&journal, &error))?;
             let Some(entry) = entry else { break };
             let event = match CallLine::new(&entry, |arm| self.candidates.id(arm), &names) {
                 None => Some(entry.event),
@@ -321,41 +340,6 @@ fn compare_job(folder: &Folder, charter: &Charter, report: &mut Report) {
         }
     }
     report.checked(before, "job.toml is the job that was run".into());
-    let files = charter.files.iter().flatten();
-    let files: Vec<String> =
-        files.map(|(path, content)| format!("{path} (BLAKE3 {content})")).collect();
-    if !files.is_empty() {
-        report.checked.push(format!("the verifiers were made of {}", files.join(", ")));
-    }
-}
-
-fn compare_summary(folder: &Folder, history: &History, found: &Overview, report: &mut Report) {
-    let before = report.problem_count;
-    let path = folder.summary();
-    let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
-    let claimed = read
-        .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| error.to_string()));
-    match claimed {
-        Err(error) => report.problem(Area::Summary, format!("{}: {error}", path.display())),
-        Ok(claimed) => {
-            let mut found = serde_json::to_value(found).unwrap_or_default();
-            // Which version wrote it, and how the run ended, is not in the calls.
-            for key in ["goodarm", "ending"] {
-                found[key] = claimed[key].clone();
-            }
-            // The version that began the run may not have known all of these.
-            if let (Value::Object(claims), Value::Object(keys)) = (&claimed, &mut found)
-                && history.header().version != VERSION
-            {
-                keys.retain(|key, _| claims.contains_key(key));
-            }
-            for (key, claim, found) in changes::of_values(&claimed, &found) {
-                let text = format!("summary.json: {key} is {claim}, but the calls give {found}");
-                report.problem(Area::Summary, text);
-            }
-        }
-    }
-    report.checked(before, "summary.json has the totals of the calls".into());
 }
 
 fn shortened(text: &str) -> &str {

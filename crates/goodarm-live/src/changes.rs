@@ -2,11 +2,19 @@
 
 use serde_json::Value;
 
-use goodarm_files::toml_text;
+use goodarm_files::{GuaranteeName, toml_text};
+
+use crate::job_file::JobFile;
+use crate::pricing::TIMEOUT;
 
 /// Every key that is not what it was and that a certificate may depend on; the budget is looked at
 /// elsewhere.
 pub(crate) fn of_job(before: &str, now: &str) -> Vec<String> {
+    // A default that is written out means the same. What is no job file is compared as it is written.
+    let [before, now] = match (in_full(before), in_full(now)) {
+        (Some(before), Some(now)) => [before, now],
+        _ => [before, now].map(|text| toml_text::parse(text).unwrap_or_default()),
+    };
     let changes = of_values(&binding(before), &binding(now));
     changes.into_iter().map(|(path, before, now)| format!("  {path}: {before} → {now}")).collect()
 }
@@ -18,9 +26,20 @@ pub(crate) fn of_values(before: &Value, now: &Value) -> Vec<(String, Value, Valu
     changes
 }
 
+/// A job file with the defaults of the keys that it does not have.
+fn in_full(text: &str) -> Option<Value> {
+    let mut file = toml_text::parse::<JobFile>(text).ok()?;
+    file.guarantee.get_or_insert_with(|| GuaranteeName::natural(&file.policy));
+    for verifier in &mut file.verifiers {
+        let timeout = verifier.entry("timeout").or_insert_with(|| TIMEOUT.as_secs_f64().into());
+        // 60 and 60.0 are one number.
+        *timeout = timeout.as_f64().map_or_else(|| timeout.clone(), Value::from);
+    }
+    serde_json::to_value(&file).ok()
+}
+
 /// A job without what may change: the budget, the pace, and how it is written about.
-fn binding(text: &str) -> Value {
-    let mut job = toml_text::parse::<Value>(text).unwrap_or_default();
+fn binding(mut job: Value) -> Value {
     let take_out = |table: &mut Value, keys: &[&str]| {
         if let Some(table) = table.as_object_mut() {
             keys.iter().for_each(|key| drop(table.remove(*key)));
@@ -92,5 +111,28 @@ mod tests {
             &["  verifiers[a].urls: null → [\"http://a\"]"],
         );
         check("name = \"a\"", "name = \"b\"", &["  verifiers[a].name: \"a\" → \"b\""]);
+    }
+
+    #[test]
+    fn a_default_that_is_written_out_is_no_change() {
+        let short = "candidates = \"a.jsonl\"\nbudget = 1\ndelta = 0.1\n[[verifiers]]\nname = \"a\"\nkind = \"check\"\n";
+        let keys = [
+            ("output = \"run\"", "output = \"other\""),
+            ("seed = 0", "seed = 1"),
+            ("unit = \"calls\"", "unit = \"tokens\""),
+            ("policy = \"rcb\"", "policy = \"uniform\""),
+            ("guarantee = \"lent\"", "guarantee = \"holm\""),
+            ("id_field = \"id\"", "id_field = \"name\""),
+            ("stop_when_hopeless = true", "stop_when_hopeless = false"),
+        ];
+        for (default, other) in keys {
+            assert!(of_job(short, &format!("{default}\n{short}")).is_empty(), "{default}");
+            assert!(of_job(&format!("{default}\n{short}"), short).is_empty(), "{default}");
+            assert!(!of_job(short, &format!("{other}\n{short}")).is_empty(), "{other}");
+        }
+        for default in ["timeout = 60", "timeout = 60.0"] {
+            assert!(of_job(short, &format!("{short}{default}\n")).is_empty(), "{default}");
+        }
+        assert!(!of_job(short, &format!("{short}timeout = 61\n")).is_empty());
     }
 }

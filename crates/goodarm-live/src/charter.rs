@@ -41,6 +41,9 @@ pub struct Charter {
     /// of version 0.1.0 have none.
     #[serde(default)]
     pub files: Option<BTreeMap<String, String>>,
+    /// The folder that their paths start from, as seen from the run's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 /// The terms of one verifier.

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// A file, and a hash of its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,5 +51,44 @@ impl<R: Read> Read for Fingerprinted<R> {
         let length = self.reader.read(buffer)?;
         self.hasher.update(&buffer[..length]);
         Ok(length)
+    }
+}
+
+/// The way from one folder to another, by names alone: it stays right when both are moved together.
+pub(crate) fn way(from: &Path, to: &Path) -> Option<String> {
+    let plain = |path: &Path| -> Option<PathBuf> {
+        let mut plain = PathBuf::new();
+        for part in std::path::absolute(path).ok()?.components() {
+            if part == Component::ParentDir {
+                plain.pop();
+            } else {
+                plain.push(part);
+            }
+        }
+        Some(plain)
+    };
+    let (from, to) = (plain(from)?, plain(to)?);
+    let common = from.ancestors().find(|folder| to.starts_with(folder))?;
+    let up = from.strip_prefix(common).ok()?.components().map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.strip_prefix(common).ok()?.components()).collect();
+    way.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_one_folder_to_another_is_short() {
+        for (from, to, way_there) in [
+            ("/a/job/run", "/a/job", ".."),
+            ("/a/job/../runs/one", "/a/job", "../../job"),
+            ("job/run", "job", ".."),
+            ("run", ".", ".."),
+            ("/a/job", "/a/job", ""),
+            ("/b", "/a/job", "../a/job"),
+        ] {
+            assert_eq!(way(Path::new(from), Path::new(to)).as_deref(), Some(way_there), "{from}");
+        }
     }
 }

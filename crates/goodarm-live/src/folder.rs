@@ -1,12 +1,14 @@
 //! The files of a run's folder.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use goodarm_core::ArmStatus;
+use serde::Deserialize;
 
 use crate::changes;
 use crate::charter::Charter;
+use crate::journal::Mark;
 
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ impl Folder {
             self.path.with_file_name(name)
         });
         let aside = aside.into_iter().find(|path| !path.exists()).expect("there is a free number");
-        std::fs::rename(&self.path, &aside)?;
+        fs::rename(&self.path, &aside)?;
         Ok(aside)
     }
 
@@ -57,7 +59,7 @@ impl Folder {
 
     /// The terms of a run with its job as it is now: the pace may have changed since it began.
     pub fn present(&self, charter: &Charter) -> Charter {
-        let job = std::fs::read_to_string(self.job()).unwrap_or_default();
+        let job = fs::read_to_string(self.job()).unwrap_or_default();
         let is_same = changes::of_job(&charter.job, &job).is_empty();
         let job = if is_same { job } else { charter.job.clone() };
         Charter { job, ..charter.clone() }
@@ -126,4 +128,46 @@ impl Folder {
     pub fn summary(&self) -> PathBuf {
         self.path.join("summary.json")
     }
+
+    /// All of it as one page.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// Makes sure that the journal begins with all that the summary was made from. A summary is
+    /// written when the journal is durable, so no crash leaves less of it. One of an earlier moment is
+    /// as good as none, and so is one that does not say.
+    pub fn check_seen(&self) -> Result<(), OlderJournal> {
+        #[derive(Deserialize)]
+        struct Summary {
+            journal: Mark,
+        }
+        let text = fs::read_to_string(self.summary()).unwrap_or_default();
+        let Ok(Summary { journal: seen }) = serde_json::from_str(&text) else { return Ok(()) };
+        let (journal, summary) = (self.journal(), self.summary());
+        if seen.begins(&journal).unwrap_or(false) {
+            return Ok(());
+        }
+        let found = fs::metadata(&journal).map_or(0, |found| found.len());
+        Err(OlderJournal { journal, summary, seen: seen.bytes, found })
+    }
+}
+
+/// A journal that is older than what was made from it, or another one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} ({found} bytes) does not begin with the {seen} bytes that {} was made from: it is an older one, or that of another run. \
+     To go on with it would be to make calls again whose outcomes are known, and break delta: put the newer journal back, or \
+     begin a new run with --again or another output",
+    journal.display(), summary.display()
+)]
+pub struct OlderJournal {
+    /// The journal that is there.
+    pub journal: PathBuf,
+    /// What has seen more.
+    pub summary: PathBuf,
+    /// So many bytes.
+    pub seen: u64,
+    /// How long the journal is.
+    pub found: u64,
 }

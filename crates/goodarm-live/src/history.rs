@@ -1,12 +1,13 @@
 //! A run's journal, event by event: what every output, report and audit is made from.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure, Loan, Problem, Ticket};
 
 use crate::charter::{Charter, CharterError};
-use crate::journal::{self, Header, Note, OpenError, Opened, Reader, Record, Tail};
+use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record, Tail};
 use crate::run::VERSION;
 
 /// A call that came back.
@@ -191,6 +192,11 @@ impl History {
     /// When the first and the last event were written, in milliseconds since 1970.
     pub fn span_millis(&self) -> [u64; 2] {
         [self.started_millis.unwrap_or(self.ended_millis), self.ended_millis]
+    }
+
+    /// How much of the journal at `path`, which this is the history of, was read.
+    pub fn mark(&self, path: &Path) -> io::Result<Mark> {
+        Mark::of(path, self.reader.len_valid())
     }
 
     /// The end of the journal, to write on behind it.

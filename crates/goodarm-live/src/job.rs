@@ -17,7 +17,7 @@ pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
 use crate::candidates::{Candidate, Candidates};
 use crate::charter::{Charter, VerifierTerms};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{self, Fingerprint};
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
@@ -355,11 +355,18 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let (mut verifiers, terms): (Vec<JobVerifier>, Vec<VerifierTerms>) = ready.into_iter().unzip();
     let redactor = Secrets::united(verifiers.iter().filter_map(|it| it.verifier.secrets()));
     verifiers.iter_mut().for_each(|verifier| verifier.redactor = redactor.clone());
-    // The job's own file is compared key by key.
-    let is_other = |file: &Fingerprint| folder_of(&origin.path).join(&file.path) != origin.path;
+    let folder = folder_of(&origin.path);
+    // The job's own file is compared key by key, the candidates one by one, and a run writes its outputs.
+    let is_other = |file: &Fingerprint| {
+        let place = folder.join(&file.path);
+        place != origin.path
+            && place != folder.join(&origin.candidates_name)
+            && !place.starts_with(&settings.output)
+    };
     let files = verifiers.iter().flat_map(|verifier| verifier.verifier.files()).filter(is_other);
     let charter = Charter {
         files: Some(files.map(|file| (file.path, file.blake3)).collect()),
+        folder: fingerprint::way(&settings.output, folder),
         ..settings.charter(candidates.len(), terms, origin.text.clone())
     };
     let problem =
@@ -425,6 +432,7 @@ impl Settings {
             job,
             id_field: Some(self.id_field.clone()),
             files: None,
+            folder: None,
         }
     }
 }

@@ -27,6 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 mod format;
 mod lock;
+mod mark;
 mod reader;
 mod record;
 mod storage;
@@ -37,6 +38,7 @@ mod varint;
 
 pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX};
 pub use lock::{FolderLock, LockError};
+pub use mark::Mark;
 pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
 pub use record::{Header, Malformed, Note, Record};
 pub(crate) use storage::sync_folder_of;

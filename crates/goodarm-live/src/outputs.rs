@@ -3,6 +3,7 @@
 
 pub mod calls;
 pub mod flat;
+pub mod page;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -19,6 +20,7 @@ use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
 use crate::run::Run;
+use crate::table::Table;
 use crate::view::{LoanView, Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
@@ -72,33 +74,42 @@ pub struct PairFinding<'a> {
     pub pair: PairView,
 }
 
-/// Writes all files of the folder but the journal and the candidates.
+/// Writes all files of the folder but the journal and the candidates. The run has ended: after an error
+/// nobody knows how much of its journal is durable, and a summary must not have seen more.
 pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let (job, books) = (run.job(), run.session().books());
     let folder = Folder::new(&job.settings.output);
-    let span_millis = write_calls(&folder, &job.candidates, job.settings.calls)?;
+    let history = write_calls(&folder, &job.candidates, job.settings.calls)?;
     write_findings(&folder, (books, run.account()), &job.candidates)?;
-    write_certified_table(
-        &folder,
-        (books, run.account()),
-        &job.candidates,
-        job.settings.certified,
-    )?;
+    let table = folder.certified_table();
+    match job.settings.certified {
+        CallsName::Parquet => replace(&table, |file| {
+            certified_table(books, run.account(), &job.candidates).write_parquet(file)
+        })?,
+        // One of an earlier process would be out of date.
+        CallsName::Jsonl => drop(fs::remove_file(table)),
+    }
     let mut overview = Overview::in_full(&job.charter, books, run.account());
-    overview.set_span(span_millis, run.account());
+    overview.set_span(history.span_millis(), run.account());
+    let journal = folder.journal();
+    let mark = history.mark(&journal);
+    overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
     overview.ending = Some(ending.to_owned());
-    let text = serde_json::to_string_pretty(&overview).map_err(io::Error::from);
-    let path = folder.summary();
-    replace(&path, |file| file.write_all(text?.as_bytes()).and_then(|()| file.write_all(b"\n")))?;
+    replace(&folder.summary(), |file| file.write_all(summary_text(&overview)?.as_bytes()))?;
     Ok(overview)
 }
 
-/// Writes every call; says when the first and the last event were written.
+/// What is written of the totals.
+pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(overview)? + "\n")
+}
+
+/// Writes every call; returns the history of them, at its end.
 fn write_calls(
     folder: &Folder,
     candidates: &Candidates,
     calls: CallsName,
-) -> Result<[u64; 2], OutputError> {
+) -> Result<History, OutputError> {
     let journal = folder.journal();
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
@@ -132,7 +143,7 @@ fn write_calls(
     }
     // Of an earlier process, with another format: it would be out of date.
     let _ = fs::remove_file(other);
-    Ok(history.span_millis())
+    Ok(history)
 }
 
 /// Where calls go.
@@ -194,25 +205,14 @@ fn write_findings(
     Ok(())
 }
 
-/// Writes the certified answers as a table, if it is wanted; one of an earlier process would be out of
-/// date.
-fn write_certified_table(
-    folder: &Folder,
-    (books, account): (&Books, &Account),
-    candidates: &Candidates,
-    certified: CallsName,
-) -> Result<(), OutputError> {
-    let path = folder.certified_table();
-    if certified == CallsName::Jsonl {
-        let _ = fs::remove_file(path);
-        return Ok(());
-    }
+/// The certified answers as a table.
+pub(crate) fn certified_table(books: &Books, account: &Account, candidates: &Candidates) -> Table {
     let row = |(&arm, rank): (&ArmId, usize)| flat::Row {
         candidate: candidates.get(arm),
         finding: finding(books, account, arm, Some(rank)),
     };
     let rows: Vec<flat::Row<'_>> = books.certified().iter().zip(1..).map(row).collect();
-    replace(&path, |file| flat::table(&rows).write_parquet(file))
+    flat::table(&rows)
 }
 
 /// What is known about one candidate.

@@ -32,7 +32,7 @@ use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::Call;
 use crate::job::Job;
-use crate::journal::{FolderLock, Header, Journal, Note, Record};
+use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _};
 use crate::outputs;
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
@@ -78,10 +78,11 @@ impl Run {
         }
         fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
         let lock = FolderLock::take(folder.path())?;
-        if folder.journal().exists() && !resume::is_unborn(&folder.journal()) {
+        let storage = resume::open_journal(media, &folder)?;
+        if storage.is_some() && !resume::is_unborn(&folder.journal()) {
             return Err(RunError::AlreadyBegun(folder.path().to_owned()));
         }
-        Self::begin_in(media, &folder, job, lock)
+        Self::begin_in(media, &folder, storage, job, lock)
     }
 
     /// Begins a new run in the job's output folder; one that is there already is moved aside, and where
@@ -92,6 +93,9 @@ impl Run {
         if folder.journal().exists() {
             // Not under the hands of a process that is at it.
             let lock = FolderLock::take(folder.path())?;
+            if let Err(error @ RunError::Locked(_)) = resume::open_journal(&Files, &folder) {
+                return Err(error);
+            }
             aside = Some(folder.set_aside().map_err(|error| RunError::file(folder.path(), error))?);
             drop(lock);
         }
@@ -102,6 +106,7 @@ impl Run {
     fn begin_in(
         media: &dyn Media,
         folder: &Folder,
+        storage: Option<Box<dyn Medium>>,
         job: Arc<Job>,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
@@ -111,11 +116,11 @@ impl Run {
             return Err(RunError::InTheWay(path));
         }
         let session = new_session(&job, job.problem.clone());
-        let path = folder.journal();
-        if path.exists() {
-            fs::remove_file(&path).map_err(|error| RunError::file(&path, error))?;
-        }
-        let storage = media.create(&path).map_err(|error| RunError::file(&path, error))?;
+        let storage = match storage {
+            Some(mut storage) => storage.truncate(0).map(|()| storage),
+            None => media.create(&folder.journal()),
+        };
+        let storage = storage.map_err(|error| RunError::journal(folder, error))?;
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         keep_inputs(folder, &job)?;
         let account = Account::new(session.books());

@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::account::{Account, VerifierTotals};
 use crate::charter::Charter;
 use crate::job_file::{GuaranteeName, Scores, Unit};
+use crate::journal::Mark;
 use crate::outputs::calls::failure_name;
 use crate::run::VERSION;
 use crate::verifier::MeanOver;
@@ -34,6 +35,9 @@ pub struct Overview {
     pub folder: String,
     /// How the run ended; none if it goes on, or was stopped without saving.
     pub ending: Option<String>,
+    /// How much of the journal this was made from; none while the run goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<Mark>,
     /// What delta covers, and what it does not.
     pub promise: String,
     /// Why the promise may not hold, if something speaks against it.
@@ -269,6 +273,7 @@ impl Overview {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
             ending: None,
+            journal: None,
             promise: promise(charter),
             doubt: doubt(charter, &warnings),
             mean_over: mean_over(charter).to_owned(),

@@ -77,12 +77,13 @@ impl Results {
         py.detach(|| self.read_calls().map_err(|error| raised("HistoryError", &error)))
     }
 
-    /// Everything computed again from the raw calls: what was checked, what is wrong, and how many
-    /// things are.
-    fn audit(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, usize) {
+    /// Everything computed again from the raw calls: what was checked, what is wrong, how many things
+    /// are, and what else there is to know.
+    fn audit(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, usize, Vec<String>) {
         let report = py.detach(|| audit::audit(&self.path));
         let wrong = report.problems.iter().map(ToString::to_string).collect();
-        (report.checked, wrong, report.problem_count)
+        let notes = report.notes.into_iter().chain(report.doubt).collect();
+        (report.checked, wrong, report.problem_count, notes)
     }
 
     /// Writes the report, and says where it is.

@@ -51,6 +51,7 @@ def test_money_audit_report_and_text(run: ga.Run, tmp_path: Path) -> None:
     assert run.money.spent + run.money.left == run.money.budget
     audit = run.audit()
     assert audit and audit.ok and audit.checked and not audit.wrong
+    assert all(isinstance(note, str) for note in audit.notes)
     assert run.report().read_text().startswith("<!")
     assert run.report(tmp_path / "page.html") == tmp_path / "page.html"
     assert "certified" in run.text

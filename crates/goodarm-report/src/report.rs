@@ -18,6 +18,7 @@ use goodarm_core::{ArmId, EventError};
 use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
+use goodarm_live::outputs::page::Sealing;
 use goodarm_live::outputs::{self, OutputError};
 use goodarm_live::view::Overview;
 use goodarm_plot::Figure;
@@ -29,9 +30,6 @@ pub(crate) use html::{STYLE, policy, script};
 pub(crate) use trail::Trail;
 
 use gather::Gathered;
-
-/// The name of the page in a run's folder.
-pub const PAGE_NAME: &str = "report.html";
 
 /// Why there is no report.
 #[derive(Debug, Error)]
@@ -119,9 +117,14 @@ impl Report {
     /// Writes the page, into the run's folder unless `out` names another place, and returns its path.
     /// The file is replaced at once: no one sees half a page.
     pub fn write_page(&self, out: Option<&Path>) -> Result<PathBuf, ReportError> {
-        let page = out.map_or_else(|| self.folder.path().join(PAGE_NAME), Path::to_owned);
+        let page = out.map_or_else(|| self.folder.report(), Path::to_owned);
         let details = details::Details::new(self)?;
-        outputs::replace(&page, |file| html::write(self, &details, file))?;
+        let mark = self.data.overview.journal.as_ref();
+        outputs::replace(&page, |file| {
+            let mut sealing = Sealing::new(file);
+            html::write(self, &details, &mut sealing)?;
+            mark.map_or(Ok(()), |mark| sealing.finish(mark))
+        })?;
         Ok(page)
     }
 

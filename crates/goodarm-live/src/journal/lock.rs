@@ -55,18 +55,23 @@ impl FolderLock {
             Ok(file) => file,
             Err(source) => return Err(LockError::Io { path, source }),
         };
-        let begin = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
-                    thread::sleep(PATIENCE / 20);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(LockError::Held { folder: folder.to_owned() });
-                }
-                Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
+        match lock(&file) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(LockError::Held { folder: folder.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(LockError::Io { path, source }),
+        }
+    }
+}
+
+/// Locks a file for as long as it is open.
+pub(super) fn lock(file: &File) -> Result<(), TryLockError> {
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
+                thread::sleep(PATIENCE / 20);
             }
+            result => return result,
         }
     }
 }

@@ -177,6 +177,11 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
+    /// The length of the whole frames that were read.
+    pub const fn len_valid(&self) -> u64 {
+        self.tail.len_valid
+    }
+
     /// The next record, or `None` behind the last one. After an error, the journal cannot be read
     /// any further.
     #[inline]

@@ -7,6 +7,7 @@ use goodarm_core::{AskError, StopReason};
 use goodarm_files::words::were;
 
 use crate::charter::CharterError;
+use crate::folder::{Folder, OlderJournal};
 use crate::history::HistoryError;
 use crate::journal::LockError;
 use crate::outputs::OutputError;
@@ -97,7 +98,7 @@ pub enum RunError {
     },
     /// The journal cannot be written.
     #[error(
-        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: make room and --resume"
+        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room) and --resume"
     )]
     NotDurable(io::Error),
     /// The journal's charter.
@@ -106,6 +107,9 @@ pub enum RunError {
     /// The candidates cannot be kept in the run's folder.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The journal is older than what was made from it.
+    #[error(transparent)]
+    OlderJournal(#[from] OlderJournal),
     /// The job is not what it was.
     #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}\nto run the job as it is now, begin anew with --again, which moves this run aside", .0.join("\n"))]
     Changed(Vec<String>),
@@ -120,6 +124,14 @@ pub enum RunError {
 impl RunError {
     pub(super) fn file(path: &Path, error: io::Error) -> Self {
         Self::File { path: path.to_owned(), error }
+    }
+
+    /// The journal cannot be opened to be written: another process may be at it.
+    pub(super) fn journal(folder: &Folder, error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::ResourceBusy {
+            return LockError::Held { folder: folder.path().to_owned() }.into();
+        }
+        Self::file(&folder.journal(), error)
     }
 }
 

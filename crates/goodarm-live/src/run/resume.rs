@@ -1,5 +1,6 @@
 //! Taking up a run where it was left: by a stop, a crash, or a power cut at any byte.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::job::Job;
 use crate::job_file::GuaranteeName;
 use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use crate::run::announce::Announcer;
-use crate::run::disk::Media;
+use crate::run::disk::{Media, Medium};
 use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session};
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
@@ -25,17 +26,34 @@ pub(super) fn is_unborn(path: &Path) -> bool {
     matches!(journal::open(path), Ok(Opened::NeverBegun { .. }))
 }
 
+/// The journal of a folder, if there is one, for this process alone to write. The lock of the folder
+/// is a file that anyone can remove.
+pub(super) fn open_journal(
+    media: &dyn Media,
+    folder: &Folder,
+) -> Result<Option<Box<dyn Medium>>, RunError> {
+    match media.open(&folder.journal()) {
+        Ok(storage) => Ok(Some(storage)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(RunError::journal(folder, error)),
+    }
+}
+
 pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
+    let nothing = || RunError::NothingToResume(folder.path().to_owned());
     if !path.exists() {
-        return Err(RunError::NothingToResume(folder.path().to_owned()));
+        return Err(nothing());
     }
     let lock = FolderLock::take(folder.path())?;
+    let storage = open_journal(media, &folder)?.ok_or_else(nothing)?;
     let journal_error = |error| RunError::Journal { path: path.clone(), error };
     let mut history = match History::open(&path) {
         Ok(history) => history,
-        Err(HistoryError::NeverBegun) => return Run::begin_in(media, &folder, job, lock),
+        Err(HistoryError::NeverBegun) => {
+            return Run::begin_in(media, &folder, Some(storage), job, lock);
+        }
         Err(HistoryError::Charter(error)) => return Err(error.into()),
         Err(error) => return Err(journal_error(error)),
     };
@@ -56,7 +74,7 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     }
     let lost: Vec<_> = history.in_flight().collect();
     let tail = history.finish().map_err(journal_error)?;
-    let storage = media.open(&path).map_err(|error| RunError::file(&path, error))?;
+    folder.check_seen()?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, session, journal, account, lock)?;
     run.bytes_cut = tail.bytes_cut;
@@ -189,6 +207,7 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             job: String::new(),
             id_field: None,
             files: None,
+            folder: None,
             verifiers,
             ..charter.clone()
         }

@@ -224,25 +224,33 @@ impl Program {
         }
     }
 
-    /// What decides its scores, as far as one can see: a program that is named by its path, and the
-    /// first argument that is a file, such as a script. In a shell's line a bare word may be
-    /// anything, so there it is what is named by a path and not written to.
+    /// What decides its scores, as far as one can see: a program that is named by its path, and every
+    /// argument that is a file, or ends in one behind a `=`. In a shell's line a bare word may be
+    /// anything, so there it is what looks like a file and is not written to.
     fn files(&self, keys: &CommandKeys) -> Vec<Fingerprint> {
-        let is_path = |word: &str| word.contains(std::path::is_separator);
         let mut words: Vec<&str> = Vec::new();
         if let Some(line) = &keys.shell {
+            let is_named =
+                |word: &str| word.contains(std::path::is_separator) || word.contains('.');
+            let is_writer = |word: &str| word.ends_with('>') || word.ends_with("tee");
             let mut before = "";
             for word in line.split_whitespace() {
-                if is_path(word) && !word.contains('>') && !before.ends_with('>') {
+                if is_named(word) && !word.contains('>') && !is_writer(before) {
                     words.push(word.trim_matches(['"', '\'', '(', ')', ';', '&', '|', '<']));
                 }
-                before = word;
+                // What follows `tee -a` is written to, as well.
+                if !(is_writer(before) && word.starts_with('-')) {
+                    before = word;
+                }
             }
         } else {
-            let is_file = |word: &&String| self.folder.join(word).is_file();
-            words.extend(is_path(&self.shown).then_some(&*self.shown));
-            words.extend(self.arguments.iter().find(is_file).map(String::as_str));
+            let is_path = self.shown.contains(std::path::is_separator);
+            words.extend(is_path.then_some(&*self.shown));
+            words.extend(self.arguments.iter().map(String::as_str));
         }
+        let behind: Vec<&str> =
+            words.iter().filter_map(|word| word.split_once('=')).map(|(_, file)| file).collect();
+        words.extend(behind);
         let read = |word: &str| {
             let place = self.folder.join(word);
             place.is_file().then(|| Fingerprint::read(word, &place).ok()).flatten()

@@ -92,6 +92,8 @@ fn a_run_to_which_candidates_were_added_can_be_cut_at_any_byte() {
     };
     for cut in (at_first..whole.len()).filter(|cut| cut % 23 == 0) {
         fs::write(place.journal(), &whole[..cut]).expect("the journal");
+        // A summary is written behind a journal that is durable: no crash leaves one that has seen more.
+        fs::remove_file(place.output().summary()).expect("a summary");
         // Whatever the journal knows by then, the folder has all of them: no reader minds.
         let report = place.audit();
         let is_about_calls = |area| matches!(area, Area::Calls | Area::Findings | Area::Summary);
@@ -105,6 +107,7 @@ fn a_run_to_which_candidates_were_added_can_be_cut_at_any_byte() {
         place.assert_clean();
     }
     fs::write(place.journal(), &whole).expect("the journal");
+    fs::remove_file(place.output().summary()).expect("a summary");
     let (_, again) = place.resume().expect("the whole journal");
     assert_eq!((again.calls, place.certified()), (expected.calls, certified));
 }
@@ -221,8 +224,10 @@ fn a_journal_that_added_other_candidates_is_refused() {
     have(&place, &all);
     let candidates = place.good_job().candidates.fingerprint();
     let whole = fs::read(place.journal()).expect("the journal");
+    let summary = place.read("run/summary.json");
     place.write("run/candidates.jsonl", &(all.join("\n") + "\n"));
     let add = |count: u32, candidates: [u8; 32]| {
+        place.write("run/summary.json", &summary);
         fs::write(place.journal(), &whole).expect("the journal");
         let Ok(Opened::Begun(reader)) = open(&place.journal()) else { panic!("a journal") };
         let tail = reader.finish().expect("a whole journal");

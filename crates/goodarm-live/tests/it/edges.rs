@@ -177,13 +177,13 @@ schema = "schema.json"
 [[verifiers]]
 name = "script"
 kind = "command"
-command = ["sh", "judge.sh", "job.toml"]
+command = ["sh", "judge.sh", "rubric.txt", "--more=more.txt", "job.toml", "answers.jsonl"]
 threshold = 0.5
 price = 1
 [[verifiers]]
 name = "line"
 kind = "command"
-shell = "cat job.toml > ./seen.json; . ./line.sh"
+shell = "cat job.toml > ./seen.json; echo 1 | tee -a seen.json; sh bare.sh; . ./line.sh"
 threshold = 0.5
 price = 1
 "#;
@@ -193,14 +193,15 @@ price = 1
 fn a_run_whose_files_have_changed_is_not_resumed() {
     let place = Place::new(2);
     place.write_recording("solution", 2, 40);
-    let sources = [("schema.json", SCHEMA), ("judge.sh", "echo 1\n"), ("line.sh", "echo 1\n")];
-    sources.iter().for_each(|(name, text)| place.write(name, text));
+    let texts = ["judge.sh", "rubric.txt", "more.txt", "line.sh", "bare.sh"];
+    let sources = texts.map(|name| (name, "echo 1\n")).into_iter().chain([("schema.json", SCHEMA)]);
+    sources.for_each(|(name, text)| place.write(name, text));
     place.write("seen.json", "");
     place.write("job.toml", &replay_job(FILES));
     drop(Run::begin(place.good_job()).expect("a new run"));
     place.write("job.toml", &replay_job(FILES).replace("budget = 20000", "budget = 30000"));
     place.write("seen.json", "written to, and no part of the verifier");
-    for name in ["recording.jsonl", "schema.json", "judge.sh", "line.sh"] {
+    for name in ["recording.jsonl", "schema.json"].into_iter().chain(texts) {
         let before = place.read(name);
         place.write(name, &format!("{before}\n"));
         let Err(error) = Run::resume(place.good_job()) else { panic!("{name} has changed") };
@@ -214,7 +215,18 @@ fn a_run_whose_files_have_changed_is_not_resumed() {
     let run = Run::resume(place.good_job()).expect("all is as it was");
     let files = run.job().charter.files.clone().unwrap_or_default();
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
-    assert_eq!(names, ["./line.sh", "judge.sh", "recording.jsonl", "schema.json"]);
+    assert_eq!(
+        names,
+        [
+            "./line.sh",
+            "bare.sh",
+            "judge.sh",
+            "more.txt",
+            "recording.jsonl",
+            "rubric.txt",
+            "schema.json"
+        ]
+    );
     let hash = blake3::hash(&fs::read(place.path().join("recording.jsonl")).expect("a file"));
     assert_eq!(files["recording.jsonl"], hash.to_string());
 }

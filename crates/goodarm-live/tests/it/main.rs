@@ -10,6 +10,7 @@ mod first_contact;
 mod fuzz;
 mod generate;
 mod given;
+mod guarded;
 mod hostile;
 mod jobs;
 mod many_calls;

@@ -383,8 +383,8 @@ class Results:
         """The answers with a status, or all."""
     def calls(self) -> Table:
         """Every call that came back."""
-    def audit(self) -> tuple[list[str], list[str], int]:
-        """What was checked, what is wrong, and how many things are."""
+    def audit(self) -> tuple[list[str], list[str], int, list[str]]:
+        """What was checked, what is wrong, how many things are, and what else there is to know."""
     def write_report(self, out: Path | None = None) -> Path:
         """Writes the report, and says where it is."""
     def text(self) -> str:

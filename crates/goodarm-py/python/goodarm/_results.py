@@ -33,6 +33,8 @@ class Audit(NamedTuple):
     wrong: list[str]
     #: How many things are wrong in all.
     wrong_count: int
+    #: What a reader should know: files that have changed since, a page of an earlier moment, doubts.
+    notes: list[str]
 
     @property
     def ok(self) -> bool:

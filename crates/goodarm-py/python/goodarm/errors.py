@@ -120,6 +120,7 @@ class RunError(Error):
     NotDurable: ClassVar[type[RunError]]
     Charter: ClassVar[type[RunError]]
     Output: ClassVar[type[RunError]]
+    OlderJournal: ClassVar[type[RunError]]
     Changed: ClassVar[type[RunError]]
     Diverged: ClassVar[type[RunError]]
     Policy: ClassVar[type[RunError]]

@@ -6,7 +6,8 @@ use goodarm_core::{ArmId, Books, Cost, Event};
 use goodarm_live::account::Account;
 use goodarm_live::charter::Charter;
 use goodarm_live::folder::Folder;
-use goodarm_live::history::{Call, Entry, History};
+use goodarm_live::history::{Call, Entry, History, HistoryError};
+use goodarm_live::journal::Mark;
 use goodarm_live::view::noise::{Scores, noise};
 use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
@@ -45,7 +46,8 @@ pub(super) fn gather(folder: &Folder) -> Result<Gathered, ReportError> {
         }
     }
     let reply_lengths = std::mem::replace(&mut gatherer.reply_lengths, Lengths::new(0));
-    let data = gatherer.data(&history, folder);
+    let mark = history.mark(&path).map_err(|error| told(HistoryError::Journal(error.into())))?;
+    let data = gatherer.data(&history, mark, folder);
     Ok(Gathered { charter: history.charter, rosters, data, reply_lengths })
 }
 
@@ -104,13 +106,15 @@ impl Gatherer {
         Ok(())
     }
 
-    fn data(self, history: &History, folder: &Folder) -> Data {
+    fn data(self, history: &History, mark: Mark, folder: &Folder) -> Data {
         let mut overview =
             Overview::in_full(&folder.present(&history.charter), &self.books, &self.account);
         overview.goodarm.clone_from(&history.header().version);
         overview.folder = folder.path().display().to_string();
         overview.ending = ending(folder, overview.calls);
         overview.set_span(history.span_millis(), &self.account);
+        overview.journal = Some(mark);
+        overview.notes.extend(folder.check_seen().err().map(|older| older.to_string()));
         let step = |(spent, certified): (&Cost, usize)| Step { spent: spent.units(), certified };
         overview.coverage = Some(self.account.spent_at.iter().zip(1..).map(step).collect());
         overview.implied = ImpliedView::new(&self.books, &overview.verifiers);

@@ -15,7 +15,7 @@ use super::lines::rounded;
 use super::{Report, text};
 use crate::markup::{Template, own};
 
-/// Writes the page.
+/// Writes the page, up to its seal.
 pub(super) fn write(
     report: &Report,
     details: &Details<'_>,
@@ -32,8 +32,7 @@ pub(super) fn write(
     });
     out.write_all(page.as_bytes())?;
     // Large runs have many answers: they are written one block at a time.
-    answers(report, details, out)?;
-    out.write_all(b"</body>\n</html>\n")
+    answers(report, details, out)
 }
 
 /// The script of a page: what all pages have in common, then its own parts.

@@ -142,6 +142,9 @@ fn standing(job: &Job) -> Result<String, Failure> {
         let _ =
             writeln!(text, "It would be refused: its budget is {budget}, and may only be raised.");
     }
+    if let Err(older) = folder.check_seen() {
+        let _ = writeln!(text, "It would be refused: {older}.");
+    }
     let remaining = remaining(overview);
     if !remaining.is_empty() {
         let _ = writeln!(text, "As things stand, {remaining}.");

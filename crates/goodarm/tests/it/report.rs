@@ -274,3 +274,59 @@ fn answers_that_were_added_are_in_the_report() {
     let notes = json(&run)["notes"].to_string();
     assert!(notes.contains("does not hold the answers that the run is about"), "{notes}");
 }
+
+#[test]
+fn an_audit_says_whether_the_page_belongs_to_the_run() {
+    let (run, other) = (Run::ordinary("sealed"), Run::sums("sealed-other", 20));
+    let job = run.root().join("job.toml");
+    let audited = |exit: i32, said: &str| {
+        let output = goodarm(&["audit", run.path("").to_str().expect("UTF-8")]);
+        let told = text(&output) + &message(&output);
+        assert_eq!(output.status.code(), Some(exit), "{told}");
+        assert!(told.contains(said), "{told}");
+    };
+    audited(0, "ok     report.html belongs to this run, and is of its last moment");
+    let page = run.read("report.html");
+    assert_eq!(page, run.page(), "the same page of the same journal");
+    for changed in [
+        page.replacen("certified", "certifiad", 1),
+        page.replacen("hidden value=\"", "hidden value=\"1", 1),
+        page.trim_end().to_owned(),
+        String::new(),
+    ] {
+        fs::write(run.path("report.html"), &changed).expect("written");
+        audited(4, "WRONG  report.html was changed since it was written");
+    }
+    fs::write(run.path("report.html"), other.read("report.html")).expect("written");
+    audited(4, "WRONG  report.html is not of this run");
+    let budget = ["--resume", "--quiet", "--budget", "90000"];
+    let output = goodarm(&[&["run", job.to_str().expect("UTF-8")], &budget[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+    audited(0, "ok     report.html belongs to this run, and is of its last moment");
+    fs::write(run.path("report.html"), &page).expect("written");
+    audited(0, "note   report.html is of an earlier moment of this run");
+    fs::remove_file(run.path("report.html")).expect("removed");
+    audited(0, "ok");
+}
+
+/// With a journal from before, a report says what it is, and a dry run that it would be refused.
+#[test]
+fn an_older_journal_is_no_secret() {
+    let run = Run::ordinary("older");
+    let job = run.root().join("job.toml");
+    let older = fs::read(run.path("journal")).expect("the journal");
+    let go = |more: &[&str]| {
+        let output = goodarm(&[&["run", job.to_str().expect("UTF-8")], more].concat());
+        (output.status.code(), text(&output) + &message(&output))
+    };
+    let (code, told) = go(&["--resume", "--quiet", "--budget", "90000"]);
+    assert_eq!(code, Some(0), "{told}");
+    fs::write(run.path("journal"), older).expect("an old backup");
+    let what_to_do =
+        "put the newer journal back, or begin a new run with --again or another output";
+    let (code, told) = go(&["--resume", "--budget", "90000"]);
+    assert!(code == Some(2) && told.contains(what_to_do), "{told}");
+    let (_, told) = go(&["--resume", "--budget", "90000", "--dry-run"]);
+    assert!(told.contains("It would be refused") && told.contains(what_to_do), "{told}");
+    assert!(text(&run.report(&["--text"])).contains("does not begin with"));
+}

@@ -198,6 +198,9 @@ fn a_file_that_was_never_begun_is_begun_anew() {
     let mut storage = FileStorage::create(&path).unwrap();
     storage.append(b"GAJ1\x05").unwrap();
     assert!(matches!(open(&path), Ok(Opened::NeverBegun { bytes_cut: 5 })));
+    let second = FileStorage::open(&path).unwrap_err();
+    assert_eq!(second.kind(), std::io::ErrorKind::ResourceBusy, "one process writes: {second}");
+    drop(storage);
     let mut storage = FileStorage::open(&path).unwrap();
     storage.truncate(0).unwrap();
     Journal::create(storage, &header()).unwrap();

@@ -1,0 +1,329 @@
+//! A folder in which someone has been at work: an older journal, another one, a lock that is gone,
+//! files that were changed. Nothing is paid or asked twice, nothing is written over, and an audit says
+//! what is not as the run left it.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::sync::Arc;
+
+use goodarm_live::audit::Area;
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use serde_json::{Map, Value, json};
+
+use crate::crash::{REPLAY_JOB, Stopper, replay_place};
+use crate::place::Place;
+
+/// A run that was stopped after some calls, and its journal.
+fn stopped_early(place: &Place) -> Vec<u8> {
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let control = Arc::new(Control::default());
+    let mut stopper = Stopper { control: Arc::clone(&control), calls_left: 30, at_once: false };
+    assert_eq!(run.drive(&control, &mut stopper).expect("the run goes on"), Ending::Interrupted);
+    drop(run);
+    fs::read(place.journal()).expect("the journal")
+}
+
+#[track_caller]
+fn refused(place: &Place) -> String {
+    let journal = fs::read(place.journal()).expect("the journal");
+    let error = place.resume().expect_err("the journal is not the one of the results");
+    assert_eq!(fs::read(place.journal()).expect("the journal"), journal, "it is not touched");
+    error.to_string()
+}
+
+/// Going on from there would ask for calls whose outcomes are known: a second chance.
+#[test]
+fn an_older_journal_beside_newer_results_is_refused() {
+    let place = replay_place();
+    let older = stopped_early(&place);
+    place.resume().expect("a run to resume");
+    let newer = fs::read(place.journal()).expect("the journal");
+    assert!(newer.len() > older.len());
+    fs::write(place.journal(), &older).expect("an old backup");
+    let text = refused(&place);
+    for part in ["summary.json", "put the newer journal back", "--again", &newer.len().to_string()]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let report = place.audit();
+    assert_eq!((report.problem_count, report.problems[0].area), (1, Area::Journal));
+    assert!(report.problems[0].text.contains("summary.json"), "{:?}", report.problems);
+
+    fs::write(place.journal(), &newer[..newer.len() - 1]).expect("a torn journal");
+    refused(&place);
+    fs::write(place.journal(), &newer).expect("the newer one");
+    place.resume().expect("what the results were made from");
+    place.assert_clean();
+
+    fs::write(place.journal(), &older).expect("an old backup");
+    fs::remove_file(place.output().summary()).expect("a summary");
+    place.resume().expect("nothing says that more was known");
+    place.assert_clean();
+}
+
+#[test]
+fn results_of_an_earlier_moment_do_not_keep_a_run_from_going_on() {
+    let place = replay_place();
+    place.run();
+    let summary = place.read("run/summary.json");
+    place.write("job.toml", &REPLAY_JOB.replace("4000", "9000"));
+    let mut run = Run::resume(place.good_job()).expect("more money");
+    run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    drop(run);
+    assert_eq!(place.read("run/summary.json"), summary, "killed before it was written");
+    place.resume().expect("the journal begins with what the summary has seen");
+    place.assert_clean();
+    place.write("run/summary.json", &summary);
+    let report = place.audit();
+    let text = "summary.json is of an earlier moment of the run";
+    assert!(
+        report.problem_count == 1 && report.problems[0].text.starts_with(text),
+        "{:?}",
+        report.problems
+    );
+}
+
+#[test]
+fn the_journal_of_another_run_is_not_gone_on_with() {
+    let (place, other) = (replay_place(), replay_place());
+    place.run();
+    let journal = fs::read(place.journal()).expect("the journal");
+    loop {
+        // The same calls, at another time.
+        other.run();
+        if fs::read(other.journal()).expect("the journal") != journal {
+            break;
+        }
+        fs::remove_dir_all(other.output().path()).expect("the run's folder");
+    }
+    fs::copy(other.journal(), place.journal()).expect("the other one");
+    assert!(refused(&place).contains("summary.json"));
+    assert_eq!(place.audit().problems[0].area, Area::Journal);
+}
+
+#[test]
+fn a_removed_lock_lets_no_one_else_write_the_journal() {
+    let place = replay_place();
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    for _ in 0..2 {
+        fs::remove_file(place.output().path().join("lock")).expect("a lock");
+        assert!(matches!(Run::resume(place.good_job()), Err(RunError::Locked(_))));
+        fs::remove_file(place.output().path().join("lock")).expect("a lock");
+        assert!(matches!(Run::begin_again(place.good_job()), Err(RunError::Locked(_))));
+    }
+    assert!(place.output().path().exists(), "nothing is moved aside under its hands");
+    assert!(!place.audit().problems.iter().any(|problem| problem.area == Area::Journal));
+    run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    drop(run);
+    place.resume().expect("a run that is done can be resumed");
+    place.assert_clean();
+}
+
+/// Each call leaves a mark.
+const NOTED_JOB: &str = r#"
+candidates = "answers.jsonl"
+budget = 5000
+delta = 0.001
+concurrency = 4
+[[verifiers]]
+name = "noted"
+kind = "command"
+shell = "read line; echo x >> made; echo 1"
+threshold = 0.99
+scores = "binary"
+"#;
+
+fn made_count(place: &Place) -> usize {
+    fs::read_to_string(place.path().join("made")).unwrap_or_default().lines().count()
+}
+
+#[track_caller]
+fn not_durable(run: &mut Run, said: &str) {
+    let error = run.drive(&Control::default(), &mut ()).expect_err("the journal is not its own");
+    assert!(matches!(&error, RunError::NotDurable(_)), "{error}");
+    assert!(error.to_string().contains(said), "{error}");
+    assert!(run.drive(&Control::default(), &mut ()).is_err(), "it does not try again");
+}
+
+#[test]
+fn what_another_has_written_is_never_written_over() {
+    let place = Place::new(9);
+    place.write("job.toml", NOTED_JOB);
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let mut file = File::options().append(true).open(place.journal()).expect("the journal");
+    file.write_all(b"of another hand").expect("it takes more");
+    let bytes = fs::read(place.journal()).expect("the journal");
+    not_durable(&mut run, "another process has written to it");
+    assert_eq!(made_count(&place), 0, "no call without its intent");
+    assert_eq!(fs::read(place.journal()).expect("the journal"), bytes);
+    drop(run);
+    fs::remove_dir_all(place.output().path()).expect("the run's folder");
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let length = fs::metadata(place.journal()).expect("the journal").len();
+    file = File::options().write(true).open(place.journal()).expect("the journal");
+    file.set_len(length - 1).expect("it can be cut");
+    not_durable(&mut run, "another process has written to it");
+    assert_eq!(fs::metadata(place.journal()).expect("the journal").len(), length - 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_journal_that_is_gone_or_replaced_is_noticed_before_the_next_call() {
+    let place = Place::new(9);
+    place.write("job.toml", NOTED_JOB);
+    let journal = place.journal();
+    let aside = place.path().join("aside");
+    let takings: [fn(&std::path::Path, &std::path::Path); 3] = [
+        |journal, _| fs::remove_file(journal).expect("a journal"),
+        |journal, aside| fs::rename(journal, aside).expect("a journal"),
+        |journal, aside| {
+            fs::rename(journal, aside).expect("a journal");
+            fs::copy(aside, journal).expect("a copy in its place");
+        },
+    ];
+    for take in takings {
+        let mut run = Run::begin(place.good_job()).expect("a new run");
+        take(&journal, &aside);
+        not_durable(&mut run, "it was moved, replaced or deleted");
+        assert_eq!(made_count(&place), 0);
+        drop(run);
+        fs::remove_dir_all(place.output().path()).expect("the run's folder");
+    }
+}
+
+/// Takes the journal away while calls are made.
+#[cfg(unix)]
+struct Thief {
+    journal: std::path::PathBuf,
+    calls_left: u32,
+}
+
+#[cfg(unix)]
+impl Observer for Thief {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Called { .. } = notice {
+            self.calls_left = self.calls_left.saturating_sub(1);
+            if self.calls_left == 0 {
+                let _ = fs::remove_file(&self.journal);
+            }
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_journal_that_vanishes_stops_the_run_within_the_calls_in_flight() {
+    let place = Place::new(9);
+    place.write("job.toml", NOTED_JOB);
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    let mut thief = Thief { journal: place.journal(), calls_left: 10 };
+    let error = run.drive(&Control::default(), &mut thief).expect_err("no journal");
+    assert!(error.to_string().contains("it was moved, replaced or deleted"), "{error}");
+    let made = made_count(&place);
+    assert!((10..=10 + 4 * 4).contains(&made), "{made} calls were made");
+}
+
+fn summary(place: &Place) -> Map<String, Value> {
+    serde_json::from_str(&place.read("run/summary.json")).expect("an object")
+}
+
+fn write_summary(place: &Place, summary: &Map<String, Value>) {
+    let text = serde_json::to_string_pretty(summary).expect("plain data");
+    place.write("run/summary.json", &(text + "\n"));
+}
+
+#[test]
+fn an_audit_covers_every_key_of_the_summary() {
+    let place = replay_place();
+    place.run();
+    place.assert_clean();
+    let text = place.read("run/summary.json");
+    let whole = summary(&place);
+    // Which version wrote it, and why it stopped, is not in the calls.
+    for key in whole.keys().filter(|key| !["goodarm", "ending"].contains(&key.as_str())) {
+        for other in [json!(null), json!(7.25), json!("x"), json!([]), json!({})] {
+            if whole[key] == other {
+                continue;
+            }
+            let mut changed = whole.clone();
+            changed.insert(key.clone(), other);
+            write_summary(&place, &changed);
+            let report = place.audit();
+            let named = |problem: &goodarm_live::audit::Problem| problem.text.contains(key);
+            assert!(report.problems.iter().any(named), "{key}: {:?}", report.problems);
+        }
+        let mut fewer = whole.clone();
+        fewer.remove(key);
+        write_summary(&place, &fewer);
+        assert!(!place.audit().is_clean(), "{key} is gone");
+    }
+    let mut more = whole.clone();
+    more.insert("more".into(), json!(1));
+    write_summary(&place, &more);
+    assert!(!place.audit().is_clean(), "a key more");
+    // Readers differ on which of two counts.
+    place.write("run/summary.json", &text.replacen('{', "{\n  \"certified\": 9,", 1));
+    assert!(!place.audit().is_clean(), "a key twice");
+    for ending in ["every answer is certified", "every answer is certified or has failed a check"] {
+        let mut changed = whole.clone();
+        changed.insert("ending".into(), json!(ending));
+        place.write(
+            "run/summary.json",
+            &text.replace("\"ending\": \"done\"", &format!("\"ending\": {ending:?}")),
+        );
+        let report = place.audit();
+        assert_eq!(report.problem_count, 1, "{ending}: {:?}", report.problems);
+        assert!(report.problems[0].text.contains("ending"), "{:?}", report.problems);
+    }
+    place.write("run/summary.json", &text.replacen("\"goodarm\": \"", "\"goodarm\": \"9.", 1));
+    let report = place.audit();
+    assert!(report.is_clean(), "{:?}", report.problems);
+    assert!(report.notes.iter().any(|note| note.contains("written by goodarm 9.")), "{report:?}");
+    place.write("run/summary.json", &text);
+    place.assert_clean();
+}
+
+#[test]
+fn an_audit_covers_the_table_of_certified_answers() {
+    let place = replay_place();
+    place.write("job.toml", &format!("certified = \"parquet\"\n{REPLAY_JOB}"));
+    place.run();
+    place.assert_clean();
+    let other = Place::new(6);
+    other.write_recording("solution", 6, 40);
+    other.write("job.toml", &format!("certified = \"parquet\"\n{REPLAY_JOB}"));
+    other.run();
+    fs::copy(other.output().certified_table(), place.output().certified_table()).expect("a table");
+    let report = place.audit();
+    assert!(
+        report.problem_count > 0
+            && report.problems.iter().all(|problem| problem.text.contains("certified.parquet")),
+        "{:?}",
+        report.problems
+    );
+    place.write("run/certified.parquet", "no table");
+    assert!(!place.audit().is_clean());
+}
+
+#[test]
+fn an_audit_says_whether_the_files_of_the_verifiers_are_as_they_were() {
+    let place = replay_place();
+    place.run();
+    let said = |words: &str| {
+        let report = place.audit();
+        assert!(report.is_clean(), "{:?}", report.problems);
+        let lines: Vec<&String> = report.checked.iter().chain(&report.notes).collect();
+        assert!(lines.iter().any(|line| line.contains(words)), "{words}: {lines:#?}");
+    };
+    said("as they were: recording.jsonl");
+    let recording = place.read("recording.jsonl");
+    place.write("recording.jsonl", &format!("{recording}\n"));
+    said("recording.jsonl has changed since the run");
+    fs::remove_file(place.path().join("recording.jsonl")).expect("a recording");
+    said("recording.jsonl could not be looked at");
+    place.write("recording.jsonl", &recording);
+}
