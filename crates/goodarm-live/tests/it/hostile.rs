@@ -12,7 +12,7 @@ use crate::place::Place;
 /// So many answers, each of which a check is at for as long as it may.
 fn place(count: usize) -> Place {
     let place = Place::new(0);
-    let answer = "a".repeat(300_000);
+    let answer = "a".repeat(1_000_000);
     let line = |index: usize| format!("{{\"id\": {index}, \"answer\": \"{answer}\"}}\n");
     place.write("answers.jsonl", &(0..count).map(line).collect::<String>());
     place.write("job.toml", JOB);
@@ -51,28 +51,28 @@ fn stop(run: &mut Run, times: usize) -> (Ending, Duration) {
 
 #[test]
 fn a_run_that_is_busy_with_heavy_checks_hears_at_once_that_it_shall_stop() {
-    let place = place(100);
+    let place = place(20);
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let (ending, took) = stop(&mut run, 2);
     assert_eq!(ending, Ending::Left);
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
     drop(run);
     // Those that were under way are lost, and can be made again. The others are not begun.
     let mut run = Run::resume(place.good_job()).expect("it goes on");
     let (ending, took) = stop(&mut run, 1);
     assert_eq!(ending, Ending::Interrupted);
-    assert!(took < Duration::from_secs(30), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
     assert_eq!(run.session().books().in_flight_count(), 0);
 }
 
 #[test]
 fn answers_beyond_a_limit_do_not_pass_and_the_check_is_not_to_blame() {
-    let place = place(7);
+    let place = place(6);
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 0);
-    assert_eq!(run.account().verifiers[0].score_count(), 7);
+    assert_eq!(run.account().verifiers[0].score_count(), 6);
     let trials = trial::try_out(run.job(), &[goodarm_core::ArmId(3)], &Control::default());
     let trial = &trials.expect("a trial")[0];
     assert_eq!(trial.score, Some(0.0));
