@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{
-    ArmId, Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
-    Failure, Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
+    ArmId, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS,
+    Event, Failure, Options, Problem, Pull, Session, StopReason, VoidFailure, policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -339,11 +339,12 @@ impl Run {
     fn start_ready(&mut self) {
         let in_flight_count = self.session.books().in_flight_count();
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
-        for _ in started_count..self.job.settings.concurrency {
+        for _ in started_count..self.engine.concurrency() {
             let Some(pull) = self.disk.next_ready() else { break };
             let job = Arc::clone(&self.job);
             let verifier = pull.attribute.index();
             self.engine.start(pull, verifier, async move |throttle| {
+                let throttle = throttle.on_answer(pull.arm);
                 throttle.begin().await;
                 let candidate = job.candidates.get(pull.arm);
                 job.verifiers[verifier].verifier.call(&candidate, &throttle).await
@@ -365,7 +366,7 @@ impl Run {
         control: &Control,
         announcer: &mut Announcer<'_>,
     ) -> Result<Next, RunError> {
-        let concurrency = self.job.settings.concurrency;
+        let concurrency = self.engine.concurrency();
         let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
         let begin = Instant::now();
         for count in 1_u32.. {
@@ -374,7 +375,7 @@ impl Run {
                 self.held_by = is_full.then_some(HeldBy::Concurrency);
                 return Ok(Next::Wait);
             }
-            let pull = match self.session.ask()? {
+            let pull = match self.ask()? {
                 Ask::Pull(pull) => pull,
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
@@ -401,6 +402,17 @@ impl Run {
             }
         }
         Ok(Next::More)
+    }
+
+    /// Asks for a call. What those in flight may cost holds no other back if all of them are turned away:
+    /// it finds out whether every call is.
+    fn ask(&mut self) -> Result<Ask, AskError> {
+        let ask = self.session.ask()?;
+        let in_flight_count = self.session.books().in_flight_count();
+        if self.session.is_held_by_money() && in_flight_count <= self.engine.aside_count() {
+            return self.session.ask_one_more();
+        }
+        Ok(ask)
     }
 
     /// What a verifier says that this process evaluates itself; none if others do.

@@ -15,5 +15,6 @@ mod own_kind;
 mod place;
 mod server;
 mod strays;
+mod turned_away;
 mod unreached;
 mod verifiers;
