@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 
+use crate::bounds;
 use crate::control::Control;
 use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned};
 use crate::job::Job;
@@ -275,7 +276,7 @@ struct Begun {
 fn begun(path: &Path) -> Result<Begun, RecordError> {
     let mut begun = Begun::default();
     let Ok(file) = File::open(path) else { return Ok(begun) };
-    for (index, line) in BufReader::new(file).lines().enumerate().skip(1) {
+    for (index, line) in bounds::lines(BufReader::new(file)).enumerate().skip(1) {
         let wrong =
             |reason: String| RecordError::Begun { path: path.to_owned(), line: index + 1, reason };
         let line = line.map_err(|error| wrong(error.to_string()))?;
@@ -351,6 +352,7 @@ async fn call_pair(job: &Job, throttle: &Throttle, pair: &Pair) -> Batch {
         spent: Cost::ZERO,
         reason: None,
     };
+    let throttle = &throttle.on_answer(pair.arm);
     for _ in 0..pair.missing {
         throttle.begin().await;
         let reply = verifier.verifier.call(&candidate, throttle).await;
