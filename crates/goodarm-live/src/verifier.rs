@@ -14,6 +14,7 @@ pub mod llm;
 pub mod problem;
 pub mod replay;
 mod score;
+mod untold;
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -118,6 +119,11 @@ pub trait Verifier: Send + Sync {
 
     /// Something that a person should know, such as signs of a cache; kept with the next call.
     fn remark(&self) -> Option<Remark> {
+        None
+    }
+
+    /// What looks wrong before any call is made, such as a key that is sent without encryption.
+    fn suspicion(&self) -> Option<String> {
         None
     }
 

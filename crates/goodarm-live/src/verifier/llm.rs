@@ -9,6 +9,7 @@ mod logprobs;
 mod reply;
 mod solver;
 mod temperature;
+mod usage;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -114,6 +115,11 @@ impl Model {
         self.chat.address_count()
     }
 
+    /// What looks wrong before anything is sent.
+    pub fn suspicion(&self) -> Option<String> {
+        self.chat.suspicion()
+    }
+
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
     /// no text is a call's reply already.
     pub async fn ask(
@@ -210,7 +216,8 @@ impl Llm {
         let Ok(answer) = solver.own_answer(candidate) else {
             return solver.without_answer();
         };
-        let votes = (0..solver.votes()).map(|_| self.fresh(candidate, throttle));
+        let vote = async || solver.vote(self.fresh(candidate, throttle).await);
+        let votes = (0..solver.votes()).map(|_| vote());
         solver.count(&answer, solver::all(votes).await)
     }
 
@@ -297,12 +304,19 @@ impl Verifier for Llm {
     }
 
     fn remark(&self) -> Option<Remark> {
+        if let Some(remark) = self.model.chat.remark() {
+            return Some(remark);
+        }
         let margin = match &self.task {
             Task::Weigh(logprobs) => logprobs.warning(),
             _ => None,
         };
         let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
         Some(Remark { is_doubt: true, text })
+    }
+
+    fn suspicion(&self) -> Option<String> {
+        self.model.suspicion()
     }
 
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {

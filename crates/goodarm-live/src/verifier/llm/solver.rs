@@ -27,7 +27,7 @@ pub(super) struct Solver {
 pub(super) struct NoAnswer;
 
 /// One solution: its final answer, or why there is none.
-struct Vote {
+pub(super) struct Vote {
     answer: Result<String, (CountedFailure, String)>,
     text: String,
     usage: Usage,
@@ -79,14 +79,14 @@ impl Solver {
 
     /// The score of the candidate's answer, given the replies of one call. A reply without a final
     /// answer, and one that failed, is a vote for nothing.
-    pub(super) fn count(&self, answer: &str, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
-        let asked = replies.len();
+    pub(super) fn count(&self, answer: &str, cast: Vec<Result<Vote, Reply>>) -> Reply {
+        let asked = cast.len();
         let mut votes = Vec::with_capacity(asked);
         let mut void = None;
-        for reply in replies {
-            match reply {
-                Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => void = Some(reply),
-                reply => votes.push(self.vote(reply)),
+        for vote in cast {
+            match vote {
+                Ok(vote) => votes.push(vote),
+                Err(reply) => void = Some(reply),
             }
         }
         let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
@@ -120,8 +120,11 @@ impl Solver {
         }
     }
 
-    fn vote(&self, reply: Result<ChatReply, Reply>) -> Vote {
-        match reply {
+    /// The vote that a reply comes to, with no more of its text than is kept; a call that never began is
+    /// none.
+    pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<Vote, Reply> {
+        Ok(match reply {
+            Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => return Err(reply),
             Ok(ChatReply { text, is_cut, usage, .. }) => {
                 let answer = if is_cut {
                     let answer = self.extractor.extract_cut(&text);
@@ -132,7 +135,7 @@ impl Solver {
                         (CountedFailure::Unreadable, reason)
                     })
                 };
-                Vote { answer, text, usage }
+                Vote { answer, text: shorten(text), usage }
             }
             Err(Reply { verdict, usage, text }) => {
                 let answer = match verdict {
@@ -141,7 +144,7 @@ impl Solver {
                 };
                 Vote { answer, text, usage }
             }
-        }
+        })
     }
 }
 
