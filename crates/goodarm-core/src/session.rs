@@ -161,6 +161,16 @@ impl Session {
 
     /// Gives the next call, and reserves its ceiling.
     pub fn ask(&mut self) -> Result<Ask, AskError> {
+        self.ask_within(self.options.in_flight_share)
+    }
+
+    /// The same, whatever the calls in flight may be expected to cost: for a runner whose calls in flight
+    /// all hang, and which must know whether others would, too. The budget holds as ever.
+    pub fn ask_one_more(&mut self) -> Result<Ask, AskError> {
+        self.ask_within(f64::INFINITY)
+    }
+
+    fn ask_within(&mut self, in_flight_share: f64) -> Result<Ask, AskError> {
         if let Some(retry) = self.books.dispatch_owed() {
             self.deliver();
             return Ok(Ask::Pull(Pull { branch: "retry", ..retry }));
@@ -173,7 +183,7 @@ impl Session {
                     |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
                 self.books.check_dispatch(arm, attribute).map_err(refused)?;
                 self.is_held_by_money =
-                    self.books.in_flight_count() > 0 && self.must_wait(attribute);
+                    self.books.in_flight_count() > 0 && self.must_wait(attribute, in_flight_share);
                 if self.is_held_by_money {
                     return Ok(Ask::Wait);
                 }
@@ -236,7 +246,8 @@ impl Session {
     pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
         for (index, recorded) in events.into_iter().enumerate() {
             if matches!(recorded, Event::Asked { .. }) {
-                let asked = self.ask();
+                // When to ask is up to the runner.
+                let asked = self.ask_one_more();
                 if !matches!(asked, Ok(Ask::Pull(pull)) if Event::from(pull) == recorded) {
                     let asked = Box::new(asked);
                     return Err(ReplayError::Diverged { event: index, recorded, asked });
@@ -297,17 +308,20 @@ impl Session {
     }
 
     /// With calls in flight, whether one more would take up too large a share of the money.
-    fn must_wait(&self, attribute: AttributeId) -> bool {
+    fn must_wait(&self, attribute: AttributeId, in_flight_share: f64) -> bool {
         let bill = self.books.in_flight_bill() + self.books.mean_bill(attribute);
         // Sums of prices round.
-        bill > self.in_flight_bill_max() * (1.0 + 1e-9)
+        bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
     }
 
     /// What calls in flight may be expected to cost: a share of what is not settled.
     pub fn in_flight_bill_max(&self) -> f64 {
+        self.options.in_flight_share * self.unsettled()
+    }
+
+    fn unsettled(&self) -> f64 {
         let ledger = self.books.ledger();
-        let unsettled = ledger.left() + ledger.reserved();
-        self.options.in_flight_share * unsettled.units()
+        (ledger.left() + ledger.reserved()).units()
     }
 
     /// Whether the last ask said to wait because of that.

@@ -33,6 +33,8 @@ use format::{Packing, Shape};
 use ids::Ids;
 use intake::Intake;
 
+use crate::bounds::{self, AtMost};
+
 /// All candidates, in the order of the file: the first is arm 0. They take little more memory than
 /// their text.
 #[derive(Clone, Debug)]
@@ -127,9 +129,11 @@ impl Candidates {
             Shape::Parquet => Unit::Row,
             Shape::Document | Shape::Zip => Unit::Entry,
         };
-        let mut builder = Builder::new(path, unit, id_field);
+        let length = file.metadata().map_err(unreadable)?.len();
+        let bytes_max = bounds::unpacked_max(length);
+        let mut builder = Builder::new(path, unit, id_field).at_most(bytes_max);
         if packing == Packing::None && shape != Shape::Parquet && shape != Shape::Zip {
-            builder.expect_bytes(file.metadata().map_err(unreadable)?.len());
+            builder.expect_bytes(length);
         }
         // Nothing but a log of inspect_ai has such a name.
         let format = if shape == Shape::Zip { format.or(Some(Format::Inspect)) } else { format };
@@ -141,8 +145,11 @@ impl Candidates {
         }
         let input: Box<dyn Read> = match packing {
             Packing::None => Box::new(file),
-            Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
-            Packing::Zstd => Box::new(zstd::Decoder::new(file).map_err(unreadable)?),
+            Packing::Gzip => Box::new(AtMost::new(MultiGzDecoder::new(file), bytes_max)),
+            Packing::Zstd => {
+                let unpacked = zstd::Decoder::new(file).map_err(unreadable)?;
+                Box::new(AtMost::new(unpacked, bytes_max))
+            }
         };
         let input = Box::new(BufReader::with_capacity(READ_BUFFER_LEN, input));
         let input = without_byte_order_mark(input).map_err(unreadable)?;

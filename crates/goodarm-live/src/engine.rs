@@ -3,7 +3,6 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -15,7 +14,7 @@ use crate::throttle::{Condition, Throttle};
 
 /// Makes calls. `T` says which call it is, `R` is what comes back.
 pub(crate) struct Engine<T, R> {
-    throttles: Vec<Arc<Throttle>>,
+    throttles: Vec<Throttle>,
     sender: UnboundedSender<Returned<T, R>>,
     receiver: UnboundedReceiver<Returned<T, R>>,
     /// What a wait brought.
@@ -80,21 +79,17 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
     pub(crate) fn new(throttles: impl Iterator<Item = Throttle>, concurrency: usize) -> Self {
         let (sender, receiver) = unbounded_channel();
         let tasks = JoinSet::new();
-        let throttles = throttles.map(Arc::new).collect();
+        let throttles = throttles.collect();
         Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency, tasks }
     }
 
     /// Starts a call of a verifier. Must be called inside a runtime; calls in flight end with it, or
     /// with the engine.
-    pub(crate) fn start<F>(
-        &mut self,
-        tag: T,
-        verifier: usize,
-        call: impl FnOnce(Arc<Throttle>) -> F,
-    ) where
+    pub(crate) fn start<F>(&mut self, tag: T, verifier: usize, call: impl FnOnce(Throttle) -> F)
+    where
         F: Future<Output = R> + Send + 'static,
     {
-        let call = call(Arc::clone(&self.throttles[verifier]));
+        let call = call(self.throttles[verifier].clone());
         let mut guard = CallGuard { tag: Some(tag), sender: self.sender.clone() };
         self.in_flight_count += 1;
         while self.tasks.try_join_next().is_some() {}
@@ -120,17 +115,17 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
 
     /// Calls that wait for their turn come back as void.
     pub(crate) fn stop(&self) {
-        self.throttles.iter().for_each(|throttle| throttle.stop());
+        self.throttles.iter().for_each(Throttle::stop);
     }
 
     /// Takes up calls again after a stop; a verifier that was down is given another chance.
     pub(crate) fn reopen(&self) {
-        self.throttles.iter().for_each(|throttle| throttle.reopen());
+        self.throttles.iter().for_each(Throttle::reopen);
     }
 
     /// How the verifiers are doing.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
-        self.throttles.iter().map(|throttle| throttle.condition())
+        self.throttles.iter().map(Throttle::condition)
     }
 
     /// A verifier that was given up, if there is one.
@@ -156,9 +151,21 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         &self.throttles[verifier]
     }
 
+    /// Calls that were turned away and go on trying.
+    pub(crate) fn aside_count(&self) -> usize {
+        self.throttles.iter().map(Throttle::aside_count).sum()
+    }
+
+    /// How many calls may be in flight now: if all that may are turned away, one more finds out whether
+    /// others are, too.
+    pub(crate) fn concurrency(&self) -> usize {
+        let needed = (self.aside_count() + 1).min(self.concurrency + ASIDE_MAX);
+        self.concurrency.max(needed)
+    }
+
     /// Requests that had to be sent again.
     pub(crate) fn retry_count(&self) -> u64 {
-        self.throttles.iter().map(|throttle| throttle.retry_count()).sum()
+        self.throttles.iter().map(Throttle::retry_count).sum()
     }
 
     /// Makes calls until there is no more work, someone stops it, or a verifier is given up.
@@ -187,7 +194,7 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
             if finish != Finish::Done {
                 self.stop();
             } else if !control.is_paused() {
-                work.start(self, self.concurrency - self.in_flight_count)?;
+                work.start(self, self.concurrency().saturating_sub(self.in_flight_count))?;
             }
             let is_held = finish == Finish::Done && control.is_paused();
             if self.in_flight_count == 0 && !is_held {
@@ -252,6 +259,8 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
+/// So many calls beyond the job's concurrency may wait because they were turned away.
+const ASIDE_MAX: usize = 16;
 const TICK: Duration = Duration::from_millis(100);
 /// What people take for at once.
 const LEAVE_TIME: Duration = Duration::from_millis(100);

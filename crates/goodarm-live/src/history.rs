@@ -7,6 +7,7 @@ use std::path::Path;
 use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure, Loan, Problem, Ticket};
 
 use crate::charter::{Charter, CharterError};
+use crate::folder::Folder;
 use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record, Tail};
 use crate::run::VERSION;
 
@@ -79,6 +80,9 @@ pub enum HistoryError {
         /// The number of its rules.
         theirs: u32,
     },
+    /// More candidates than the file of them has room for: nobody makes room for them.
+    #[error("the journal speaks of {0} candidates, more than the run's folder can hold")]
+    TooManyCandidates(u64),
     /// An answer without a question.
     #[error("call {} is answered but was never asked", .0.0)]
     NeverAsked(Ticket),
@@ -90,6 +94,10 @@ pub struct History {
     pub charter: Charter,
     reader: Reader,
     in_flight: BTreeMap<Ticket, Asked>,
+    /// As many as the journal has spoken of.
+    candidate_count: u64,
+    /// As many as there can be.
+    candidate_max: u64,
     index_next: u64,
     started_millis: Option<u64>,
     ended_millis: u64,
@@ -107,7 +115,12 @@ impl History {
     /// Opens a journal; a torn tail is passed over.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         match journal::open(path)? {
-            Opened::Begun(reader) => Self::new(reader),
+            Opened::Begun(reader) => {
+                let folder = Folder::new(path.parent().unwrap_or(Path::new("")));
+                let kept = folder.candidates().metadata();
+                let most = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
+                Ok(Self { candidate_max: most, ..Self::new(reader)? })
+            }
             Opened::NeverBegun { .. } => Err(HistoryError::NeverBegun),
         }
     }
@@ -122,6 +135,8 @@ impl History {
             return Err(HistoryError::Inconsistent);
         }
         Ok(Self {
+            candidate_count: header.arm_count,
+            candidate_max: u64::MAX,
             charter,
             reader,
             in_flight: BTreeMap::new(),
@@ -143,6 +158,10 @@ impl History {
         if *decisions != DECISIONS {
             let (version, theirs) = (version.clone(), *decisions);
             return Err(HistoryError::Decisions { version, theirs });
+        }
+        // Books make room for all of them at once.
+        if self.candidate_count > self.candidate_max {
+            return Err(HistoryError::TooManyCandidates(self.candidate_count));
         }
         Ok(self.charter.problem()?)
     }
@@ -172,7 +191,11 @@ impl History {
                 self.in_flight.insert(ticket, Asked { arm, attribute, index, loan });
                 return Ok(Some(Entry { loan, ..entry }));
             }
-            Event::ArmsAdded { .. } => {
+            Event::ArmsAdded { count } => {
+                self.candidate_count += u64::from(count);
+                if self.candidate_count > self.candidate_max {
+                    return Err(HistoryError::TooManyCandidates(self.candidate_count));
+                }
                 return Ok(Some(Entry { candidates: Some(note.candidates), ..entry }));
             }
             Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
@@ -204,3 +227,6 @@ impl History {
         Ok(self.reader.finish()?)
     }
 }
+
+/// `{"id":"0"}` and the end of its line.
+const CANDIDATE_BYTES_MIN: u64 = 11;

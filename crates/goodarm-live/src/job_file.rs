@@ -107,8 +107,9 @@ pub struct VerifierKeys {
     pub rate: Option<f64>,
     /// Calls of this verifier that may be in flight at once; the job's concurrency if not given.
     pub concurrency: Option<usize>,
-    /// How often a call that never reached the verifier is sent again before it counts as the
-    /// lowest score; without limit if not given.
+    /// How often a call that never reached the verifier, or was turned away, is sent again before it
+    /// counts as the lowest score. If not given: without limit while nothing is answered, and five
+    /// times while other calls are.
     pub retries: Option<u32>,
     /// Seconds that the verifier may be down before the run stops, to be resumed; 300 if not given.
     pub patience: Option<f64>,

@@ -376,6 +376,7 @@ fn outcome(verdict: Verdict) -> (Result<f64, Failure>, String) {
 }
 
 async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle) -> Reply {
+    let throttle = &throttle.on_answer(arm);
     throttle.begin().await;
     let candidate = job.candidates.get(arm);
     let reply = job.verifiers[attribute.index()].call(&candidate, throttle).await;

@@ -19,6 +19,7 @@ use std::path::Path;
 use goodarm_core::Cost;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::{self, AtMost};
 use crate::fingerprint::{Fingerprint, Fingerprinted};
 use crate::job_file::Unit;
 
@@ -96,7 +97,7 @@ impl Recording {
         let mut recording = Self::default();
         let mut problems = Vec::new();
         let mut others: Vec<String> = Vec::new();
-        for (index, line) in reader.lines().enumerate() {
+        for (index, line) in bounds::lines(reader).enumerate() {
             let problem = |reason: String| format!("line {}: {reason}", index + 1);
             let line = match line {
                 Ok(line) => line,
@@ -173,7 +174,7 @@ pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
     };
     let file = File::open(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
     let mut names: Vec<String> = Vec::new();
-    for (line, number) in unpacked(path, file).lines().zip(1..) {
+    for (line, number) in bounds::lines(unpacked(path, file)).zip(1..) {
         let line = line.map_err(|error| at(number, &error))?;
         if number == 1 {
             unit_of_heading(&line).map_err(|error| at(number, &error))?;
@@ -190,8 +191,13 @@ pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
 
 fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
     let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let reader: Box<dyn Read + 'a> =
-        if is_packed { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) };
+    let length = || path.metadata().map_or(0, |metadata| metadata.len());
+    let reader: Box<dyn Read + 'a> = if is_packed {
+        let unpacked = flate2::read::GzDecoder::new(file);
+        Box::new(AtMost::new(unpacked, bounds::unpacked_max(length())))
+    } else {
+        Box::new(file)
+    };
     BufReader::with_capacity(1 << 20, reader)
 }
 

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, Ask, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
-    Failure, Options, Problem, Pull, Session, VoidFailure, policy,
+    ArmId, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS,
+    Event, Failure, Options, Problem, Pull, Session, VoidFailure, policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -356,11 +356,12 @@ impl Run {
     fn start_ready(&mut self) {
         let in_flight_count = self.session.books().in_flight_count();
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
-        for _ in started_count..self.job.settings.concurrency {
+        for _ in started_count..self.engine.concurrency() {
             let Some(pull) = self.disk.next_ready() else { break };
             let job = Arc::clone(&self.job);
             let verifier = pull.attribute.index();
             self.engine.start(pull, verifier, async move |throttle| {
+                let throttle = throttle.on_answer(pull.arm);
                 throttle.begin().await;
                 let candidate = job.candidates.get(pull.arm);
                 job.verifiers[verifier].call(&candidate, &throttle).await
@@ -382,7 +383,7 @@ impl Run {
         control: &Control,
         announcer: &mut Announcer<'_>,
     ) -> Result<Next, RunError> {
-        let concurrency = self.job.settings.concurrency;
+        let concurrency = self.engine.concurrency();
         let in_flight_max = concurrency + self.disk.ahead_count().min(concurrency);
         let calls_max = self.job.calls_max();
         let mut calls_left = calls_max.saturating_sub(self.others_count());
@@ -399,7 +400,7 @@ impl Run {
                 let ending = Ending::CallsSpent { calls_max };
                 return Ok(if is_last { Next::Done(ending) } else { Next::Wait });
             }
-            let pull = match self.session.ask()? {
+            let pull = match self.ask()? {
                 Ask::Pull(pull) => pull,
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
@@ -436,6 +437,17 @@ impl Run {
         let others = totals.filter(|(verifier, _)| !verifier.verifier.is_reproducible());
         let made_count: u64 = others.map(|(_, totals)| totals.call_count).sum();
         made_count + self.session.books().in_flight_count() as u64
+    }
+
+    /// Asks for a call. What those in flight may cost holds no other back if all of them are turned away:
+    /// it finds out whether every call is.
+    fn ask(&mut self) -> Result<Ask, AskError> {
+        let ask = self.session.ask()?;
+        let in_flight_count = self.session.books().in_flight_count();
+        if self.session.is_held_by_money() && in_flight_count <= self.engine.aside_count() {
+            return self.session.ask_one_more();
+        }
+        Ok(ask)
     }
 
     /// What a verifier says that this process evaluates itself; none if others do.

@@ -5,17 +5,19 @@
 
 mod addresses;
 mod backoff;
+mod refusals;
 
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use goodarm_core::VoidFailure;
+use goodarm_core::{ArmId, VoidFailure};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::addresses::{Addresses, Answered};
 use self::backoff::{Backoff, TroubleKind};
+use self::refusals::Signs;
 use crate::secrets::Redactor;
 use crate::transcript::Transcript;
 
@@ -26,7 +28,8 @@ pub struct Limits {
     pub concurrency: usize,
     /// Requests per second.
     pub rate: Option<f64>,
-    /// Void attempts of one call before it counts as given up.
+    /// Void attempts of one call before it counts as given up; without it, as many as it takes to tell
+    /// one that is turned away for its answer from a verifier that turns all away.
     pub retries: Option<u32>,
     /// How long the verifier may be down.
     pub patience: Duration,
@@ -79,19 +82,29 @@ pub enum Condition {
     },
 }
 
-/// The throttle of one verifier; shared by all calls to it.
-#[derive(Debug)]
+/// The throttle of one verifier; its clones are one throttle, shared by all calls.
+#[derive(Clone, Debug)]
 pub struct Throttle {
     limits: Limits,
-    transcript: Transcript,
+    transcript: Arc<Transcript>,
     redactor: Redactor,
+    /// The answer that the call is on, if that is known.
+    answer: Option<ArmId>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     state: Mutex<State>,
     /// Calls that wait for a turn, of which only the first looks out for one: were all of them woken by
     /// every change, many would keep each other from going.
     queue: tokio::sync::Mutex<()>,
+    /// Of those that were never turned away one at a time stands in the queue, and the others before it.
+    gate: tokio::sync::Mutex<()>,
     changed: Notify,
-    /// For calls that the trial holds; apart, so that they take no place from a request.
-    trial_changed: Notify,
+    /// For calls that do not stand in the queue: those that the trial holds, and those that were turned
+    /// away. Apart, so that they take no place from a request.
+    apart_changed: Notify,
 }
 
 #[derive(Debug)]
@@ -109,6 +122,7 @@ struct State {
     /// What is wrong with the verifier, whatever the address.
     backoff: Backoff,
     addresses: Addresses,
+    signs: Signs,
 }
 
 /// The right to send one request; give back what became of it.
@@ -116,6 +130,8 @@ struct State {
 pub struct Turn<'a> {
     throttle: &'a Throttle,
     address: usize,
+    /// Of the request, in the order in which they are sent.
+    number: u64,
 }
 
 impl Throttle {
@@ -132,17 +148,17 @@ impl Throttle {
             retry_count: 0,
             backoff: Backoff::OPEN,
             addresses: Addresses::new(1, limits.concurrency),
+            signs: Signs::default(),
         };
-        let transcript = Transcript::default();
-        Self {
-            limits,
-            transcript,
-            redactor: Redactor::default(),
+        let shared = Arc::new(Shared {
             state: Mutex::new(state),
             queue: tokio::sync::Mutex::const_new(()),
+            gate: tokio::sync::Mutex::const_new(()),
             changed: Notify::const_new(),
-            trial_changed: Notify::const_new(),
-        }
+            apart_changed: Notify::const_new(),
+        });
+        let redactor = Redactor::default();
+        Self { limits, transcript: Arc::default(), redactor, answer: None, shared }
     }
 
     /// The throttle of a verifier that has never given a score.
@@ -162,7 +178,7 @@ impl Throttle {
     /// The throttle of calls that are taken down word for word.
     #[must_use]
     pub fn overheard(self, transcript: Transcript) -> Self {
-        Self { transcript, ..self }
+        Self { transcript: Arc::new(transcript), ..self }
     }
 
     /// The throttle of a verifier whose reasons must not hold certain secrets.
@@ -172,7 +188,7 @@ impl Throttle {
     }
 
     /// Where requests and replies are taken down.
-    pub const fn transcript(&self) -> &Transcript {
+    pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
@@ -181,7 +197,7 @@ impl Throttle {
     pub async fn begin(&self) {
         while !self.try_begin() {
             // Queued before the next look, so that no change between look and wait is missed.
-            let mut changed = pin!(self.trial_changed.notified());
+            let mut changed = pin!(self.shared.apart_changed.notified());
             changed.as_mut().enable();
             if self.try_begin() {
                 return;
@@ -206,8 +222,8 @@ impl Throttle {
         let was_on_trial = std::mem::replace(&mut state.is_on_trial, false);
         let had_trouble = state.backoff.end(|kind| kind == TroubleKind::Unscored);
         if was_on_trial || had_trouble {
-            self.trial_changed.notify_waiters();
-            self.changed.notify_waiters();
+            self.shared.apart_changed.notify_waiters();
+            self.shared.changed.notify_waiters();
         }
     }
 
@@ -229,14 +245,9 @@ impl Throttle {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
         if state.is_on_trial {
-            self.trial_changed.notify_waiters();
+            self.shared.apart_changed.notify_waiters();
         }
         state.is_on_trial
-    }
-
-    /// Whether so many void attempts are enough to give a call up.
-    pub fn is_given_up(&self, attempts: u32) -> bool {
-        self.limits.retries.is_some_and(|retries| attempts > retries)
     }
 
     /// Why nothing more is sent, ever.
@@ -249,13 +260,25 @@ impl Throttle {
     /// Waits for the right to send one request, behind those that wait already. There is none for a
     /// verifier that is closed for good.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
-        let _first = self.queue.lock().await;
+        let _admitted = self.shared.gate.lock().await;
+        self.turn_in_queue().await
+    }
+
+    /// The same for a call that was turned away. It lets one of the others find out whether the pause is
+    /// over, and then goes before the rest of them: behind all, it might always come too late.
+    pub(crate) async fn turn_again(&self) -> Result<Turn<'_>, Stopping> {
+        self.pause_over().await;
+        self.turn_in_queue().await
+    }
+
+    async fn turn_in_queue(&self) -> Result<Turn<'_>, Stopping> {
+        let _first = self.shared.queue.lock().await;
         loop {
             if let Ok(turn) = self.try_turn()? {
                 return Ok(turn);
             }
             // Queued before the next look, so that no change between look and wait is missed.
-            let mut changed = pin!(self.changed.notified());
+            let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
             match self.try_turn()? {
                 Ok(turn) => return Ok(turn),
@@ -281,15 +304,28 @@ impl Throttle {
             Err(obstacle) => return Ok(Err(obstacle)),
         };
         state.out += 1;
+        state.signs.sent_count += 1;
         state.addresses.sent(address);
-        Ok(Ok(Turn { throttle: self, address }))
+        Ok(Ok(Turn { throttle: self, address, number: state.signs.sent_count }))
+    }
+
+    async fn pause_over(&self) {
+        loop {
+            let mut changed = pin!(self.shared.apart_changed.notified());
+            changed.as_mut().enable();
+            let Some(until) = self.state().closed_until(&self.limits) else { return };
+            tokio::select! {
+                () = changed => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
     }
 
     /// Calls that wait for a turn get none.
     pub fn stop(&self) {
         self.state().stopping = true;
-        self.trial_changed.notify_waiters();
-        self.changed.notify_waiters();
+        self.shared.apart_changed.notify_waiters();
+        self.shared.changed.notify_waiters();
     }
 
     /// Gives turns again after a stop, and forgets what went wrong before it.
@@ -328,7 +364,7 @@ impl Throttle {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -366,6 +402,20 @@ impl State {
         Ok(address)
     }
 
+    /// Until when nothing is sent, if there is such a pause; there is none for one that stops.
+    fn closed_until(&self, limits: &Limits) -> Option<Instant> {
+        if self.stopping || self.is_closed_for_good() {
+            return None;
+        }
+        let now = Instant::now();
+        self.backoff.closed_until(now).or_else(|| {
+            match self.addresses.choose(now, limits.patience) {
+                Err(Obstacle::Until(until)) => Some(until),
+                Ok(_) | Err(Obstacle::Others) => None,
+            }
+        })
+    }
+
     fn is_closed_for_good(&self) -> bool {
         self.backoff.trouble().is_some_and(|trouble| trouble.kind.is_for_good())
     }
@@ -381,12 +431,14 @@ impl Turn<'_> {
     pub fn answered(self) {
         let mut state = self.throttle.state();
         state.unreached_in_a_row = 0;
+        state.signs.answered(self.number);
         let Answered { is_over, has_grown } = state.addresses.answered(self.address);
         drop(state);
         if is_over {
-            self.throttle.changed.notify_waiters();
+            self.throttle.shared.apart_changed.notify_waiters();
+            self.throttle.shared.changed.notify_waiters();
         } else if has_grown {
-            self.throttle.changed.notify_one();
+            self.throttle.shared.changed.notify_one();
         }
     }
 
@@ -434,7 +486,7 @@ impl Drop for Turn<'_> {
         state.addresses.returned(self.address);
         drop(state);
         // One place is free: waking all that wait would cost more than the calls themselves.
-        self.throttle.changed.notify_one();
+        self.throttle.shared.changed.notify_one();
     }
 }
 

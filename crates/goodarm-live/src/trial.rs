@@ -226,6 +226,7 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
 fn before_any_call(job: &Job, attribute: usize) -> Vec<String> {
     let fields = job.verifiers[attribute].verifier.fields();
     let mut texts: Vec<String> = single_braces(job, attribute).into_iter().collect();
+    texts.extend(job.verifiers[attribute].verifier.suspicion());
     let sample: Vec<Candidate> =
         job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
     let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));

@@ -14,6 +14,7 @@ pub mod llm;
 pub mod problem;
 pub mod replay;
 mod score;
+mod untold;
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -124,6 +125,11 @@ pub trait Verifier: Send + Sync {
 
     /// What must not appear in any text that comes of it.
     fn secrets(&self) -> Option<&Secrets> {
+        None
+    }
+
+    /// What looks wrong before any call is made, such as a key that is sent without encryption.
+    fn suspicion(&self) -> Option<String> {
         None
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Builder<'a> {
     pub(super) notes: Vec<String>,
     /// Whether the file has no ids, so that they are made; known from the first object on.
     makes_ids: Option<bool>,
+    /// More text is not kept.
+    bytes_max: u64,
     candidates: Candidates,
 }
 
@@ -43,7 +45,13 @@ impl<'a> Builder<'a> {
             are_ids_made: false,
         };
         let faults = Faults::new(path, unit);
-        Self { path, id_field, faults, notes: Vec::new(), makes_ids: None, candidates }
+        let (notes, bytes_max) = (Vec::new(), u64::MAX);
+        Self { path, id_field, faults, notes, makes_ids: None, bytes_max, candidates }
+    }
+
+    /// Keeps no more text than this: a file may hold far more than it is long.
+    pub(super) fn at_most(self, bytes_max: u64) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// Says what the file turned out to be made of.
@@ -153,6 +161,14 @@ impl<'a> Builder<'a> {
             return Err(CandidatesError::TooMany { path: self.path.to_owned() });
         };
         let candidates = &mut self.candidates;
+        if (candidates.json.len() + json.len()) as u64 > self.bytes_max {
+            let message = format!(
+                "{} {line}: with it the candidates take more than {} MiB, far more than the file",
+                self.faults.unit,
+                self.bytes_max >> 20
+            );
+            return Err(CandidatesError::Document { path: self.path.to_owned(), message });
+        }
         if let Err(first) = candidates.ids.insert(id, next) {
             let first = candidates.lines[first as usize];
             self.faults.push_with(line, || FaultKind::DuplicateId { id: id.to_owned(), first });

@@ -10,6 +10,7 @@ use super::builder::Builder;
 use super::error::{CandidatesError, FaultKind, nearest};
 use super::intake::Intake;
 use super::json::push_text;
+use crate::bounds::{self, LINE_BYTES_MAX};
 
 pub(super) fn read(
     mut input: impl BufRead,
@@ -137,6 +138,11 @@ impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.input.read(buffer)?;
         self.rows.see(&buffer[..length]);
+        if self.rows.row_bytes > LINE_BYTES_MAX {
+            let error = bounds::too_long();
+            let line = self.rows.ahead.back().copied().unwrap_or(self.rows.line);
+            return Err(io::Error::new(error.kind(), format!("line {line}: {error}")));
+        }
         Ok(length)
     }
 }
@@ -149,6 +155,8 @@ struct RowStarts {
     state: Csv,
     line: u64,
     quote_line: u64,
+    /// How long the row is that was begun last.
+    row_bytes: u64,
     /// The lines of rows that were seen here and not yet read.
     ahead: VecDeque<u64>,
 }
@@ -166,14 +174,16 @@ enum Csv {
 impl RowStarts {
     const fn new(delimiter: u8) -> Self {
         let ahead = VecDeque::new();
-        Self { delimiter, state: Csv::RowStart, line: 1, quote_line: 1, ahead }
+        Self { delimiter, state: Csv::RowStart, line: 1, quote_line: 1, row_bytes: 0, ahead }
     }
 
     fn see(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if self.state == Csv::RowStart && !matches!(byte, b'\n' | b'\r') {
                 self.ahead.push_back(self.line);
+                self.row_bytes = 0;
             }
+            self.row_bytes += 1;
             self.state = match (self.state, byte) {
                 (Csv::Quoted, b'"') => Csv::QuoteEnded,
                 (Csv::Quoted, _) | (Csv::QuoteEnded, b'"') => Csv::Quoted,

@@ -102,6 +102,11 @@ impl<'a> Intake<'a> {
         CandidatesError::Read { path: self.builder.path.to_owned(), source }
     }
 
+    /// The same with the line at which it happened.
+    pub(super) fn unreadable_at(&self, line: u64, source: &io::Error) -> CandidatesError {
+        self.unreadable(io::Error::new(source.kind(), format!("line {line}: {source}")))
+    }
+
     pub(super) fn document(&self, message: impl Into<String>) -> CandidatesError {
         CandidatesError::Document { path: self.builder.path.to_owned(), message: message.into() }
     }

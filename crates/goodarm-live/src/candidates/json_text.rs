@@ -8,6 +8,7 @@ use super::Candidates;
 use super::error::{CandidatesError, FaultKind, Unit};
 use super::intake::Intake;
 use super::json;
+use crate::bounds;
 
 /// One on each line.
 pub(super) fn read_lines(
@@ -16,16 +17,10 @@ pub(super) fn read_lines(
 ) -> Result<Candidates, CandidatesError> {
     let mut buffer = Vec::new();
     for line in 1.. {
-        buffer.clear();
-        let limited = &mut input.by_ref().take(LINE_BYTES_MAX);
-        let length =
-            limited.read_until(b'\n', &mut buffer).map_err(|error| intake.unreadable(error))?;
-        if length == 0 {
-            break;
-        }
-        if length as u64 == LINE_BYTES_MAX {
-            let reason = format!("line {line} is longer than {LINE_BYTES_MAX} bytes");
-            return Err(intake.unreadable(std::io::Error::other(reason)));
+        match bounds::read_line(&mut input, &mut buffer) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => return Err(intake.unreadable_at(line, &error)),
         }
         // Someone has given an array this name.
         if line == 1 && buffer.trim_ascii_start().starts_with(b"[") {
@@ -102,6 +97,3 @@ fn ended(text: &str, rest: &str) -> String {
 
 /// A document is held in memory as a whole.
 const DOCUMENT_BYTES_MAX: u64 = 4 << 30;
-
-/// No answer is that long; a packed file may be.
-const LINE_BYTES_MAX: u64 = 1 << 28;

@@ -215,3 +215,32 @@ fn a_hundred_thousand_ids_are_found_again() {
     }
     assert_eq!(candidates.arm_of("1"), None);
 }
+
+/// A small file may be a line that has no end.
+#[test]
+fn a_packed_line_without_end_is_an_error_with_its_place() {
+    let mut bomb = b"id,answer\na,\"".to_vec();
+    bomb.resize(260 << 20, b' ');
+    let rows = gzipped(&bomb);
+    let lines = zstd::encode_all(&bomb[..], 1).unwrap();
+    drop(bomb);
+    for (name, bytes) in [("a.csv.gz", rows), ("a.jsonl.zst", lines)] {
+        assert!(bytes.len() < 10 << 20);
+        let error = read(name, &bytes).unwrap_err().to_string();
+        assert!(error.contains(name) && error.ends_with("line 2: longer than 256 MiB"), "{error}");
+    }
+}
+
+/// Rows that all repeat one text make far more of a file than it is long.
+#[test]
+fn what_is_kept_of_a_file_has_a_bound() {
+    let path = Path::new("a.jsonl");
+    let text = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";
+    let read = |bytes_max| {
+        let builder = Builder::new(path, Unit::Line, "id").at_most(bytes_max);
+        json_text::read_lines(text.as_bytes(), Intake::new(builder, Some(Format::Jsonl)))
+    };
+    assert_eq!(read(27).unwrap().len(), 3);
+    let error = read(26).unwrap_err().to_string();
+    assert!(error.starts_with("a.jsonl: line 3: with it the candidates take more"), "{error}");
+}

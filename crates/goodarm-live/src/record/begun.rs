@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use goodarm_core::Cost;
 
+use crate::bounds;
 use crate::job::Job;
 use crate::line_file::mend_last_line;
 use crate::record::RecordError;
@@ -38,7 +39,7 @@ impl Begun {
             file => file.map_err(file_error)?,
         };
         begun.bytes = file.metadata().map_err(file_error)?.len();
-        for (line, number) in BufReader::new(file).lines().zip(1..) {
+        for (line, number) in bounds::lines(BufReader::new(file)).zip(1..) {
             let taken = line.map_err(|error| error.to_string()).and_then(|line| match number {
                 1 => recording::check_unit(&line, job.unit()),
                 _ => begun.take(&line),

@@ -1,5 +1,6 @@
 //! Taking up a run where it was left: by a stop, a crash, or a power cut at any byte.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -58,9 +59,11 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
         Err(error) => return Err(journal_error(error)),
     };
     let problem = history.problem().map_err(journal_error)?;
+    // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
     let mut session = new_session(&job, problem);
     let mut account = Account::new(session.books());
+    let mut refused = BTreeSet::new();
     while let Some(entry) = history.next_entry().map_err(journal_error)? {
         session
             .replay([entry.event])
@@ -71,6 +74,13 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
             return Err(RunError::Changed(vec![other_candidates(&job)]));
         }
         account.take(session.books(), &entry);
+        if let Some(Call { arm, attribute, outcome, .. }) = entry.call {
+            match outcome {
+                Err(Failure::Counted(CountedFailure::GivenUp)) => refused.insert((attribute, arm)),
+                Ok(_) => refused.remove(&(attribute, arm)),
+                Err(_) => false,
+            };
+        }
     }
     let lost: Vec<_> = history.in_flight().collect();
     let tail = history.finish().map_err(journal_error)?;
@@ -78,6 +88,9 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, session, journal, account, lock)?;
     run.bytes_cut = tail.bytes_cut;
+    for (attribute, arm) in refused {
+        run.engine.throttle(attribute.index()).remember_refused(arm);
+    }
     run.raise_budget()?;
     keep_inputs(&folder, &run.job)?;
     run.settle_lost(lost);

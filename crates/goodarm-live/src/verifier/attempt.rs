@@ -73,8 +73,9 @@ impl<T> Attempt<T> {
     }
 }
 
-/// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first,
-/// or the verifier's `retries` are used up, the error is the call's reply.
+/// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first, or
+/// the call is given up (the verifier's `retries` are used up, or it is turned away again and again
+/// while others are answered), the error is the call's reply.
 pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,
@@ -92,14 +93,15 @@ pub async fn attempts_at<T, F>(
 where
     F: Future<Output = Attempt<T>>,
 {
-    let mut void_count = 0;
+    let mut refusals = throttle.refusals();
     loop {
-        let turn = match throttle.turn().await {
+        let turn = match refusals.turn().await {
             Ok(turn) => turn,
             Err(Stopping) => return Err(unmade(throttle.final_reason().unwrap_or_default())),
         };
         match attempt(turn.address()).await {
             Attempt::Answered(outcome) => {
+                refusals.got_through(&turn);
                 turn.answered();
                 return Ok(outcome);
             }
@@ -116,10 +118,11 @@ where
                 return Ok(outcome);
             }
             Attempt::Void { failure, retry_after, reason } => {
-                void_count += 1;
-                turn.refused(failure, retry_after, reason.clone());
-                if throttle.is_given_up(void_count) {
-                    let reason = format!("given up after {void_count} attempts: {reason}");
+                if !refusals.are_known() {
+                    turn.refused(failure, retry_after, reason.clone());
+                }
+                if let Some(why) = refusals.one_more() {
+                    let reason = format!("{why}: {reason}");
                     let failed = Reply::failed(CountedFailure::GivenUp, reason);
                     return Err(Reply { usage: NOTHING, ..failed });
                 }

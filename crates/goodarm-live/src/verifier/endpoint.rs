@@ -29,7 +29,7 @@ use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts_at};
 use super::problem::{Problem, collect};
 use super::score::{in_short, shorten};
-use super::{BODY_BYTES_MAX, Reply, Usage, Verdict};
+use super::{BODY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::transcript;
@@ -45,6 +45,8 @@ pub(crate) struct Endpoint {
     headers_shown: String,
     void_status: VoidStatus,
     secrets: Secrets,
+    /// What looks wrong before anything is sent.
+    suspicion: Option<String>,
 }
 
 /// A whole body that came with a status of success.
@@ -107,7 +109,16 @@ impl Endpoint {
         let key_from = keys.api_key_env.map(str::to_owned);
         match void_status {
             Some(void_status) if problems.is_empty() => {
-                Ok(Self { addresses, timeout, key_from, headers_shown, void_status, secrets })
+                let suspicion = address::exposed_key(keys);
+                Ok(Self {
+                    addresses,
+                    timeout,
+                    key_from,
+                    headers_shown,
+                    void_status,
+                    secrets,
+                    suspicion,
+                })
             }
             _ => Err(problems),
         }
@@ -132,6 +143,16 @@ impl Endpoint {
     /// Until a request counts as failed.
     pub(crate) const fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// What looks wrong before anything is sent.
+    pub(crate) fn suspicion(&self) -> Option<String> {
+        self.suspicion.clone()
+    }
+
+    /// Of a server that spoke when no call was made: once for each address.
+    pub(crate) fn remark(&self) -> Option<Remark> {
+        self.addresses.iter().find_map(|address| address.transport.remark(&address.host))
     }
 
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body

@@ -14,7 +14,7 @@ use super::endpoint::{
 };
 use super::problem::{Problem, collect};
 use super::score::{NOTHING, cost_of, in_short, score_of};
-use super::{Called, KindKeys, Reply, Setting, Usage, Verdict, Verifier};
+use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
 use crate::pricing::Extent;
@@ -174,6 +174,14 @@ impl Verifier for Http {
 
     fn address_count(&self) -> usize {
         self.endpoint.address_count()
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        self.endpoint.remark()
+    }
+
+    fn suspicion(&self) -> Option<String> {
+        self.endpoint.suspicion()
     }
 
     fn extent(&self, _: &Candidates) -> Extent {

@@ -9,6 +9,7 @@ mod logprobs;
 mod reply;
 mod solver;
 mod temperature;
+mod usage;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -121,6 +122,11 @@ impl Model {
         self.chat.secrets()
     }
 
+    /// What looks wrong before anything is sent.
+    pub fn suspicion(&self) -> Option<String> {
+        self.chat.suspicion()
+    }
+
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
     /// no text is a call's reply already.
     pub async fn ask(
@@ -227,13 +233,17 @@ impl Llm {
             Ok(answer) => answer,
             Err(reply) => return reply,
         };
-        let votes = (0..solver.votes()).map(|_| self.fresh(candidate, throttle));
-        let replies = solver::all(votes).await;
-        if solver.is_quick_for(&replies) {
-            return solver.count(&answer, replies);
-        }
-        let solver = solver.clone();
-        elsewhere(move || solver.count(&answer, replies)).await.unwrap_or_else(|died| died)
+        let vote = async || {
+            let reply = self.fresh(candidate, throttle).await;
+            if solver.is_quick_for(&reply) {
+                return solver.vote(reply);
+            }
+            let elsewhere_solver = solver.clone();
+            let vote = elsewhere(move || elsewhere_solver.vote(reply)).await;
+            vote.unwrap_or_else(|died| solver.vote(Err(died)))
+        };
+        let votes = (0..solver.votes()).map(|_| vote());
+        solver.count(&answer, solver::all(votes).await)
     }
 
     async fn weigh(&self, logprobs: &Logprobs, candidate: &Candidate, line: &Throttle) -> Reply {
@@ -323,12 +333,19 @@ impl Verifier for Llm {
     }
 
     fn remark(&self) -> Option<Remark> {
+        if let Some(remark) = self.model.chat.remark() {
+            return Some(remark);
+        }
         let margin = match &self.task {
             Task::Weigh(logprobs) => logprobs.warning(),
             _ => None,
         };
         let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
         Some(Remark { is_doubt: true, text })
+    }
+
+    fn suspicion(&self) -> Option<String> {
+        self.model.suspicion()
     }
 
     fn final_answers(&self) -> Option<FinalAnswers<'_>> {

@@ -245,7 +245,7 @@ fn a_journal_that_added_other_candidates_is_refused() {
     assert!(!about_candidates(), "{:?}", place.audit().problems);
     place.resume().expect("those that were added");
     for (count, candidates) in
-        [(6, [7; 32]), (5, candidates), (7, candidates), (u32::MAX, candidates)]
+        [(6, [7; 32]), (5, candidates), (u32::MAX, candidates), (7, candidates)]
     {
         add(count, candidates);
         assert!(place.resume().is_err(), "{count}");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use goodarm_core::{Cost, DECISIONS};
+use goodarm_core::{Cost, DECISIONS, Event};
 use goodarm_live::audit::Area;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{History, HistoryError};
@@ -522,4 +522,39 @@ fn an_audit_does_not_choose_between_two_files_of_calls() {
     place.assert_clean();
     place.write("run/calls.jsonl", &lines);
     assert!(place.audit().problems[0].text.contains("both"), "{:?}", place.audit().problems);
+}
+
+/// Whoever made room for them would have no memory left.
+#[test]
+fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
+    let place = replay_place();
+    place.run();
+    let journal = place.journal();
+    let header = History::open(&journal).expect("a journal").header().clone();
+    let told = |header: &Header| {
+        fs::remove_file(&journal).expect("it is ours");
+        let storage = FileStorage::create(&journal).expect("a file");
+        let mut journal = Journal::create(storage, header).expect("a journal");
+        let count = 250_000_000;
+        journal.append(&Event::ArmsAdded { count }.into());
+        journal.commit().expect("a disk");
+    };
+    let words = "the journal speaks of 250000009 candidates, more than the run's folder can hold";
+    told(&header);
+    let found = place.audit().problems;
+    assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
+    let error = place.resume().err().expect("it is refused").to_string();
+    assert!(error.contains(words), "{error}");
+
+    let charter = header.charter.replace("\"candidate_count\":9", "\"candidate_count\":250000000");
+    assert_ne!(charter, header.charter);
+    told(&Header { charter, arm_count: 250_000_000, ..header });
+    let found = place.audit().problems;
+    let words = "speaks of 250000000 candidates";
+    assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
+    let error = place.resume().err().expect("it is refused").to_string();
+    assert!(error.contains(words), "{error}");
+    // Without that file, those of the job are what there is.
+    fs::remove_file(place.output().candidates()).expect("it is ours");
+    assert!(matches!(place.resume(), Err(RunError::Changed(_))));
 }

@@ -88,3 +88,30 @@ fn a_prompt_that_is_longer_than_was_said_is_paid_and_recorded() {
     let (summary, _) = run(yes, "max_tokens = 5\ninput_tokens_max = 20");
     assert_eq!(summary.money.overruns, 0);
 }
+
+/// A minute of calls at nothing each would be tens of thousands.
+#[test]
+fn a_server_that_counts_no_tokens_is_paid_at_the_ceiling_and_that_is_said() {
+    let answer = |seen: &Seen, usage: &Value| {
+        let text = if seen.body.contains("Is right right") { "Yes" } else { "No" };
+        let choice = json!({"message": {"content": text}, "finish_reason": "stop"});
+        Act::Json(json!({"choices": [choice], "usage": usage}))
+    };
+    for (usage, words) in [
+        (json!({"prompt_tokens": 0, "completion_tokens": 0}), "0 for a prompt of at least 1."),
+        (json!({"prompt_tokens": 9, "completion_tokens": 0}), "0 for a reply of at least 1."),
+        (json!({"prompt_tokens": 9, "completion_tokens": 9}), "9 for a reply of at most 5."),
+        (
+            json!({"prompt_tokens": 9999, "completion_tokens": 1}),
+            "9999 for a prompt of at most 271.",
+        ),
+    ] {
+        let (summary, _) = run(move |seen| answer(seen, &usage), "max_tokens = 5");
+        // 15 bytes of a prompt, 256 for what the server adds, and 5 of the reply.
+        assert_eq!(summary.money.spent.to_string(), (276 * summary.calls).to_string());
+        assert_eq!(summary.money.overruns, 0);
+        let said = summary.notes.iter().filter(|note| note.contains(words)).count();
+        assert_eq!(said, 1, "{:?}", summary.notes);
+        assert_eq!(summary.doubt, None);
+    }
+}

@@ -18,5 +18,6 @@ mod own_kind;
 mod place;
 mod server;
 mod strays;
+mod turned_away;
 mod unreached;
 mod verifiers;

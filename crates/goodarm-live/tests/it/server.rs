@@ -25,6 +25,10 @@ pub(crate) enum Act {
     Close,
     /// Sends bytes as they are, then closes.
     Bytes(Vec<u8>),
+    /// Sends bytes as they are, and stays open.
+    Open(Vec<u8>),
+    /// Sends bytes, and after a while others, before it listens again.
+    Unasked(Vec<u8>, Duration, Vec<u8>),
     /// Announces a body, sends half of it, and closes.
     HalfBody(String),
     /// Announces a body, sends half of it, and says no more.
@@ -235,6 +239,12 @@ async fn perform(act: Act, request: &Seen, stream: &mut TcpStream) -> bool {
             (format!("{head}\r\n{body}").into_bytes(), true)
         }
         Act::Bytes(bytes) => (bytes, false),
+        Act::Open(bytes) => (bytes, true),
+        Act::Unasked(bytes, wait, unasked) => {
+            drop(stream.write_all(&bytes).await);
+            tokio::time::sleep(wait).await;
+            (unasked, true)
+        }
         Act::HalfBody(body) => {
             let half = &body[..body.floor_char_boundary(body.len() / 2)];
             (format!("{ok}content-length: {}\r\n\r\n{half}", body.len()).into_bytes(), false)

@@ -134,6 +134,7 @@ class HistoryError(Error):
     Inconsistent: ClassVar[type[HistoryError]]
     NeverBegun: ClassVar[type[HistoryError]]
     Decisions: ClassVar[type[HistoryError]]
+    TooManyCandidates: ClassVar[type[HistoryError]]
     NeverAsked: ClassVar[type[HistoryError]]
 
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::open_files;
-use goodarm_live::verifier::llm::LlmKeys;
+use goodarm_live::verifier::llm::{LlmKeys, Model};
 use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;
@@ -49,6 +49,11 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         out: &arguments.out,
         concurrency: arguments.concurrency,
     };
+    // What is wrong with the model is said below.
+    let suspicion = Model::new(&model, timeout).ok().and_then(|model| model.suspicion());
+    if let Some(text) = suspicion.filter(|_| !arguments.quiet) {
+        let _ = writeln!(io::stderr().lock(), "warning: it {}", printable(&text));
+    }
     make_room(arguments.concurrency.saturating_add(open_files::OTHERS), arguments.quiet);
     let control = Arc::<Control>::default();
     listen_for_ctrl_c(&control, arguments.quiet)?;

@@ -6,7 +6,7 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::EndpointKeys;
-use super::transport::Transport;
+use super::transport::{Transport, is_loopback};
 use crate::secrets::Secrets;
 use crate::verifier::problem::Problem;
 
@@ -109,9 +109,31 @@ fn target_of(url: &Url) -> String {
     format!("{}{}{query}", url.origin().ascii_serialization(), url.path())
 }
 
+/// What is to be said of a key that goes over the network for all to read.
+pub(super) fn exposed_key(keys: EndpointKeys<'_>) -> Option<String> {
+    let mut headers = keys.headers.into_iter().flat_map(|headers| headers.values());
+    if keys.api_key_env.is_none() && !headers.any(|value| value.starts_with("env:")) {
+        return None;
+    }
+    let texts = keys.url.into_iter().chain(keys.urls.into_iter().flatten().map(String::as_str));
+    let mut urls = texts.filter_map(|text| Url::parse(text).ok());
+    let open = urls.find(|url| url.scheme() == "http" && !is_loopback(url))?;
+    let host = open.host_str().unwrap_or_default();
+    Some(format!(
+        "sends its key to {host} without encryption, for all on the way to read: https:// hides it"
+    ))
+}
+
 /// An address to POST to.
 fn url_of(written: &str) -> Result<Url, Problem> {
     match Url::parse(written) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            let message = "a name or a password in an address (http://name:password@host) is not sent, and \
+                           the job is kept with the run: put it in an environment variable, as \"Basic \" \
+                           and the base64 of name:password, and write headers = { authorization = \
+                           \"env:NAME\" }, with the variable's name";
+            Err(Problem::new("url", message))
+        }
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         Err(error) if written.starts_with("http://") || written.starts_with("https://") => {
             Err(Problem::new("url", error.to_string()))

@@ -5,6 +5,7 @@
 mod plain;
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
@@ -13,8 +14,10 @@ use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, Request, StatusCode, Url, redirect, retry};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::plain::{Plain, PlainBody};
+use crate::verifier::Remark;
 use crate::verifier::problem::Problem;
 
 /// A way to one address.
@@ -54,6 +57,18 @@ impl Transport {
         }
         let client = client(&url, connect_timeout)?;
         Ok(Self::Full { client, url, headers })
+    }
+
+    /// Of a server that spoke when no call was made. A full client closes such a connection, too, but
+    /// does not say so.
+    pub(super) fn remark(&self, host: &str) -> Option<Remark> {
+        let Self::Plain(plain) = self else { return None };
+        plain.has_spoken_unasked().then(|| Remark {
+            is_doubt: true,
+            text: format!(
+                "{host} sent a reply that no call had asked for, so that another one may have been taken for the answer to a call. The connection was closed."
+            ),
+        })
     }
 
     /// Posts a body once.
@@ -102,6 +117,10 @@ where
     if announced > bytes_max {
         return Err(Cut::TooLong);
     }
+    let mut room = None;
+    if announced > SHORT_BYTES {
+        room = Some(room_for(announced).await);
+    }
     let mut bytes = Vec::with_capacity(announced);
     let mut body = pin!(body);
     while let Some(frame) = body.frame().await {
@@ -111,25 +130,55 @@ where
         if bytes.len() + chunk.len() > bytes_max {
             return Err(Cut::TooLong);
         }
+        // For all that may come, at once: calls that each held a part of what they need would wait for
+        // each other.
+        if bytes.len() + chunk.len() > SHORT_BYTES && room.is_none() {
+            room = Some(room_for(bytes_max).await);
+        }
         bytes.extend_from_slice(&chunk);
     }
+    // Whoever asked goes on at once, and keeps little of it.
+    drop(room);
     Ok(bytes)
 }
 
-/// Nothing to encrypt, no one to log in, and no proxy in between.
+/// Waits for room for one long reply. What there is is for all calls of the process: thousands of them,
+/// each with the longest reply that there may be, would take more memory than there is.
+async fn room_for(bytes: usize) -> SemaphorePermit<'static> {
+    let units = bytes.div_ceil(ROOM_UNIT).min(ROOM_BYTES / ROOM_UNIT);
+    let units = u32::try_from(units).unwrap_or(u32::MAX);
+    ROOM.acquire_many(units).await.expect("no one closes it")
+}
+
+static ROOM: Semaphore = Semaphore::const_new(ROOM_BYTES / ROOM_UNIT);
+/// Bytes of replies in memory at once, beside the first ones of each.
+const ROOM_BYTES: usize = 512 << 20;
+const ROOM_UNIT: usize = 1 << 10;
+/// So much of each reply needs no room.
+const SHORT_BYTES: usize = 16 << 10;
+/// So much of a connection is read ahead; a response whose head is longer is refused.
+const READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// Nothing to encrypt, no proxy in between, and an address of some machine.
 fn is_plain(url: &Url) -> bool {
-    let has_login = !url.username().is_empty() || url.password().is_some();
     let has_proxy = || {
         ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
             .iter()
             .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
     };
-    url.scheme() == "http" && !has_login && (is_loopback(url) || !has_proxy())
+    let names_none = address_of(url).is_some_and(|address| address.is_unspecified());
+    url.scheme() == "http" && !names_none && (is_loopback(url) || !has_proxy())
 }
 
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    host == "localhost" || host.starts_with("127.") || host == "[::1]"
+/// Whether an address is this machine; a name that only begins like one is anyone's.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    let is_own = address_of(url).is_some_and(|address| address.is_loopback());
+    is_own || url.host_str() == Some("localhost")
+}
+
+/// The address of a machine that stands in place of its name.
+fn address_of(url: &Url) -> Option<IpAddr> {
+    url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
 fn client(url: &Url, connect_timeout: Duration) -> Result<Client, Problem> {

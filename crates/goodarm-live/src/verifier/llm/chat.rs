@@ -10,12 +10,13 @@ use super::api::Api;
 use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
+use super::usage::{Disbelief, Exchanged};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::verifier::endpoint::{Endpoint, EndpointKeys};
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::in_short;
-use crate::verifier::{Reply, Usage};
+use crate::verifier::{Remark, Reply, Usage};
 
 /// An endpoint with everything that stays the same from request to request.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(super) struct Chat {
     /// The request up to its messages.
     head: String,
     max_tokens: Option<u32>,
+    disbelief: Disbelief,
 }
 
 /// A text from a model.
@@ -66,7 +68,8 @@ impl Chat {
         let max_tokens = keys.limit().map(|(_, count)| count);
         match endpoint {
             Some(endpoint) if problems.is_empty() => {
-                Ok(Self { endpoint, api, model, head, max_tokens })
+                let disbelief = Disbelief::default();
+                Ok(Self { endpoint, api, model, head, max_tokens, disbelief })
             }
             _ => Err(problems),
         }
@@ -75,6 +78,16 @@ impl Chat {
     /// The most tokens of a reply, if the requests say.
     pub(super) const fn max_tokens(&self) -> Option<u32> {
         self.max_tokens
+    }
+
+    /// What is to be said of the server, each thing once.
+    pub(super) fn remark(&self) -> Option<Remark> {
+        self.endpoint.remark().or_else(|| self.disbelief.remark())
+    }
+
+    /// What looks wrong before anything is sent.
+    pub(super) fn suspicion(&self) -> Option<String> {
+        self.endpoint.suspicion()
     }
 
     /// How many addresses there are.
@@ -121,7 +134,14 @@ impl Chat {
                 return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
             }
         };
+        let text = match &answered.said {
+            Said::Text { text, .. } => text.as_str(),
+            Said::Refused(_) | Said::Nothing(_) => "",
+        };
+        let messages = [system.unwrap_or_default(), prompt];
+        let exchanged = Exchanged { messages, text, max_tokens: self.max_tokens };
         let usage = Usage { worked: received.worked, ..answered.usage };
+        let usage = self.disbelief.believable(usage, &exchanged);
         match answered.said {
             Said::Text { text, is_cut } => {
                 let text = self.endpoint.unsecret(text);

@@ -24,7 +24,7 @@ pub(super) struct Solver {
 }
 
 /// One solution: its final answer, or why there is none.
-struct Vote {
+pub(super) struct Vote {
     answer: Result<String, (CountedFailure, String)>,
     text: String,
     usage: Usage,
@@ -76,21 +76,21 @@ impl Solver {
         })
     }
 
-    /// Whether their final answers are found in a moment.
-    pub(super) fn is_quick_for(&self, replies: &[Result<ChatReply, Reply>]) -> bool {
-        replies.iter().flatten().all(|said| self.extractor.is_quick_for(&said.text))
+    /// Whether a reply's final answer is found in a moment.
+    pub(super) fn is_quick_for(&self, reply: &Result<ChatReply, Reply>) -> bool {
+        reply.as_ref().map_or(true, |said| self.extractor.is_quick_for(&said.text))
     }
 
     /// The score of the candidate's answer, given the replies of one call. A reply without a final
     /// answer, and one that failed, is a vote for nothing.
-    pub(super) fn count(&self, answer: &str, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
-        let asked = replies.len();
+    pub(super) fn count(&self, answer: &str, cast: Vec<Result<Vote, Reply>>) -> Reply {
+        let asked = cast.len();
         let mut votes = Vec::with_capacity(asked);
         let mut void = None;
-        for reply in replies {
-            match reply {
-                Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => void = Some(reply),
-                reply => votes.push(self.vote(reply)),
+        for vote in cast {
+            match vote {
+                Ok(vote) => votes.push(vote),
+                Err(reply) => void = Some(reply),
             }
         }
         let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
@@ -124,8 +124,11 @@ impl Solver {
         }
     }
 
-    fn vote(&self, reply: Result<ChatReply, Reply>) -> Vote {
-        match reply {
+    /// The vote that a reply comes to, with no more of its text than is kept; a call that never began is
+    /// none.
+    pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<Vote, Reply> {
+        Ok(match reply {
+            Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => return Err(reply),
             Ok(ChatReply { text, is_cut, usage, .. }) => {
                 let answer = if is_cut {
                     let answer = self.extractor.extract_cut(&text);
@@ -135,7 +138,7 @@ impl Solver {
                         (CountedFailure::Unreadable, format!("{reason} in the reply"))
                     })
                 };
-                Vote { answer, text, usage }
+                Vote { answer, text: shorten(text), usage }
             }
             Err(Reply { verdict, usage, text }) => {
                 let answer = match verdict {
@@ -144,7 +147,7 @@ impl Solver {
                 };
                 Vote { answer, text, usage }
             }
-        }
+        })
     }
 }
 

@@ -27,9 +27,9 @@ fn http(url: &str, keys: Value) -> Http {
     make(keys, Http::new).expect("a verifier")
 }
 
-/// A login makes the full client speak, which otherwise only encrypted addresses need.
-fn with_login(url: &str) -> String {
-    url.replace("http://", "http://someone:any-password@")
+/// This address makes the full client speak, which otherwise only encrypted ones need.
+fn with_full_client(url: &str) -> String {
+    url.replace("127.0.0.1", "0.0.0.0")
 }
 
 /// One call to a server that does this, over either transport.
@@ -38,7 +38,7 @@ async fn call(act: Act, keys: Value) -> Reply {
     let reply = http(&server.url("/score"), keys.clone()).call(&question(), &line(None)).await;
     assert_eq!(server.request_count(), 1, "one request, never a second");
     let server = Server::start([act]).await;
-    let url = with_login(&server.url("/score"));
+    let url = with_full_client(&server.url("/score"));
     let other = http(&url, keys).call(&question(), &line(None)).await;
     assert_eq!(server.request_count(), 1, "one request, never a second");
     match (&reply.verdict, &other.verdict) {
@@ -122,7 +122,7 @@ async fn a_body_that_is_no_json_is_not_sent() {
 #[tokio::test]
 async fn a_429_is_retried_in_place_and_not_before_it_was_asked_for() {
     let busy = |wait: &str| Act::Status(429, ("Retry-After", wait.into()), String::new());
-    for change in [str::to_owned, with_login] {
+    for change in [str::to_owned, with_full_client] {
         let server = Server::start([busy("1"), busy("0"), Act::Json(json!({"score": 1}))]).await;
         let line = line(None);
         let began = Instant::now();
@@ -191,16 +191,74 @@ async fn keys_are_struck_out_of_all_texts() {
     assert!(reply.text.contains("Bearer ***"), "{}", reply.text);
     assert!(reply.text.contains("plain-value"), "{}", reply.text);
     assert!(!reply.text.contains(&key()));
-    let verifier = http("http://user:password-1@127.0.0.1:9/?key=query-key-1", keys);
+    let verifier = http("http://127.0.0.1:9/?key=query-key-1", keys);
     let shown = format!("{verifier:?}");
-    for secret in ["password-1", "query-key-1", &key()] {
+    for secret in ["query-key-1", &key()] {
         assert!(!shown.contains(secret), "{shown}");
     }
-    let server = Server::with(|_| said(400, "bad key query-key-1 of password-1")).await;
-    let url = server.url("/?key=query-key-1").replace("http://", "http://user:password-1@");
+    let server = Server::with(|_| said(400, "bad key query-key-1")).await;
+    let url = server.url("/?key=query-key-1");
     let reply = http(&url, json!({})).call(&question(), &line(None)).await;
-    assert_failed(&reply, CountedFailure::Refused, "400: bad key *** of ***");
+    assert_failed(&reply, CountedFailure::Refused, "400: bad key ***");
     assert!(!format!("{reply:?}").contains("query-key-1"));
+}
+
+/// They would not be sent, and kept with the run.
+#[test]
+fn a_name_and_a_password_in_an_address_are_refused_with_the_job() {
+    for url in ["http://user:password-1@127.0.0.1:9/", "https://user@host/", "http://:pw@host"] {
+        let wrong = assert_wrong(make(json!({"url": url}), Http::new), &["url"]);
+        assert!(wrong.contains("authorization = \"env:NAME\""), "{wrong}");
+        assert!(!wrong.contains("password-1"), "{wrong}");
+    }
+    let urls = json!({"urls": ["http://127.0.0.1:9/", "http://user:password-1@127.0.0.1:9/"]});
+    let wrong = assert_wrong(make(urls, Http::new), &["urls"]);
+    assert!(wrong.starts_with("urls: address 2: a name or a password"), "{wrong}");
+}
+
+#[test]
+fn a_key_that_goes_over_the_network_for_all_to_read_is_suspicious() {
+    let header = json!({"x-token": format!("env:{KEY_VARIABLE}")});
+    let keys = [json!({"api_key_env": KEY_VARIABLE}), json!({"headers": header})];
+    for keys in keys {
+        for url in ["http://10.0.0.1/", "http://127.evil.com/", "http://localhost.evil.com/"] {
+            let text = http(url, keys.clone()).suspicion().expect(url);
+            assert!(text.contains("without encryption"), "{text}");
+        }
+        let near =
+            ["http://127.0.0.1:9/", "http://127.9.9.9/", "http://[::1]/", "http://localhost/"];
+        for url in near.into_iter().chain(["https://10.0.0.1/"]) {
+            assert_eq!(http(url, keys.clone()).suspicion(), None, "{url}");
+        }
+    }
+    assert_eq!(http("http://10.0.0.1/", json!({})).suspicion(), None, "there is no key");
+    let urls = json!(["http://127.0.0.1:9/", "http://judge.example/"]);
+    let keys = json!({"urls": urls, "api_key_env": KEY_VARIABLE});
+    let text = make(keys, Http::new).expect("a verifier").suspicion().expect("the second");
+    assert!(text.contains("judge.example"), "{text}");
+}
+
+/// What one connection brings must not be taken for the answer to another call.
+#[tokio::test]
+async fn a_reply_that_no_call_has_asked_for_is_said_and_its_connection_is_not_used_again() {
+    let reply = |score: f64| {
+        let body = json!({"score": score}).to_string();
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    };
+    let two = [reply(0.5), reply(0.25)].concat();
+    let later = Act::Unasked(reply(0.5), Duration::from_millis(50), reply(0.25));
+    for first in [Act::Open(two), later] {
+        let server = Server::start([first, Act::Json(json!({"score": 0.75}))]).await;
+        let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+        assert_score(&verifier.call(&question(), &line).await, 0.5);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_score(&verifier.call(&question(), &line).await, 0.75);
+        assert_score(&verifier.call(&question(), &line).await, 0.75);
+        assert_eq!((server.request_count(), server.connection_count()), (3, 2));
+        let remark = verifier.remark().expect("it is said");
+        assert!(remark.is_doubt && remark.text.contains("no call had asked for"), "{remark:?}");
+        assert_eq!(verifier.remark(), None, "once");
+    }
 }
 
 #[tokio::test]
@@ -253,7 +311,7 @@ async fn redirects_are_not_followed() {
 
 #[tokio::test]
 async fn no_connection_is_void_until_it_is_given_up() {
-    for change in [str::to_owned, with_login] {
+    for change in [str::to_owned, with_full_client] {
         let line = line(Some(1));
         let url = change(&closed_port().await);
         let reply = http(&url, json!({})).call(&question(), &line).await;
@@ -394,7 +452,7 @@ fn a_key_that_was_pasted_is_not_shown() {
 /// What a client is tempted to send again: the server closed a connection that had been idle.
 #[tokio::test]
 async fn a_request_on_a_reused_connection_is_not_sent_twice() {
-    for change in [str::to_owned, with_login] {
+    for change in [str::to_owned, with_full_client] {
         let good = || Act::Json(json!({"score": 1}));
         let server = Server::start([good(), Act::Close, good()]).await;
         let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
@@ -410,7 +468,7 @@ async fn a_request_on_a_reused_connection_is_not_sent_twice() {
 /// A connection that is used up is not an obstacle: nothing was sent on it.
 #[tokio::test]
 async fn a_closed_connection_is_replaced_before_anything_is_sent() {
-    for change in [str::to_owned, with_login] {
+    for change in [str::to_owned, with_full_client] {
         let body = "{\"score\": 1}";
         let length = body.len();
         let last = format!(

@@ -4,7 +4,9 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -17,7 +19,7 @@ use reqwest::{Method, Url};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use super::{Answer, Body, Cut, IDLE_MAX, Unanswered, innermost, whole};
+use super::{Answer, Body, Cut, IDLE_MAX, READ_AHEAD_BYTES, Unanswered, innermost, whole};
 use crate::verifier::problem::Problem;
 
 /// Connections to one address.
@@ -33,13 +35,19 @@ pub(in super::super) struct Plain {
 
 /// Connections that wait for a request, the one used last on top.
 #[derive(Default)]
-struct Idle(Mutex<Vec<(Box<Connection>, Instant)>>);
+struct Idle {
+    connections: Mutex<Vec<(Box<Connection>, Instant)>>,
+    /// Whether one of them spoke meanwhile, and nobody has been told.
+    has_spoken: AtomicBool,
+}
 
 /// A connection that takes one request at a time.
 struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     /// Moves the bytes; gone when the connection has ended.
     driver: Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>,
+    /// Why it ended while no request was on its way.
+    end: String,
 }
 
 /// A body that has not been read, and the connection on which it comes.
@@ -78,7 +86,12 @@ impl Plain {
         *request.headers_mut() = self.headers.clone();
         loop {
             let (mut connection, is_used) = match self.idle.take() {
-                Some(connection) => (connection, true),
+                Some(connection) => {
+                    // So that what has come meanwhile is seen before anything is asked, and is not taken
+                    // for the answer.
+                    tokio::task::yield_now().await;
+                    (connection, true)
+                }
                 None => (self.connect().await?, false),
             };
             let sent = connection.sender.try_send_request(request);
@@ -91,12 +104,20 @@ impl Plain {
                 Err(error) => error,
             };
             // It comes back only if nothing of it was written.
-            match error.take_message() {
+            let unsent = error.take_message();
+            let cause = innermost(&error.into_error());
+            self.idle.note(&cause);
+            match unsent {
                 Some(unsent) if is_used => request = unsent,
-                Some(_) => return Err(Unanswered::NotConnected(innermost(&error.into_error()))),
-                None => return Err(Unanswered::NoReply(innermost(&error.into_error()))),
+                Some(_) => return Err(Unanswered::NotConnected(cause)),
+                None => return Err(Unanswered::NoReply(cause)),
             }
         }
+    }
+
+    /// Whether the server has sent something since the last time that no call had asked for.
+    pub(super) fn has_spoken_unasked(&self) -> bool {
+        self.idle.has_spoken.swap(false, Ordering::Relaxed)
     }
 
     async fn connect(&self) -> Result<Box<Connection>, Unanswered> {
@@ -107,10 +128,12 @@ impl Plain {
             .map_err(|error| not_connected(error.to_string()))?;
         // Without it requests only wait longer.
         drop(stream.set_nodelay(true));
-        let (sender, driver) = http1::handshake(TokioIo::new(stream))
+        let (sender, driver) = http1::Builder::new()
+            .max_buf_size(READ_AHEAD_BYTES)
+            .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| not_connected(innermost(&error)))?;
-        Ok(Box::new(Connection { sender, driver: Some(driver) }))
+        Ok(Box::new(Connection { sender, driver: Some(driver), end: String::new() }))
     }
 
     /// Tries all addresses of the host. One that says nothing leaves time for the others.
@@ -136,15 +159,21 @@ impl Connection {
     async fn drive<F: Future>(&mut self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
-            // How it ended is told to the future, not here.
-            if let Some(driver) = &mut self.driver
-                && Pin::new(driver).poll(context).is_ready()
-            {
-                self.driver = None;
-            }
+            self.poll(context);
             future.as_mut().poll(context)
         })
         .await
+    }
+
+    /// Moves what can be moved now.
+    fn poll(&mut self, context: &mut Context<'_>) {
+        if let Some(driver) = &mut self.driver
+            && let Poll::Ready(ended) = Pin::new(driver).poll(context)
+        {
+            self.driver = None;
+            // What concerns a request is told to its future, not here.
+            self.end = ended.err().map(|error| innermost(&error)).unwrap_or_default();
+        }
     }
 }
 
@@ -153,6 +182,13 @@ impl PlainBody {
     pub(super) async fn whole(self, bytes_max: usize) -> Result<Vec<u8>, Cut> {
         let Self { incoming, mut connection, idle } = self;
         let bytes = connection.drive(whole(incoming, bytes_max)).await?;
+        // Whatever follows the body is here already, or comes while the connection is idle.
+        poll_fn(|context| {
+            connection.poll(context);
+            Poll::Ready(())
+        })
+        .await;
+        idle.note(&connection.end);
         // Not if the server closes it, has sent more, or has not read all of the request.
         if connection.sender.is_ready() {
             idle.lock().push((connection, Instant::now()));
@@ -173,7 +209,15 @@ impl Idle {
         Some(connection)
     }
 
+    /// Takes note of a connection that ended because the server spoke unasked.
+    fn note(&self, cause: &str) {
+        self.has_spoken.fetch_or(cause == UNASKED, Ordering::Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<(Box<Connection>, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// What hyper says of a connection on which something came that no request had asked for.
+const UNASKED: &str = "received unexpected message from connection";

@@ -217,6 +217,43 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
     }
 }
 
+/// However many calls there are, the replies in memory have a bound, and all of them come in the end.
+#[tokio::test]
+async fn long_replies_wait_for_room() {
+    const COUNT: usize = 200;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let (go, gone) = tokio::sync::watch::channel(false);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut gone = gone.clone();
+            tokio::spawn(async move {
+                read_request(&mut stream).await;
+                let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+                stream.write_all(head).await.expect("a head");
+                let chunk = format!("{:x}\r\n{}\r\n", 20 << 10, "x".repeat(20 << 10));
+                stream.write_all(chunk.as_bytes()).await.expect("a chunk");
+                gone.wait_for(|gone| *gone).await.expect("it comes");
+                stream.write_all(format!("{chunk}0\r\n\r\n").as_bytes()).await.expect("the rest");
+            });
+        }
+    });
+    let plain = std::sync::Arc::new(plain(&Url::parse(&url).expect("an address")));
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..COUNT {
+        let plain = std::sync::Arc::clone(&plain);
+        calls.spawn(async move {
+            let answer = plain.post(BODY).await.ok().expect("an answer");
+            answer.body(4 << 20).await.ok().expect("a body").len()
+        });
+    }
+    while ROOM.available_permits() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    go.send(true).expect("the server listens");
+    assert_eq!(calls.join_all().await, [40 << 10; COUNT]);
+}
+
 const BODY: &str = "{\"answer\": 7}";
 
 /// Each with the status and the body that it means.

@@ -25,7 +25,9 @@ fn void() -> Result<ChatReply, Reply> {
 }
 
 fn count(answer: &str, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
-    solver(u32::try_from(replies.len()).unwrap()).count(answer, replies)
+    let solver = solver(u32::try_from(replies.len()).unwrap());
+    let votes = replies.into_iter().map(|reply| solver.vote(reply)).collect();
+    solver.count(answer, votes)
 }
 
 #[test]

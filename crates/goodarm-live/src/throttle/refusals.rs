@@ -1,0 +1,131 @@
+//! Whether every call is turned away, or one: a server may say "too many requests", or that a key is
+//! wrong, because of what is in a request. While nothing at all is answered, that is the server's
+//! trouble. A call that is turned away again and again while others are answered is given up, and
+//! counts: it may be for its answer.
+
+use std::collections::BTreeSet;
+
+use goodarm_core::ArmId;
+
+use super::{Stopping, Throttle, Turn};
+
+/// What became of requests, which are numbered in the order in which they are sent.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    pub(super) sent_count: u64,
+    /// The last request that was answered.
+    answered: u64,
+    /// The last one by which a call got through that had been turned away before: the server was busy.
+    got_through: u64,
+    /// Answers of which a call was given up so.
+    refused_answers: BTreeSet<ArmId>,
+    /// Calls that were turned away and go on trying.
+    pub(super) aside_count: usize,
+}
+
+impl Signs {
+    pub(super) fn answered(&mut self, request: u64) {
+        self.answered = self.answered.max(request);
+    }
+}
+
+/// How often one call was turned away.
+#[derive(Debug)]
+pub(crate) struct Refusals<'a> {
+    throttle: &'a Throttle,
+    count: u32,
+    strikes: u32,
+    /// How many requests had been sent when it was turned away last.
+    sent_before: u64,
+}
+
+impl Throttle {
+    /// The throttle of a call on this answer: one whose calls alone are turned away is remembered.
+    #[must_use]
+    pub fn on_answer(&self, answer: ArmId) -> Self {
+        Self { answer: Some(answer), ..self.clone() }
+    }
+
+    /// Remembers that calls on this answer alone were turned away.
+    pub(crate) fn remember_refused(&self, answer: ArmId) {
+        self.state().signs.refused_answers.insert(answer);
+    }
+
+    /// Calls that were turned away and go on trying: they keep no others from being made.
+    pub(crate) fn aside_count(&self) -> usize {
+        self.state().signs.aside_count
+    }
+
+    /// No refusal yet of a call that begins.
+    pub(crate) const fn refusals(&self) -> Refusals<'_> {
+        Refusals { throttle: self, count: 0, strikes: 0, sent_before: 0 }
+    }
+}
+
+impl<'a> Refusals<'a> {
+    /// Waits for the right to send the next request of the call.
+    pub(crate) async fn turn(&self) -> Result<Turn<'a>, Stopping> {
+        if self.count == 0 { self.throttle.turn().await } else { self.throttle.turn_again().await }
+    }
+
+    /// Whether calls on this answer alone were turned away before: being turned away again then says
+    /// nothing about the verifier.
+    pub(crate) fn are_known(&self) -> bool {
+        let state = self.throttle.state();
+        let answer = self.throttle.answer;
+        answer.is_some_and(|answer| state.signs.refused_answers.contains(&answer))
+    }
+
+    /// The call was turned away once more; says why it is given up, if it is.
+    pub(crate) fn one_more(&mut self) -> Option<String> {
+        let mut state = self.throttle.state();
+        let signs = &mut state.signs;
+        self.count += 1;
+        if self.count == 1 {
+            signs.aside_count += 1;
+        } else if signs.answered > self.sent_before {
+            let is_busy = signs.got_through > self.sent_before;
+            self.strikes += if is_busy { STRIKE_IF_BUSY } else { STRIKE };
+        }
+        self.sent_before = signs.sent_count;
+        let count = self.count;
+        if let Some(retries) = self.throttle.limits.retries {
+            return (count > retries).then(|| format!("given up after {count} attempts"));
+        }
+        let answer = self.throttle.answer;
+        if answer.is_some_and(|answer| signs.refused_answers.contains(&answer)) {
+            return Some("turned away like earlier calls on this answer".into());
+        }
+        if self.strikes < STRIKES_MAX {
+            return None;
+        }
+        signs.refused_answers.extend(answer);
+        Some(format!("turned away {count} times while other calls were answered"))
+    }
+
+    /// The call is answered by this turn's request.
+    pub(crate) fn got_through(&self, turn: &Turn<'_>) {
+        let mut state = self.throttle.state();
+        if self.count > 0 {
+            state.signs.got_through = state.signs.got_through.max(turn.number);
+        }
+        if let Some(answer) = &self.throttle.answer {
+            state.signs.refused_answers.remove(answer);
+        }
+    }
+}
+
+impl Drop for Refusals<'_> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.throttle.state().signs.aside_count -= 1;
+        }
+    }
+}
+
+/// Being turned away so often ends a call: after the first time five more, others being answered in
+/// between and none of those getting through that were turned away, too.
+const STRIKES_MAX: u32 = 20;
+const STRIKE: u32 = 4;
+/// A busy server turns away whom it will; that one call is hit twenty times is still no chance.
+const STRIKE_IF_BUSY: u32 = 1;

@@ -1,0 +1,169 @@
+//! Answers whose calls the server turns away again and again, while it answers all others.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::view::Overview;
+use serde_json::json;
+
+use crate::place::Place;
+use crate::server::{Act, Seen, Server, runtime, status};
+
+const COUNT: usize = 20;
+
+/// Good answers all, and a verifier that turns some of them away.
+fn place(url: &str, concurrency: usize, rest: &str) -> Place {
+    let place = Place::new(0);
+    let lines =
+        (0..COUNT).map(|index| format!("{{\"id\": \"q{index}\", \"answer\": \"a{index}\"}}"));
+    place.write("answers.jsonl", &lines.collect::<Vec<_>>().join("\n"));
+    place.write(
+        "job.toml",
+        &format!(
+            "candidates = \"answers.jsonl\"\nbudget = 4000\ndelta = 0.1\nconcurrency = {concurrency}\n[[verifiers]]\nname = \"judge\"\nkind = \"http\"\nurl = \"{url}\"\nthreshold = 0.6\nscores = \"binary\"\n{rest}"
+        ),
+    );
+    place
+}
+
+fn is_about(seen: &Seen, index: usize) -> bool {
+    seen.json()["id"] == format!("q{index}")
+}
+
+/// The server is well, so the run ends by itself, and everything but these answers is certified.
+#[track_caller]
+fn assert_others_certified(
+    place: &Place,
+    (ending, overview): &(Ending, Overview),
+    refused: &[usize],
+) {
+    let calls = place.read("run/calls.jsonl");
+    let unscored: Vec<&str> = calls.lines().filter(|it| it.contains("\"score\":null")).collect();
+    let count = calls.lines().count();
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}, {count} calls: {unscored:#?}");
+    assert_eq!(overview.certified, COUNT - refused.len(), "{overview:?}");
+    for line in place.certified() {
+        assert!(refused.iter().all(|index| !line.contains(&format!("\"a{index}\""))), "{line}");
+    }
+    place.assert_clean();
+}
+
+fn run(code: u16, header: (&'static str, &str), refused: &'static [usize], concurrency: usize) {
+    let runtime = runtime();
+    let header = (header.0, header.1.to_owned());
+    let script = move |seen: &Seen| {
+        if refused.iter().any(|&index| is_about(seen, index)) {
+            return Act::Status(code, header.clone(), "too large".into());
+        }
+        Act::Json(json!({"score": 1}))
+    };
+    let server = runtime.block_on(Server::with(script));
+    let place = place(&server.url("/"), concurrency, "patience = 10\n");
+    let began = Instant::now();
+    let ended = place.run();
+    assert_others_certified(&place, &ended, refused);
+    assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
+    let calls = place.read("run/calls.jsonl");
+    let given_up = calls.lines().find(|line| line.contains("given-up")).expect("a call given up");
+    let words = format!("while other calls were answered: {code}: too large");
+    assert!(given_up.contains(&words), "{given_up}");
+}
+
+#[test]
+fn the_others_are_certified_one_at_a_time() {
+    run(429, ("", ""), &[0], 1);
+}
+
+#[test]
+fn the_others_are_certified_eight_at_a_time() {
+    run(429, ("", ""), &[7], 8);
+}
+
+#[test]
+fn a_key_that_is_refused_for_one_answer_is_no_wrong_key() {
+    run(401, ("", ""), &[0], 1);
+    run(401, ("", ""), &[3], 8);
+}
+
+#[test]
+fn several_are_told_from_a_server_that_is_down() {
+    run(503, ("retry-after", "0"), &[0, 1, 2], 2);
+    run(401, ("", ""), &[0, 1, 2], 2);
+}
+
+/// The run was stopped while the refused answer's calls were all that was in flight.
+#[test]
+fn also_when_the_run_is_taken_up_again() {
+    let runtime = runtime();
+    let is_open = Arc::new(AtomicBool::new(false));
+    let open = Arc::clone(&is_open);
+    let script = move |seen: &Seen| {
+        if is_about(seen, 0) || !open.load(Ordering::SeqCst) {
+            return status(429);
+        }
+        Act::Json(json!({"score": 1}))
+    };
+    let server = runtime.block_on(Server::with(script));
+    let place = place(&server.url("/"), 1, "patience = 10\n");
+    let control = Control::default();
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(1500));
+            control.stop();
+        });
+        let ending = run.drive(&control, &mut ()).expect("it is stopped");
+        assert_eq!(ending, Ending::Interrupted);
+    });
+    drop(run);
+    is_open.store(true, Ordering::SeqCst);
+    let ended = place.resume().expect("it goes on");
+    assert_others_certified(&place, &ended, &[0]);
+    let again = place.resume().expect("there is nothing left to do");
+    assert_others_certified(&place, &again, &[0]);
+}
+
+/// The server takes so many requests a second, and turns the others away, whatever the answer.
+#[test]
+fn a_busy_server_makes_no_answer_look_bad() {
+    let runtime = runtime();
+    let taken = Mutex::new((Instant::now(), 0));
+    let script = move |_: &Seen| {
+        let mut taken = taken.lock().expect("no one panics");
+        if taken.0.elapsed() > Duration::from_millis(300) {
+            *taken = (Instant::now(), 0);
+        }
+        taken.1 += 1;
+        if taken.1 > 12 { status(429) } else { Act::Json(json!({"score": 1})) }
+    };
+    let server = runtime.block_on(Server::with(script));
+    let place = place(&server.url("/"), 16, "patience = 10\n");
+    let ended = place.run();
+    assert_others_certified(&place, &ended, &[]);
+    let calls = place.read("run/calls.jsonl");
+    assert_eq!(calls.lines().find(|line| line.contains("given-up")), None);
+}
+
+/// Nothing is held against any answer while no call at all is answered.
+#[test]
+fn a_server_that_turns_everything_away_is_down() {
+    let runtime = runtime();
+    let count = Mutex::new(0);
+    let script = move |_: &Seen| {
+        let mut count = count.lock().expect("no one panics");
+        *count += 1;
+        if *count > 30 { status(429) } else { Act::Json(json!({"score": 1})) }
+    };
+    let server = runtime.block_on(Server::with(script));
+    for concurrency in [1, 8] {
+        let place = place(&server.url("/"), concurrency, "patience = 8\n");
+        let (ending, overview) = place.run();
+        let is_down = matches!(&ending, Ending::VerifierDown { reason, .. } if reason == "429");
+        assert!(is_down, "{ending:?}");
+        assert_eq!(overview.rejected, 0, "{overview:?}");
+        assert!(!place.read("run/calls.jsonl").contains("given-up"));
+        place.assert_clean();
+    }
+}
