@@ -49,7 +49,7 @@ mod _native {
     /// The hook is this module's alone: every extension has a Rust runtime of its own.
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         goodarm_live::panics::hush();
         Ok(())
     }

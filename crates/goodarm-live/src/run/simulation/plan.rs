@@ -60,7 +60,6 @@ impl Faults {
         let Self { lost, broken, refused, unreadable, off_scale, dies, outage, .. } = self;
         [lost, broken, refused, unreadable, off_scale, dies].into_iter().any(|chance| *chance > 0.0)
             || outage.is_some()
-            || self.refused_arm.is_some()
     }
 }
 
