@@ -64,7 +64,7 @@ mod tests {
     fn json_says_the_same() {
         let value = serde_json::json!({"a\u{9b}": "\u{202e}\u{7f}\u{1b}\\\u{e0041}é"});
         let shown = visible(&value.to_string()).into_owned();
-        assert!(shown.chars().all(|c| is_visible(c)), "{shown}");
+        assert!(shown.chars().all(is_visible), "{shown}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).expect("JSON"), value);
     }
 }

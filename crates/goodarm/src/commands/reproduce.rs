@@ -47,7 +47,7 @@ fn report(made: &Reproduction, path: &Path, begin: Instant, quiet: bool) {
         }
     }
     for note in &made.missing {
-        terminal::print_line(&format!("{note}"));
+        terminal::print_line(note);
     }
     let (count, seconds) = (made.sections.len(), begin.elapsed().as_secs_f64());
     terminal::print_line(&format!("{count} figures in {seconds:.0} s: open {}", path.display()));

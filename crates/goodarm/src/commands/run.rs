@@ -275,7 +275,7 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
             } else {
                 "stopping: no new calls; waiting for those in flight (again to leave now)"
             };
-            terminal::say(&text);
+            terminal::say(text);
         }
         control.stop();
     })

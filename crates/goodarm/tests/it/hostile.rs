@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// A title, a colour, a clipboard, a C1 control, a turned line, a hidden one, a line that overwrites.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}]52;c;aGk=\u{7}\u{9b}2J\u{9d}0;x\u{9c}\u{202e}\u{2066}\u{200f}\u{feff}\u{2028}\u{e0041}\u{7f}\r";
 
-/// A server whose every reply is this.
+/// A server whose replies are made of the requests.
 pub(crate) fn server(status: u16, body: impl Fn(&str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/v1", listener.local_addr().expect("an address"));
@@ -20,7 +20,7 @@ pub(crate) fn server(status: u16, body: impl Fn(&str) -> String + Send + 'static
             let mut stream = stream.expect("a connection");
             let mut request = Vec::new();
             let mut buffer = [0; 4096];
-            let length = loop {
+            let whole = loop {
                 let count = stream.read(&mut buffer).expect("a request");
                 request.extend_from_slice(&buffer[..count]);
                 let text = String::from_utf8_lossy(&request).into_owned();
@@ -34,7 +34,7 @@ pub(crate) fn server(status: u16, body: impl Fn(&str) -> String + Send + 'static
                     break text;
                 }
             };
-            let body = body(&length);
+            let body = body(&whole);
             let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
             let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n{body}").as_bytes());
         }
@@ -149,7 +149,7 @@ fn hostile_files_do_nothing_to_the_terminal() {
         ("a.toml", format!("budget = 1\n{EVIL} = 2\n")),
         (
             "b.toml",
-            format!("candidates = \"answers.jsonl\"\nbudget = 1\n\"x\u{9b}\u{202e}\" = 2\n"),
+            "candidates = \"answers.jsonl\"\nbudget = 1\n\"x\u{9b}\u{202e}\" = 2\n".to_owned(),
         ),
         ("c.toml", "candidates = \"n\u{202e}\u{9b}.jsonl\"\nbudget = 1\ndelta = 0.1\n".to_owned()),
         ("d.json", format!("{{\"x{EVIL}\": 1}}")),
