@@ -543,7 +543,7 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
     told(&header);
     let found = place.audit().problems;
     assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
-    let error = place.resume().err().expect("it is refused").to_string();
+    let error = place.resume().expect_err("it is refused").to_string();
     assert!(error.contains(words), "{error}");
 
     let charter = header.charter.replace("\"candidate_count\":9", "\"candidate_count\":250000000");
@@ -552,7 +552,7 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
     let found = place.audit().problems;
     let words = "speaks of 250000000 candidates";
     assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
-    let error = place.resume().err().expect("it is refused").to_string();
+    let error = place.resume().expect_err("it is refused").to_string();
     assert!(error.contains(words), "{error}");
     // Without that file, those of the job are what there is.
     fs::remove_file(place.output().candidates()).expect("it is ours");

@@ -22,7 +22,7 @@ fn place(url: &str, concurrency: usize, rest: &str) -> Place {
     place.write(
         "job.toml",
         &format!(
-            "candidates = \"answers.jsonl\"\nbudget = 4000\ndelta = 0.1\nconcurrency = {concurrency}\n[[verifiers]]\nname = \"judge\"\nkind = \"http\"\nurl = \"{url}\"\nthreshold = 0.6\nscores = \"binary\"\n{rest}"
+            "candidates = \"answers.jsonl\"\nbudget = 900\ndelta = 0.1\npolicy = \"uniform\"\nconcurrency = {concurrency}\n[[verifiers]]\nname = \"judge\"\nkind = \"http\"\nurl = \"{url}\"\nthreshold = 0.6\nscores = \"binary\"\n{rest}"
         ),
     );
     place
@@ -57,7 +57,8 @@ fn run(code: u16, header: (&'static str, &str), refused: &'static [usize], concu
         if refused.iter().any(|&index| is_about(seen, index)) {
             return Act::Status(code, header.clone(), "too large".into());
         }
-        Act::Json(json!({"score": 1}))
+        // So that others are still at it when one has been turned away often enough.
+        Act::Later(Duration::from_millis(5), Box::new(Act::Json(json!({"score": 1}))))
     };
     let server = runtime.block_on(Server::with(script));
     let place = place(&server.url("/"), concurrency, "patience = 10\n");
@@ -85,6 +86,28 @@ fn the_others_are_certified_eight_at_a_time() {
 fn a_key_that_is_refused_for_one_answer_is_no_wrong_key() {
     run(401, ("", ""), &[0], 1);
     run(401, ("", ""), &[3], 8);
+}
+
+/// A policy may come to that answer last. Then nobody can tell it from a server that has just gone down,
+/// and the run stops to be resumed, with everything else certified.
+#[test]
+fn one_that_is_left_to_the_end_costs_the_others_nothing() {
+    let runtime = runtime();
+    let script = |seen: &Seen| {
+        if is_about(seen, 7) { status(429) } else { Act::Json(json!({"score": 1})) }
+    };
+    let server = runtime.block_on(Server::with(script));
+    let place = place(&server.url("/"), 8, "patience = 3\n");
+    let job = place.read("job.toml");
+    place.write("job.toml", &job.replace("policy = \"uniform\"", "policy = \"rcb\""));
+    let (ending, overview) = place.run();
+    let is_down = matches!(&ending, Ending::VerifierDown { reason, .. } if reason == "429");
+    assert!(is_down || matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!(overview.certified, COUNT - 1, "{overview:?}");
+    place.assert_clean();
+    let (_, overview) = place.resume().expect("it goes on");
+    assert_eq!(overview.certified, COUNT - 1, "{overview:?}");
+    place.assert_clean();
 }
 
 #[test]
