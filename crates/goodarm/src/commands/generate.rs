@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     // What is wrong with the model is said below.
     let suspicion = Model::new(&model, timeout).ok().and_then(|model| model.suspicion());
     if let Some(text) = suspicion.filter(|_| !arguments.quiet) {
-        let _ = writeln!(io::stderr().lock(), "warning: it {}", printable(&text));
+        terminal::say(&format!("warning: it {text}"));
     }
     make_room(arguments.concurrency.saturating_add(open_files::OTHERS), arguments.quiet);
     let control = Arc::<Control>::default();
