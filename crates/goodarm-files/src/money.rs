@@ -14,8 +14,8 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// An amount as a person writes it: a number, or a decimal in a text.
-#[derive(Clone, Debug, PartialEq, JsonSchema)]
-#[schemars(untagged)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Written {
     /// `12`
     Whole(u64),
@@ -57,6 +57,16 @@ impl Written {
                 }
                 kept.parse()
             }
+        }
+    }
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => write!(f, "{text:?}"),
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod table;
 
 use std::collections::BTreeSet;
 
+use goodarm_files::money::Written;
 pub use goodarm_files::{GuaranteeName, Scores, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,8 @@ pub struct JobFile {
     /// Without a field `id` ids are made.
     #[serde(default = "id_field")]
     pub id_field: String,
-    /// The most that may be spent, in `unit`.
-    pub budget: f64,
+    /// The most that may be spent, in `unit`: a number, or in quotes where a number would lose digits.
+    pub budget: Written,
     /// What the budget and all prices count.
     #[serde(default)]
     pub unit: Unit,

@@ -270,6 +270,12 @@ def test_costs_are_believed_up_to_the_last_digit(out: Path) -> None:
     check_books(run)
 
 
+def test_a_budget_is_taken_to_its_last_digit(out: Path) -> None:
+    budget = Decimal("123456789.123456789012")
+    run = certify(out, binary(Coin()), budget=budget)
+    assert run.money.budget == budget
+
+
 def test_a_function_that_says_nothing_costs_its_price(out: Path) -> None:
     run = certify(out, binary(Coin(), price=0.002), unit="dollars", budget=5)
     assert run.money.spent == Decimal("0.002") * len(run.calls)

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::Cost;
+use goodarm_files::money::Written;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::error::{self, JobError, JobProblem};
@@ -270,9 +271,9 @@ fn settings(
     folder: &Path,
     problems: &mut Vec<Problem>,
 ) -> Settings {
-    let budget = overrides.budget.unwrap_or(file.budget);
-    let message = || Problem::new("budget", format!("{budget} is not an amount above 0"));
-    let budget = collect(Cost::of_budget(budget).map_err(|_| message()), problems);
+    let written = overrides.budget.map_or_else(|| file.budget.clone(), Written::Number);
+    let message = || Problem::new("budget", format!("{written} is not an amount above 0"));
+    let budget = collect(written.budget().map_err(|_| message()), problems);
     Settings {
         budget: budget.unwrap_or(Cost::ZERO),
         unit: file.unit,

@@ -76,6 +76,8 @@ fn what_is_missing_or_out_of_range_is_named() {
     check("threshold = 0.5", &misspelt, &["rnage", "range"]);
     check("delta = 0.1", "delta = 0", &["delta"]);
     check("budget = 100", "budget = -1", &["budget"]);
+    check("budget = 100", "budget = \"1 dollar\"", &["budget", "1 dollar", "not an amount"]);
+    check("budget = 100", "budget = true", &["budget", "an amount such as 12.5"]);
     check("budget = 100", "budget = 100\npolicy = \"rbc\"", &["policy", "did you mean \"rcb\"?"]);
     check("budget = 100", "budget = 100\nconcurrency = 0", &["concurrency"]);
     check("budget = 100", "budget = 100\nunit = \"dollars\"", &["price", "dollars", "needed"]);
@@ -273,4 +275,19 @@ fn a_name_that_is_taken_is_said_with_its_line() {
     let more = "[[verifiers]]\nname = \"judge\"\nkind = \"command\"\ncommand = [\"true\"]\nthreshold = 0.5\n";
     let error = complaint(|job| format!("{job}{more}"));
     assert!(error.contains("line 11: verifier \"judge\": name: an earlier verifier"), "{error}");
+}
+
+/// A number has 17 digits at most, and money has no such limit.
+#[test]
+fn a_budget_in_quotes_is_exact() {
+    for (budget, expected) in [
+        ("\"123456789.123456789012\"", "123456789.123456789012"),
+        ("\"2.50\"", "2.5"),
+        ("1.1", "1.1"),
+        ("7", "7"),
+    ] {
+        let place = Place::new(3);
+        place.write("job.toml", &JOB.replace("budget = 100", &format!("budget = {budget}")));
+        assert_eq!(place.good_job().settings.budget.to_string(), expected);
+    }
 }

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
@@ -313,6 +314,13 @@ def _checked(value: Any) -> Verifier | BuiltIn:
     raise TypeError(f"a verifier is made by goodarm.verifier, goodarm.check, goodarm.llm and so on: {value!r}")
 
 
+def _exact(amount: Amount) -> int | float | str:
+    """As a job file has it, to the last digit."""
+    if isinstance(amount, Decimal):
+        return format(amount, "f")
+    return amount if isinstance(amount, int) else float(amount)
+
+
 def _whole_job(
     job: PathLike | None,
     keys: dict[str, Any],
@@ -322,7 +330,7 @@ def _whole_job(
 ) -> tuple[dict[str, Any], Any]:
     """All keys of the job, and the candidates if they are in memory."""
     whole: dict[str, Any] = {} if job is None else json.loads(job_keys(Path(job)))
-    whole |= {key: float(value) if key == "budget" else value for key, value in keys.items()}
+    whole |= {key: _exact(value) if key == "budget" else value for key, value in keys.items()}
     lines = None
     if isinstance(candidates, (str, os.PathLike)):
         whole["candidates"] = str(Path(candidates).absolute() if job else candidates)

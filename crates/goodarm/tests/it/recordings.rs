@@ -1,8 +1,12 @@
 //! `goodarm record` and `generate` when they are killed, started twice, or find a line that was cut off.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -141,29 +145,56 @@ fn the_budget_is_for_the_whole_recording() {
     assert_eq!(made_count(place), 240);
 }
 
+/// Answers every request after a while, and counts them.
+fn slow_server() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a socket");
+            while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {}
+            let body = "{\"score\": 0.5}";
+            let length = body.len();
+            let reply = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+            let _ = stream.write_all(reply.as_bytes());
+        }
+    });
+    (url, count)
+}
+
 /// Nobody bills for the time that we were stopped.
 #[test]
 fn a_tool_that_is_stopped_for_a_while_keeps_to_its_budget_of_seconds() {
     let place = place("");
     let place = place.path();
-    let job = "candidates = \"answers.jsonl\"\nbudget = 10\nunit = \"seconds\"\ndelta = 0.05\n\
-        stop_when_hopeless = false\n[[verifiers]]\nname = \"shell\"\nkind = \"command\"\n\
-        threshold = 0.5\ntimeout = 1\nshell = 'read line; echo x >> made; sleep 0.3; echo 0.5'\n";
+    let (url, asked_count) = slow_server();
+    let job = format!(
+        "candidates = \"answers.jsonl\"\nbudget = 10\nunit = \"seconds\"\ndelta = 0.05\n\
+         stop_when_hopeless = false\n[[verifiers]]\nname = \"judge\"\nkind = \"http\"\n\
+         threshold = 0.5\ntimeout = 1\nurl = \"{url}\"\n"
+    );
     fs::write(place.join("job.toml"), job).expect("the folder takes files");
     let mut run = Command::new(env!("CARGO_BIN_EXE_goodarm"));
     run.current_dir(place).args(["run", "job.toml", "--quiet"]).stdout(Stdio::null());
-    let mut child = run.spawn().expect("the tool starts");
+    let mut child = run.stderr(Stdio::piped()).spawn().expect("the tool starts");
+    let id = child.id().to_string();
     let signal = |name: &str| {
-        let id = child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().expect("kill runs").success());
     };
-    while made_count(place) < 3 {
+    while asked_count.load(Ordering::SeqCst) < 3 {
+        assert_eq!(child.try_wait().expect("a child"), None, "it ended before it was stopped");
         sleep(Duration::from_millis(1));
     }
     signal("-STOP");
     sleep(Duration::from_secs(12));
     signal("-CONT");
-    assert!(child.wait().expect("a child").success());
+    let output = child.wait_with_output().expect("a child");
+    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     let summary = fs::read_to_string(place.join("run/summary.json")).expect("a summary");
     let summary: Value = serde_json::from_str(&summary).expect("JSON");
     let spent = summary["money"]["spent"].as_str().expect("text").parse::<f64>().expect("a number");
