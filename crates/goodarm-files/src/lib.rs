@@ -9,6 +9,7 @@
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
 //! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
 //! - [`words`]: amounts and counts for people.
+//! - [`visible`]: texts of others, as a terminal may have them.
 //! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was
 //!   expected and which spelling was probably meant.
 //!
@@ -39,8 +40,10 @@ mod names;
 pub mod scores;
 mod spelling;
 pub mod toml_text;
+mod visible;
 pub mod words;
 
 pub use crate::names::{GuaranteeName, Unit};
 pub use crate::scores::Scores;
 pub use crate::spelling::{nearest, no_such_key, told};
+pub use crate::visible::{visible, visible_line};

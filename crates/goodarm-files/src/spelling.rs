@@ -1,5 +1,7 @@
 //! The spelling that was probably meant.
 
+use crate::visible::visible_line;
+
 /// The name that was probably meant.
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Comparing takes time that grows with the length, and no name of ours is as long.
@@ -96,10 +98,8 @@ pub(crate) fn reworded(text: &str) -> (String, Option<String>) {
 
 /// What a file says may be long, and may do things to a terminal.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
-    let cut: String = text.chars().take(chars_max).collect();
-    let dots = if cut.len() < text.len() { "…" } else { "" };
-    let plain = cut.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
-    plain.collect::<String>() + dots
+    let dots = if text.chars().nth(chars_max).is_some() { "…" } else { "" };
+    visible_line(text.chars().take(chars_max)) + dots
 }
 
 /// How serde begins, and what is meant.

@@ -2,6 +2,7 @@
 
 use std::fmt::{Debug, Display};
 
+use goodarm_files::visible;
 use pyo3::prelude::*;
 
 /// The exception of an error: the class `class`, or the one below it that is named like the variant.
@@ -14,7 +15,8 @@ pub(crate) fn exception(class: &str, variant: &str, message: String) -> PyErr {
     let make = |py: Python<'_>| -> PyResult<PyErr> {
         let base = py.import("goodarm.errors")?.getattr(class)?;
         let kind = base.getattr_opt(variant)?.unwrap_or(base);
-        Ok(PyErr::from_value(kind.call1((message,))?))
+        // Others wrote parts of it, and a traceback goes to a terminal.
+        Ok(PyErr::from_value(kind.call1((visible(&message),))?))
     };
     Python::attach(|py| make(py).unwrap_or_else(|error| error))
 }

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use goodarm_files::visible;
 use goodarm_live::folder::Folder;
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Progress, Run, RunError};
@@ -223,7 +224,8 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
             shared.state().notices.push(("warning", format!("no report: {error}")));
         }
     }
-    Ok(Ended { kind, text })
+    // It goes into an exception, and that to a terminal.
+    Ok(Ended { kind, text: visible(&text).into_owned() })
 }
 
 /// Larger runs end without a page, which would take longer than a person waits.
@@ -256,9 +258,9 @@ impl Observer for Listener {
             Notice::Called { .. } => return,
             Notice::Certified { id, .. } => ("certified", id.to_owned()),
             Notice::Verifier { verifier, condition } => {
-                ("verifier", format!("{verifier}: {condition:?}"))
+                ("verifier", visible(&format!("{verifier}: {condition:?}")).into_owned())
             }
-            Notice::Warning(text) => ("warning", text.to_owned()),
+            Notice::Warning(text) => ("warning", visible(text).into_owned()),
         };
         if state.notices.len() < NOTICES_MAX {
             state.notices.push(said);

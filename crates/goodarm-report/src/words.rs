@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::{Cost, Failure};
-use goodarm_files::Unit;
 pub use goodarm_files::words::{
     amount, counted, is_free, money, number, plural, price, thousands, were,
 };
+use goodarm_files::{Unit, visible_line};
 use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::{Overview, Remaining, VerifierView};
@@ -149,9 +149,9 @@ pub fn rate(calls_per_second: f64) -> String {
     }
 }
 
-/// Text that is not ours, on a terminal: one line, no control characters, not too long.
+/// Text that is not ours, on a terminal: one line, nothing that does something to it, not too long.
 pub fn printable(text: &str) -> String {
-    let mut shown = harmless(text.chars().take(PRINTABLE_CHARS_MAX));
+    let mut shown = visible_line(text.chars().take(PRINTABLE_CHARS_MAX));
     if text.chars().nth(PRINTABLE_CHARS_MAX).is_some() {
         shown.push('…');
     }
@@ -160,17 +160,7 @@ pub fn printable(text: &str) -> String {
 
 /// A sentence of ours with names in it that are not.
 pub fn printable_note(text: &str) -> String {
-    harmless(text.chars())
-}
-
-fn harmless(text: impl Iterator<Item = char>) -> String {
-    text.map(|c| if is_harmless(c) { c } else { '\u{fffd}' }).collect()
-}
-
-/// Neither a control character nor one that changes the direction of writing.
-fn is_harmless(c: char) -> bool {
-    let turns = matches!(c, '\u{061c}' | '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !c.is_control() && !turns
+    visible_line(text.chars())
 }
 
 const PRINTABLE_CHARS_MAX: usize = 60;

@@ -18,7 +18,7 @@ mod trace;
 mod try_out;
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use goodarm_live::open_files;
@@ -29,6 +29,7 @@ use goodarm_report::words::printable_note;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
+use crate::terminal;
 
 /// Runs what was typed, and reports on standard error what went wrong.
 pub(crate) fn run(cli: Cli) -> Exit {
@@ -52,10 +53,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
     match outcome {
         Ok(()) => Exit::Success,
         Err(failure) => {
-            // Unlike `eprintln!` this does not panic when no one listens.
-            let text = failure.to_string();
-            let lines: Vec<String> = text.split('\n').map(printable_note).collect();
-            let _ = writeln!(io::stderr().lock(), "goodarm: {}", lines.join("\n"));
+            terminal::say(&format!("goodarm: {failure}"));
             failure.exit
         }
     }
@@ -69,7 +67,7 @@ fn notes(notes: &[String]) -> String {
 /// Says the same, unless no one wants to hear it.
 fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
-        let _ = io::stderr().lock().write_all(notes(texts).as_bytes());
+        notes(texts).lines().for_each(terminal::say);
     }
 }
 
@@ -78,7 +76,7 @@ fn make_room(needed: usize, is_quiet: bool) {
     if let Err(shortage) = open_files::make_room(needed)
         && !is_quiet
     {
-        let _ = writeln!(io::stderr().lock(), "warning: {shortage}");
+        terminal::say(&format!("warning: {shortage}"));
     }
 }
 

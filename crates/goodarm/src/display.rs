@@ -1,7 +1,6 @@
 //! A run as people see it while it goes on: a bar on a terminal, plain lines elsewhere, JSON for
 //! programs, or nothing.
 
-use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use goodarm_live::history::Call;
@@ -15,6 +14,8 @@ use goodarm_report::words::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+
+use crate::terminal;
 
 /// Shows a run.
 pub(crate) struct Display<'a> {
@@ -36,7 +37,7 @@ impl<'a> Display<'a> {
             Style::Json
         } else if quiet {
             Style::Nothing
-        } else if io::stderr().is_terminal() {
+        } else if terminal::is_seen() {
             let bar = ProgressBar::new(BAR_STEPS);
             let template = "{bar:30} {msg}";
             let style = ProgressStyle::with_template(template);
@@ -52,8 +53,8 @@ impl<'a> Display<'a> {
     pub(crate) fn say(&self, text: &str) {
         let text = &printable_note(text);
         match &self.style {
-            Style::Bar(bar) => bar.suspend(|| line(text)),
-            Style::Lines => line(text),
+            Style::Bar(bar) => bar.suspend(|| terminal::say(text)),
+            Style::Lines => terminal::say(text),
             Style::Json | Style::Nothing => {}
         }
     }
@@ -70,13 +71,13 @@ impl<'a> Display<'a> {
                 )]
                 #[expect(clippy::cast_precision_loss, reason = "a thousand steps")]
                 bar.set_position((share.clamp(0.0, 1.0) * BAR_STEPS as f64) as u64);
-                bar.set_message(self.sentence(progress));
+                bar.set_message(terminal::message(&self.sentence(progress)).into_owned());
             }
             Style::Lines => {
                 let is_due = self.last_line.is_none_or(|last| last.elapsed() >= LINE_INTERVAL);
                 if is_due {
                     self.last_line = Some(Instant::now());
-                    line(&self.sentence(progress));
+                    terminal::say(&self.sentence(progress));
                 }
             }
             Style::Json => print_json(&self.progress_json(progress)),
@@ -219,13 +220,8 @@ fn reason<'a>(call: &'a Call<'_>) -> Option<&'a str> {
     call.outcome.err().map(|_| call.note.reason.as_ref())
 }
 
-fn line(text: &str) {
-    // Unlike `eprintln!` this does not panic when no one listens.
-    let _ = writeln!(io::stderr().lock(), "{text}");
-}
-
 fn print_json(value: &serde_json::Value) {
-    let _ = writeln!(io::stdout().lock(), "{value}");
+    terminal::print_line(&value.to_string());
 }
 
 const BAR_STEPS: u64 = 1000;

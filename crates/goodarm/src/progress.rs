@@ -1,9 +1,10 @@
 //! How far a long command has come: a bar on a terminal, plain lines elsewhere, or nothing.
 
-use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::terminal;
 
 /// Shows the progress of one piece of work.
 pub(crate) struct Progress {
@@ -17,11 +18,11 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(label: &str, total: usize, quiet: bool) -> Self {
-        let bar = (!quiet && io::stderr().is_terminal()).then(|| {
+        let bar = (!quiet && terminal::is_seen()).then(|| {
             let bar = ProgressBar::new(total as u64);
             let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message(label.to_owned());
+            bar.set_message(terminal::message(label).into_owned());
             bar
         });
         Self { label: label.to_owned(), total, bar, announced: AtomicUsize::new(0), quiet }
@@ -35,7 +36,7 @@ impl Progress {
         }
         let tenth = done * 10 / self.total.max(1);
         if !self.quiet && self.announced.fetch_max(tenth, Ordering::Relaxed) < tenth {
-            let _ = writeln!(io::stderr().lock(), "{}: {done}/{}", self.label, self.total);
+            terminal::say(&format!("{}: {done}/{}", self.label, self.total));
         }
     }
 

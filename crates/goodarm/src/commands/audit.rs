@@ -1,7 +1,5 @@
 //! `goodarm audit`: every certificate and the ledger, computed again from the raw calls.
 
-use std::io::{self, Write};
-
 use goodarm_live::audit;
 use goodarm_live::folder::Folder;
 use goodarm_report::words::printable_note;
@@ -9,6 +7,7 @@ use goodarm_report::words::printable_note;
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
 use crate::exit::Exit;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     let journal = Folder::new(&arguments.folder).journal();
@@ -48,7 +47,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
             text += &format!("DOUBT  {}\n", printable_note(doubt));
         }
     }
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     if report.is_clean() {
         return Ok(());
     }

@@ -1,7 +1,6 @@
 //! `goodarm run --dry-run`: what would be asked, what it may cost at most, and what to expect.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use goodarm_core::{ArmId, Cost, Options};
 use goodarm_live::folder::Folder;
@@ -16,6 +15,7 @@ use goodarm_report::words::{
 use goodarm_sim::plan::{Plan, Spread, plan};
 
 use crate::commands::{Failure, notes};
+use crate::terminal;
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
@@ -46,14 +46,14 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
             terms.threshold,
             price(ceiling, unit)
         );
-        let preview = verifier.verifier.preview(&first);
+        let preview = verifier.preview(&first);
         for line in preview.lines().take(PREVIEW_LINES_MAX) {
             let _ = writeln!(text, "    {}", printable(line));
         }
     }
     if is_resumed {
         text += &standing(job)?;
-        let _ = io::stdout().lock().write_all(text.as_bytes());
+        terminal::print(&text);
         return Ok(());
     }
     let _ = writeln!(
@@ -67,7 +67,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     }
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
     text += &forecast(job)?;
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use goodarm_report::words::amount;
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
 use crate::commands::run::{failure, write_report};
+use crate::terminal;
 
 pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     let folder = &arguments.folder;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
         run.path().display(),
         job.display()
     );
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     Ok(())
 }
 

@@ -1,13 +1,12 @@
 //! `goodarm export`: what a run found, in the forms of other tools.
 
-use std::io::{self, Write};
-
 use goodarm_report::Report;
 use goodarm_report::export::{ExportError, Request, Target};
 
 use crate::cli::{ExportArguments, ExportTarget};
 use crate::commands::Failure;
 use crate::fields::Fields;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let report = Report::read(&arguments.folder, None).map_err(Failure::wrong_input)?;
@@ -25,12 +24,11 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let request = Request { target, all: arguments.all, out: arguments.out.as_deref(), fields };
     let exported = report.export(&request).map_err(Failure::wrong_input)?;
     let answers = if exported.count == 1 { "answer" } else { "answers" };
-    let _ = writeln!(
-        io::stdout().lock(),
+    terminal::print_line(&format!(
         "wrote {} with {} {answers}",
         exported.path.display(),
         exported.count
-    );
+    ));
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! `goodarm generate`: one fixed answer for each question.
 
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     let (url, urls) = match arguments.url.as_slice() {
@@ -69,11 +69,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     }
     let (done, total) = (generated.answer_count, generated.question_count);
     let out = arguments.out.display();
-    let _ = writeln!(
-        io::stdout().lock(),
-        "{done} of {} answered, in {out}",
-        counted(total, "question")
-    );
+    terminal::print_line(&format!("{done} of {} answered, in {out}", counted(total, "question")));
     if done == total {
         return Ok(());
     }

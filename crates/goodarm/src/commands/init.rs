@@ -1,7 +1,7 @@
 //! `goodarm init`: a commented starter job for a file of candidates.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use goodarm_live::candidates::{Candidate, Candidates, CandidatesError, Fault, FaultKind, Format};
@@ -10,6 +10,7 @@ use goodarm_report::words::counted;
 use crate::cli::InitArguments;
 use crate::commands::{Failure, notes};
 use crate::fields::{Fields, Place};
+use crate::terminal;
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let (id_field, candidates) = read(arguments)?;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         notes(candidates.notes()),
         counted(candidates.len(), "candidate")
     );
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     Ok(())
 }
 

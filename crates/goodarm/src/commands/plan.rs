@@ -1,13 +1,12 @@
 //! `goodarm plan`: what a budget will buy, before a cent is spent.
 
-use std::io::{self, Write};
-
 use goodarm_report::description::{Description, Wishes};
 use goodarm_report::plan as plan_report;
 use goodarm_sim::plan::plan;
 
 use crate::cli::PlanArguments;
 use crate::commands::{Failure, tell_notes};
+use crate::terminal;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let path = &arguments.plan;
@@ -20,7 +19,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let description = Description::read(path, &wishes)?;
     tell_notes(&description.candidate_notes, arguments.json);
     if let Some(note) = &description.share_note {
-        let _ = writeln!(io::stderr().lock(), "note: {note}");
+        terminal::say(&format!("note: {note}"));
     }
     let spec = description.wished(&wishes)?;
     let plan = plan(&spec)
@@ -34,6 +33,6 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         plan_report::text(&plan)
     };
     // A reader that went away has seen enough.
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     Ok(())
 }

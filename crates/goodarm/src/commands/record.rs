@@ -1,7 +1,7 @@
 //! `goodarm record`: each verifier of a job several times on each candidate, for replays.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::BufWriter;
 use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
@@ -15,6 +15,7 @@ use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room, tell_notes};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
@@ -52,12 +53,12 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         counted(recorded.call_count, "call"),
         money(recorded.spent, job.unit())
     );
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     for (verifier, (count, reason)) in &recorded.failures {
         let calls = counted(*count, "call");
         let text =
             format!("{}: {calls} failed, first: {}", printable(verifier), printable_note(reason));
-        let _ = writeln!(io::stdout().lock(), "{text}");
+        terminal::print_line(&text);
     }
     if recorded.pair_count < recorded.pair_total {
         let again = "everything is saved; the same command goes on";
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         let mut file = BufWriter::new(file);
         let count = pools::write(&job, &arguments.out, &arguments.gold, &mut file)
             .map_err(Failure::wrong_input)?;
-        let _ = writeln!(io::stdout().lock(), "{} in {}", counted(count, "pool"), path.display());
+        terminal::print_line(&format!("{} in {}", counted(count, "pool"), path.display()));
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `goodarm report`: what a run found, for people.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 use goodarm_report::Report;
@@ -10,6 +9,7 @@ use goodarm_report::words::printable_note;
 
 use crate::cli::ReportArguments;
 use crate::commands::Failure;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     check_out(arguments)?;
@@ -22,9 +22,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         }
     }
     if arguments.json {
-        print(&format!("{}\n", report.json()));
+        terminal::print(&format!("{}\n", report.json()));
     } else if arguments.text {
-        print(&report.text());
+        terminal::print(&report.text());
     }
     // Text, JSON or plots instead of the page, unless a page is named too.
     let is_page_wanted = !arguments.json && !arguments.text && arguments.plots.is_none();
@@ -32,9 +32,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         let page = report.write_page(arguments.out.as_deref()).map_err(Failure::wrong_input)?;
         if !arguments.json && !arguments.text {
             for note in report.notes() {
-                print(&format!("note: {}\n", printable_note(note)));
+                terminal::print(&format!("note: {}\n", printable_note(note)));
             }
-            print(&format!("wrote {}\n", page.display()));
+            terminal::print(&format!("wrote {}\n", page.display()));
         }
     }
     Ok(())
@@ -53,9 +53,4 @@ fn check_out(arguments: &ReportArguments) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
-}
-
-fn print(text: &str) {
-    // Unlike `print!` this does not panic when the reader has seen enough.
-    let _ = io::stdout().lock().write_all(text.as_bytes());
 }

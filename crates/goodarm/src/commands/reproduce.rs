@@ -1,7 +1,6 @@
 //! `goodarm reproduce`: every figure of the paper, and those beyond it, with the raw trials.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -12,6 +11,7 @@ use goodarm_report::figures::{Order, Reproduction, Section};
 use crate::cli::ReproduceArguments;
 use crate::commands::Failure;
 use crate::commands::simulate::{cancelled_by_ctrl_c, run_experiment, set_threads};
+use crate::terminal;
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let order = Order::new(&arguments.figures)?;
@@ -40,16 +40,15 @@ fn report(made: &Reproduction, path: &Path, begin: Instant, quiet: bool) {
     if quiet {
         return;
     }
-    let mut out = io::stdout().lock();
     for Section { entry, drawn, .. } in &made.sections {
-        let _ = writeln!(out, "{}: {}", entry.name, entry.title);
+        terminal::print_line(&format!("{}: {}", entry.name, entry.title));
         for finding in &drawn.findings {
-            let _ = writeln!(out, "  {finding}");
+            terminal::print_line(&format!("  {finding}"));
         }
     }
     for note in &made.missing {
-        let _ = writeln!(out, "{note}");
+        terminal::print_line(note);
     }
     let (count, seconds) = (made.sections.len(), begin.elapsed().as_secs_f64());
-    let _ = writeln!(out, "{count} figures in {seconds:.0} s: open {}", path.display());
+    terminal::print_line(&format!("{count} figures in {seconds:.0} s: open {}", path.display()));
 }

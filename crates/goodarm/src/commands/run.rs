@@ -1,6 +1,5 @@
 //! `goodarm run`: certify real answers with real verifiers.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +19,7 @@ use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run, tell_notes};
 use crate::display::Display;
 use crate::exit::Exit;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
@@ -82,7 +82,7 @@ fn take_up(job: &Arc<Job>, arguments: &RunArguments) -> Result<Run, Failure> {
     }
     let (run, aside) = Run::begin_again(job).map_err(failure)?;
     if let Some(aside) = aside.filter(|_| !arguments.quiet) {
-        let _ = writeln!(io::stderr().lock(), "the earlier run is in {} now", aside.display());
+        terminal::say(&format!("the earlier run is in {} now", aside.display()));
     }
     Ok(run)
 }
@@ -116,10 +116,10 @@ fn open(
     let address = port.address();
     let watch = port.open(run, control).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
-    let _ = writeln!(io::stderr().lock(), "watch: {address}");
+    terminal::say(&format!("watch: {address}"));
     if is_json {
         let event = serde_json::json!({"event": "watch", "address": address});
-        let _ = writeln!(io::stdout().lock(), "{event}");
+        terminal::print_line(&event.to_string());
     }
     Ok(watch)
 }
@@ -146,7 +146,7 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
     } else {
         format!("{}wrote {}\n{report}", summary_text(&summary), folder.path().display())
     };
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    terminal::print(&text);
     Ok(report)
 }
 
@@ -275,7 +275,7 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
             } else {
                 "stopping: no new calls; waiting for those in flight (again to leave now)"
             };
-            let _ = writeln!(io::stderr().lock(), "{text}");
+            terminal::say(text);
         }
         control.stop();
     })

@@ -1,7 +1,6 @@
 //! `goodarm simulate`: an experiment file in, trials and their summary out.
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +11,7 @@ use goodarm_sim::experiment::Experiment;
 use crate::cli::SimulateArguments;
 use crate::commands::Failure;
 use crate::progress::Progress;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     set_threads(arguments.work.threads)?;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     run.write(&arguments.out)?;
     if !arguments.work.quiet {
         let text = run.text() + &format!("wrote {}\n", arguments.out.display());
-        let _ = io::stdout().lock().write_all(text.as_bytes());
+        terminal::print(&text);
     }
     let trials = &run.trials;
     if cancelled.load(Ordering::Relaxed) {

@@ -9,6 +9,7 @@ use goodarm_core::{ArmId, Ask, AskError, Cost, Pull, Session, TellError};
 
 use crate::exit::Exit;
 use crate::problem_file::{ProblemFile, ProblemFileError};
+use crate::terminal;
 
 /// Why there is no trace, or no more of it.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ pub(crate) fn run(path: &Path) -> Result<(), TraceError> {
         Err(error) => return Err(TraceError::Read { source, error }),
     };
     let file = file.map_err(|error| TraceError::File { source, error })?;
-    let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(OUT_BYTES, terminal::own_text());
     let traced = trace(file, &mut out);
     match traced.and(out.flush().map_err(TraceError::Write)) {
         // As with `| head`: the reader has what it wanted.

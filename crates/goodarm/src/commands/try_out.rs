@@ -1,7 +1,6 @@
 //! `goodarm try`: one real call of each verifier on a few answers, before anything is at stake.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
@@ -14,6 +13,7 @@ use crate::cli::TryArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::exit::Exit;
+use crate::terminal;
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let job =
@@ -26,14 +26,14 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     if arguments.json {
         let texts: Vec<String> = suspicions.iter().map(ToString::to_string).collect();
         let value = json!({"trials": trials, "suspicious": texts});
-        let _ = writeln!(io::stdout().lock(), "{value}");
+        terminal::print_line(&value.to_string());
     } else {
         let mut text: String = trials.iter().map(|trial| shown(&job, trial)).collect();
         text += &total(&job, &trials);
         for suspicion in &suspicions {
             let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
         }
-        let _ = io::stdout().lock().write_all(text.as_bytes());
+        terminal::print(&text);
     }
     if control.is_stopping() {
         return Err(Failure::interrupted("stopped; nothing was booked"));

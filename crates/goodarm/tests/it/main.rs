@@ -1,7 +1,9 @@
 //! The built tool, run as a user runs it.
 
 mod book;
+mod ends;
 mod files;
+mod hostile;
 mod laboratory;
 mod live;
 mod messages;
@@ -10,6 +12,7 @@ mod outputs;
 mod pages;
 mod paper;
 mod report;
+mod secrets;
 mod tls;
 mod tool;
 mod trace;

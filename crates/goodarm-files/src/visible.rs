@@ -1,0 +1,70 @@
+//! Text that others wrote, as a terminal may have it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The text with every character that could do something to a terminal, or that cannot be seen, written
+/// as an escape: colours and titles, characters that turn the direction of writing, those without a
+/// width. Line ends and tabs stay. JSON stays JSON and says the same, since nothing but a string of it
+/// can hold such a character.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_kept = |c: char| matches!(c, '\n' | '\t') || is_visible(c);
+    if text.chars().all(is_kept) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_kept(c) { shown.push(c) } else { push_escaped(&mut shown, c) }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same in one line.
+pub fn visible_line(text: impl Iterator<Item = char>) -> String {
+    let mut shown = String::new();
+    for c in text {
+        if is_visible(c) { shown.push(c) } else { push_escaped(&mut shown, c) }
+    }
+    shown
+}
+
+/// As JSON has it, so that one form will do for both.
+fn push_escaped(shown: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let _ = write!(shown, "\\u{unit:04x}");
+    }
+}
+
+fn is_visible(c: char) -> bool {
+    let is_hidden = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    !is_hidden && !c.is_control()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_do_something_is_seen_instead() {
+        for (text, expected) in [
+            ("plain, naïve, 日本語　, a\tb\n", "plain, naïve, 日本語　, a\tb\n"),
+            ("\u{1b}]0;title\u{7}\u{1b}[31m", "\\u001b]0;title\\u0007\\u001b[31m"),
+            ("a\rb\u{7f}\u{9b}31m\u{85}", "a\\u000db\\u007f\\u009b31m\\u0085"),
+            ("\u{202e}cba\u{2066}\u{200f}\u{feff}", "\\u202ecba\\u2066\\u200f\\ufeff"),
+            ("\u{2028}\u{e0041}", "\\u2028\\udb40\\udc41"),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+        assert_eq!(visible_line("a\nb\tc".chars()), "a\\u000ab\\u0009c");
+    }
+
+    #[test]
+    fn json_says_the_same() {
+        let value = serde_json::json!({"a\u{9b}": "\u{202e}\u{7f}\u{1b}\\\u{e0041}é"});
+        let shown = visible(&value.to_string()).into_owned();
+        assert!(shown.chars().all(is_visible), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).expect("JSON"), value);
+    }
+}

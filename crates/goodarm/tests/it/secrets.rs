@@ -1,0 +1,221 @@
+//! Keys that come from the environment stay there: they are in no file of a run and in no line that is
+//! shown, in whatever form a server or a program repeats them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::hostile::server;
+
+/// It has all that is escaped somewhere.
+const KEY: &str = "sk-Te5t/k+y=%\"&\\<9~'end";
+
+/// The key as JSON, queries, forms and pages have it.
+fn forms() -> Vec<String> {
+    let each = |escape: fn(char) -> String| KEY.chars().map(escape).collect::<String>();
+    let json = Value::from(KEY).to_string();
+    let json = json.trim_matches('"');
+    vec![
+        KEY.to_owned(),
+        json.to_owned(),
+        json.replace('/', "\\/"),
+        Value::from(json).to_string().trim_matches('"').to_owned(),
+        each(|c| format!("\\u{:04x}", u32::from(c))),
+        each(|c| format!("\\u{:04X}", u32::from(c))),
+        each(|c| if c == '+' { "\\u002B".into() } else { c.to_string() }),
+        each(|c| c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()),
+        each(|c| if c.is_ascii_alphanumeric() { c.into() } else { each_byte(c) }),
+        each(|c| format!("&#{};", u32::from(c))),
+        KEY.replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('"', "&quot;")
+            .replace('\'', "&#39;"),
+    ]
+}
+
+fn each_byte(c: char) -> String {
+    c.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect()
+}
+
+fn place(verifiers: &str) -> TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let answers: String = (0..3).map(|index| format!("{{\"id\": \"q{index}\"}}\n")).collect();
+    std::fs::write(place.path().join("answers.jsonl"), answers).expect("a file");
+    let job = format!(
+        "candidates = \"answers.jsonl\"\nbudget = 30\ndelta = 0.05\ncalls = \"jsonl\"\n{verifiers}"
+    );
+    std::fs::write(place.path().join("job.toml"), job).expect("a file");
+    place
+}
+
+fn goodarm(place: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+    command.args(arguments).current_dir(place).env("TEST_API_KEY", KEY).env("SHORT_KEY", "abc");
+    command.env("PLAIN_SETTING", "visible-setting").output().expect("the tool starts")
+}
+
+/// Tries and runs the job, and looks at everything that came of it for a part that only the key has.
+#[track_caller]
+fn assert_kept(place: &Path) -> String {
+    let mut said = String::new();
+    for arguments in [
+        &["run", "job.toml", "--dry-run"][..],
+        &["try", "job.toml"],
+        &["try", "job.toml", "--json"],
+        &["run", "job.toml", "--json"],
+        &["run", "job.toml", "--again"],
+        &["record", "job.toml", "-k", "2", "--out", "recording.jsonl"],
+        &["report", "run"],
+        &["report", "run", "--json"],
+    ] {
+        let output = goodarm(place, arguments);
+        for bytes in [output.stdout, output.stderr] {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            assert_no_key(&text, &format!("{arguments:?}"));
+            said += &text;
+        }
+    }
+    let mut files = vec![place.to_owned()];
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            let inner = std::fs::read_dir(&path).expect("a folder").flatten();
+            files.extend(inner.map(|entry| entry.path()));
+        } else if !path.ends_with("evil.sh") {
+            let bytes = std::fs::read(&path).expect("a file");
+            assert_no_key(&String::from_utf8_lossy(&bytes), &path.display().to_string());
+        }
+    }
+    said
+}
+
+#[track_caller]
+fn assert_no_key(text: &str, place: &str) {
+    for part in ["Te5t", "<9~", "54%65%35%74", "\\u0054\\u0065", "&#84;&#101;", "'end", "9%7e"] {
+        assert!(!text.contains(part), "{place} has {part}: {text}");
+    }
+}
+
+fn http(url: &str) -> String {
+    format!(
+        "[[verifiers]]\nname = \"http\"\nkind = \"http\"\nurl = \"{url}\"\napi_key_env = \"TEST_API_KEY\"\n\
+         threshold = 0.5\nscores = \"binary\"\n"
+    )
+}
+
+#[test]
+fn a_server_that_repeats_the_key_gets_it_nowhere() {
+    let all = forms().iter().map(|form| format!("[{form}]")).collect::<String>();
+    let url = server(400, move |_| all.clone());
+    let said = assert_kept(place(&http(&url)).path());
+    assert!(said.contains(&"[***]".repeat(forms().len())), "{said}");
+    let all = forms().join(" ");
+    let url = server(200, move |_| format!("{{\"score\": 1, \"x\": \"{all}\"}}"));
+    assert_kept(place(&http(&url)).path());
+}
+
+/// Where texts are cut, half a key would stand that nobody recognises.
+#[test]
+fn a_key_is_struck_out_before_a_text_is_cut() {
+    let reply_bytes_max = 16 << 10;
+    for form in [KEY.to_owned(), KEY.replace('/', "\\/")] {
+        for (before, after) in [(230, 500), (300, 150), (reply_bytes_max - 10, 0)] {
+            let text = format!("{}{form}{}", "x".repeat(before), "y".repeat(after));
+            let reply = text.clone();
+            let url = server(400, move |_| reply.clone());
+            for place in [place(&http(&url)), with_command("", &tell(&text, "exit 3"))] {
+                let output = goodarm(place.path(), &["try", "job.toml", "-n", "1", "--json"]);
+                let shown = String::from_utf8(output.stdout).expect("UTF-8");
+                assert!(shown.contains("***"), "{shown}");
+                // Nor the first characters of it, nor the last.
+                assert!(!shown.contains("xsk-") && !shown.contains("endy"), "{shown}");
+                assert_no_key(&shown, "try");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_in_the_words_of_an_error_is_struck_out() {
+    let body = format!("{{\"choices\": {}}}", Value::from(KEY));
+    let url = server(200, move |_| body.clone());
+    let judge = format!(
+        "[[verifiers]]\nname = \"judge\"\nkind = \"llm\"\nurl = \"{url}\"\nmodel = \"m\"\nprompt = \"{{{{ id }}}}?\"\n\
+         api_key_env = \"TEST_API_KEY\"\nmax_tokens = 5\nthreshold = 0.5\n"
+    );
+    let said = assert_kept(place(&judge).path());
+    assert!(said.contains("***"), "{said}");
+}
+
+/// A script that writes this on both ways out.
+fn tell(text: &str, end: &str) -> String {
+    format!("cat <<'END'\n{text}\nEND\ncat >&2 <<'END'\n{text}\nEND\n{end}")
+}
+
+/// A command that shows what it has been given, beside a server that has a key.
+fn with_command(rest: &str, script: &str) -> TempDir {
+    let url = server(200, |_| "{\"score\": 1}".to_owned());
+    let place = place(&format!(
+        "{}[[verifiers]]\nname = \"command\"\nkind = \"command\"\ncommand = [\"sh\", \"evil.sh\"]\n\
+         threshold = 0.5\nscores = \"binary\"\n{rest}",
+        http(&url)
+    ));
+    std::fs::write(place.path().join("evil.sh"), script).expect("a file");
+    place
+}
+
+#[test]
+fn a_command_has_the_variables_that_it_names_and_no_others() {
+    let script = "env >&2; test -n \"$PATH\" && test -z \"$TEST_API_KEY$PLAIN_SETTING\" && echo 1";
+    let place = with_command("", script);
+    let output = goodarm(place.path(), &["try", "job.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let script = "test \"$PLAIN_SETTING\" = visible-setting && test -n \"$TEST_API_KEY\" && echo 1";
+    let place = with_command("env = [\"PLAIN_SETTING\", \"TEST_API_KEY\"]\n", script);
+    let output = goodarm(place.path(), &["try", "job.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_command_that_repeats_a_key_gets_it_nowhere() {
+    // All of it on both ways out, whoever the key is for.
+    for (end, rest) in [
+        ("echo 1", ""),
+        ("exit 3", ""),
+        ("exit 3", "worker = true\n"),
+        ("exit 3", "env = [\"TEST_API_KEY\"]\n"),
+    ] {
+        assert_kept(with_command(rest, &tell(&forms().join("\n"), end)).path());
+    }
+}
+
+#[test]
+fn a_variable_that_is_missing_or_a_key_that_is_too_short_is_an_error() {
+    let message = |rest: &str| {
+        let place = with_command(rest, "echo 1");
+        let output = goodarm(place.path(), &["run", "job.toml", "--dry-run"]);
+        assert_eq!(output.status.code(), Some(2), "{rest}");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let said = message("env = [\"NO_SUCH_VARIABLE\"]\n");
+    assert!(said.contains("env: the environment variable NO_SUCH_VARIABLE is not set"), "{said}");
+    let said = message("env = [\"SHORT_KEY\"]\n");
+    assert!(said.contains("SHORT_KEY holds fewer than 8 bytes"), "{said}");
+    let said = message("env = [\"KEY=sk-0123456789abcdef\"]\n");
+    assert!(said.contains("NAME") && !said.contains("0123456789"), "{said}");
+    let short = http("http://127.0.0.1:9").replace("TEST_API_KEY", "SHORT_KEY");
+    let place = place(&short);
+    let output = goodarm(place.path(), &["run", "job.toml", "--dry-run"]);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(said.contains("job.toml") && said.contains("fewer than 8 bytes"), "{said}");
+}
+
+#[test]
+fn a_command_that_misses_a_variable_is_helped() {
+    let script = "echo \"KeyError: 'PLAIN_SETTING'\" >&2; exit 1";
+    let place = with_command("", script);
+    let output = goodarm(place.path(), &["try", "job.toml"]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(said.contains("env = [\"PLAIN_SETTING\"]"), "{said}");
+}
