@@ -85,7 +85,7 @@ pub enum EventError {
         /// In the books.
         found: Ticket,
     },
-    /// A void call must be tried again before anything else is asked.
+    /// A void call must be tried again before anything else is asked of its pair.
     #[error("call {} is not the retry that is owed", .0.0)]
     RetryOwed(Ticket),
     /// The call may not be made: no money left, a certified answer, a check that was made before.
@@ -157,8 +157,9 @@ impl Books {
             Some(pair) if pair == (arm, attribute) && loan.is_none() => {
                 self.dispatch_owed();
             }
-            Some(_) => return Err(EventError::RetryOwed(ticket)),
-            None => {
+            // Other pairs need not wait for it.
+            Some(_) if self.owes(arm, attribute) => return Err(EventError::RetryOwed(ticket)),
+            _ => {
                 let refused = |reason| EventError::Refused { ticket, reason };
                 self.check_dispatch(arm, attribute).map_err(refused)?;
                 if let Some(recorded) = loan {

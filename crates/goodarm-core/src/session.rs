@@ -125,6 +125,14 @@ pub struct Session {
     is_held_by_money: bool,
 }
 
+/// A call that the policy did not choose.
+#[derive(Clone, Copy)]
+struct Other {
+    attribute: AttributeId,
+    /// The arm that it was made on, where that is on record.
+    arm: Option<ArmId>,
+}
+
 impl Session {
     /// Begins.
     pub fn new(problem: Problem, policy: impl Policy + Send + 'static) -> Self {
@@ -161,21 +169,31 @@ impl Session {
 
     /// Gives the next call, and reserves its ceiling.
     pub fn ask(&mut self) -> Result<Ask, AskError> {
-        self.ask_within(self.options.in_flight_share)
+        self.ask_within(self.options.in_flight_share, None)
     }
 
-    /// The same, whatever the calls in flight may be expected to cost: for a runner whose calls in flight
-    /// all hang, and which must know whether others would, too. The budget holds as ever.
-    pub fn ask_one_more(&mut self) -> Result<Ask, AskError> {
-        self.ask_within(f64::INFINITY)
+    /// The same for a runner whose calls in flight all hang, those of this attribute among them, and which
+    /// must know whether every call would: whatever they may be expected to cost, and on an arm that
+    /// waits for none if there is one. The budget holds as ever.
+    pub fn ask_another(&mut self, attribute: AttributeId) -> Result<Ask, AskError> {
+        self.ask_within(f64::INFINITY, Some(Other { attribute, arm: None }))
     }
 
-    fn ask_within(&mut self, in_flight_share: f64) -> Result<Ask, AskError> {
+    fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
+        let chosen = match self.books.owed() {
+            Some((arm, attribute)) => Ok(Choice { arm, attribute, branch: "retry" }),
+            None => self.choose(),
+        };
+        if let Some(pull) = other.and_then(|other| self.dispatch_other(chosen, other)) {
+            self.is_held_by_money = false;
+            self.deliver();
+            return Ok(Ask::Pull(pull));
+        }
         if let Some(retry) = self.books.dispatch_owed() {
             self.deliver();
             return Ok(Ask::Pull(Pull { branch: "retry", ..retry }));
         }
-        let stop = match self.choose() {
+        let stop = match chosen {
             Ok(choice) => {
                 let Choice { arm, attribute, branch } = choice;
                 let policy = self.policy.name();
@@ -196,6 +214,30 @@ impl Session {
         };
         self.is_held_by_money = false;
         Ok(if self.books.in_flight_count() > 0 { Ask::Wait } else { Ask::Done(stop) })
+    }
+
+    /// A call in place of the chosen one, which would be on an arm that waits already.
+    fn dispatch_other(
+        &mut self,
+        chosen: Result<Choice, StopReason>,
+        Other { attribute, arm: expected }: Other,
+    ) -> Option<Pull> {
+        let waits = |arm| self.books.tally(arm, attribute).pending_count() > 0;
+        let is_new = |choice: Choice| match expected {
+            Some(arm) => (choice.arm, choice.attribute) == (arm, attribute),
+            None => choice.attribute != attribute || !waits(choice.arm),
+        };
+        if self.books.in_flight_count() == 0 || chosen.is_ok_and(is_new) {
+            return None;
+        }
+        let is_free =
+            |&arm: &ArmId| !waits(arm) && self.books.check_dispatch(arm, attribute).is_ok();
+        let arm = self.books.problem().arms().find(is_free)?;
+        if expected.is_some_and(|expected| expected != arm) {
+            return None;
+        }
+        let pull = self.books.dispatch(arm, attribute).ok()?;
+        Some(Pull { branch: "another", ..pull })
     }
 
     /// Takes the score of a call, and what it cost.
@@ -245,9 +287,10 @@ impl Session {
     /// the record and the session part.
     pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
         for (index, recorded) in events.into_iter().enumerate() {
-            if matches!(recorded, Event::Asked { .. }) {
-                // When to ask is up to the runner.
-                let asked = self.ask_one_more();
+            if let Event::Asked { arm, attribute, .. } = recorded {
+                // When to ask, and how, is up to the runner.
+                let other = Other { attribute, arm: Some(arm) };
+                let asked = self.ask_within(f64::INFINITY, Some(other));
                 if !matches!(asked, Ok(Ask::Pull(pull)) if Event::from(pull) == recorded) {
                     let asked = Box::new(asked);
                     return Err(ReplayError::Diverged { event: index, recorded, asked });

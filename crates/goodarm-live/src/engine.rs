@@ -156,6 +156,11 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         self.throttles.iter().map(Throttle::aside_count).sum()
     }
 
+    /// A verifier by which calls were turned away that go on trying.
+    pub(crate) fn turned_away(&self) -> Option<usize> {
+        self.throttles.iter().position(|throttle| throttle.aside_count() > 0)
+    }
+
     /// How many calls may be in flight now: if all that may are turned away, one more finds out whether
     /// others are, too.
     pub(crate) fn concurrency(&self) -> usize {

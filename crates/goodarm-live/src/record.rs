@@ -382,6 +382,9 @@ async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle
     let reply = job.verifiers[attribute.index()].call(&candidate, throttle).await;
     match &reply.verdict {
         Verdict::Score(_) => throttle.scored(),
+        Verdict::Failed(CountedFailure::GivenUp, _) if throttle.is_refused() => {
+            throttle.unmade();
+        }
         Verdict::Failed(_, reason) => {
             throttle.unscored(reason);
         }

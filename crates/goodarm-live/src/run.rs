@@ -339,6 +339,12 @@ impl Run {
                 self.unscored[index] = None;
                 return;
             }
+            // It was turned away for its answer, which says nothing about the verifier.
+            Err(Failure::Counted(CountedFailure::GivenUp))
+                if throttle.on_answer(call.arm).is_refused() =>
+            {
+                throttle.unmade()
+            }
             Err(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
                 throttle.unscored(&call.note.reason)
             }
@@ -439,15 +445,19 @@ impl Run {
         made_count + self.session.books().in_flight_count() as u64
     }
 
-    /// Asks for a call. What those in flight may cost holds no other back if all of them are turned away:
-    /// it finds out whether every call is.
+    /// Asks for a call; on another answer if all in flight are turned away, to find out whether every
+    /// call is.
     fn ask(&mut self) -> Result<Ask, AskError> {
-        let ask = self.session.ask()?;
-        let in_flight_count = self.session.books().in_flight_count();
-        if self.session.is_held_by_money() && in_flight_count <= self.engine.aside_count() {
-            return self.session.ask_one_more();
+        let turned_away = self.engine.turned_away();
+        match turned_away
+            .filter(|_| self.session.books().in_flight_count() <= self.engine.aside_count())
+        {
+            Some(verifier) => {
+                let attribute = self.session.books().problem().attributes().nth(verifier);
+                self.session.ask_another(attribute.expect("each verifier is an attribute"))
+            }
+            None => self.session.ask(),
         }
-        Ok(ask)
     }
 
     /// What a verifier says that this process evaluates itself; none if others do.

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use self::addresses::{Addresses, Answered};
 use self::backoff::{Backoff, TroubleKind};
+pub(crate) use self::refusals::GivenUp;
 use self::refusals::Signs;
 use crate::secrets::Redactor;
 use crate::transcript::Transcript;

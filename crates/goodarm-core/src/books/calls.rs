@@ -186,6 +186,11 @@ impl Books {
         self.calls.owed.front().map(|owed| (owed.arm, owed.attribute))
     }
 
+    /// Whether a retry of this pair is owed.
+    pub(crate) fn owes(&self, arm: ArmId, attribute: AttributeId) -> bool {
+        self.calls.owed_counts.contains_key(&(arm, attribute))
+    }
+
     /// The number of the next call.
     pub(crate) const fn ticket_next(&self) -> Ticket {
         Ticket(self.calls.ticket_next)

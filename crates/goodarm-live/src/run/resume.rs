@@ -1,6 +1,6 @@
 //! Taking up a run where it was left: by a stop, a crash, or a power cut at any byte.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     check_terms(history.header(), &history.charter, &job)?;
     let mut session = new_session(&job, problem);
     let mut account = Account::new(session.books());
-    let mut refused = BTreeSet::new();
+    let mut refused: BTreeMap<_, u32> = BTreeMap::new();
     while let Some(entry) = history.next_entry().map_err(journal_error)? {
         session
             .replay([entry.event])
@@ -75,11 +75,14 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
         }
         account.take(session.books(), &entry);
         if let Some(Call { arm, attribute, outcome, .. }) = entry.call {
+            let pair = (attribute, arm);
             match outcome {
-                Err(Failure::Counted(CountedFailure::GivenUp)) => refused.insert((attribute, arm)),
-                Ok(_) => refused.remove(&(attribute, arm)),
-                Err(_) => false,
-            };
+                Err(Failure::Counted(CountedFailure::GivenUp)) => {
+                    *refused.entry(pair).or_default() += 1;
+                }
+                Ok(_) => drop(refused.remove(&pair)),
+                Err(_) => {}
+            }
         }
     }
     let lost: Vec<_> = history.in_flight().collect();
@@ -88,8 +91,8 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, session, journal, account, lock)?;
     run.bytes_cut = tail.bytes_cut;
-    for (attribute, arm) in refused {
-        run.engine.throttle(attribute.index()).remember_refused(arm);
+    for ((attribute, arm), count) in refused {
+        run.engine.throttle(attribute.index()).remember_refused(arm, count);
     }
     run.raise_budget()?;
     keep_inputs(&folder, &run.job)?;

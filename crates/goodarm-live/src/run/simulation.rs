@@ -151,7 +151,11 @@ impl Simulation {
                 true
             }
             Ending::VerifierDown { verifier, .. } => {
-                self.world.plan.verifiers[index_of(verifier)].faults.may_end_a_run()
+                let index = index_of(verifier);
+                let faults = &self.world.plan.verifiers[index].faults;
+                // Of one that turns one answer away nobody can tell more if no other can be asked about.
+                let is_last = faults.refused_arm.is_some() && !can_ask_about_others(run, index);
+                faults.may_end_a_run() || is_last
             }
             Ending::NeverScored(failed) => {
                 run.account().verifiers[index_of(&failed.verifier)].score_count() == 0
@@ -254,6 +258,18 @@ impl Simulation {
         self.is_wrong = certified.iter().any(|arm| !self.world.plan.is_good(arm.index()));
         Ok(())
     }
+}
+
+/// Whether a verifier could be asked about an answer that waits for none of its calls.
+fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
+    let books = run.session().books();
+    let attribute = books.problem().attributes().nth(verifier).expect("one for each verifier");
+    let is_free = |arm| {
+        books.is_active(arm)
+            && !books.is_blocked(arm, attribute)
+            && books.tally(arm, attribute).pending_count() == 0
+    };
+    books.is_affordable(attribute) && books.problem().arms().any(is_free)
 }
 
 fn index_of(verifier: &str) -> usize {

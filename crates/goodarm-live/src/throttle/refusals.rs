@@ -3,7 +3,7 @@
 //! trouble. A call that is turned away again and again while others are answered is given up, and
 //! counts: it may be for its answer.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use goodarm_core::ArmId;
 
@@ -17,8 +17,8 @@ pub(super) struct Signs {
     answered: u64,
     /// The last one by which a call got through that had been turned away before: the server was busy.
     got_through: u64,
-    /// Answers of which a call was given up so.
-    refused_answers: BTreeSet<ArmId>,
+    /// Answers of which calls were given up so, and how many since one got through.
+    refused_answers: BTreeMap<ArmId, u32>,
     /// Calls that were turned away and go on trying.
     pub(super) aside_count: usize,
 }
@@ -27,6 +27,16 @@ impl Signs {
     pub(super) fn answered(&mut self, request: u64) {
         self.answered = self.answered.max(request);
     }
+}
+
+/// What becomes of a call that was turned away too often.
+#[derive(Debug)]
+pub(crate) enum GivenUp {
+    /// It counts.
+    Call(String),
+    /// It is not the first one on its answer, which takes no more: calls that cost nothing would go on
+    /// for ever.
+    Answer(String),
 }
 
 /// How often one call was turned away.
@@ -46,9 +56,16 @@ impl Throttle {
         Self { answer: Some(answer), ..self.clone() }
     }
 
-    /// Remembers that calls on this answer alone were turned away.
-    pub(crate) fn remember_refused(&self, answer: ArmId) {
-        self.state().signs.refused_answers.insert(answer);
+    /// Remembers that so many calls on this answer alone were turned away.
+    pub(crate) fn remember_refused(&self, answer: ArmId, count: u32) {
+        self.state().signs.refused_answers.insert(answer, count);
+    }
+
+    /// Whether calls on this answer alone were turned away before: being turned away again then says
+    /// nothing about the verifier.
+    pub(crate) fn is_refused(&self) -> bool {
+        let state = self.state();
+        self.answer.is_some_and(|answer| state.signs.refused_answers.contains_key(&answer))
     }
 
     /// Calls that were turned away and go on trying: they keep no others from being made.
@@ -68,16 +85,8 @@ impl<'a> Refusals<'a> {
         if self.count == 0 { self.throttle.turn().await } else { self.throttle.turn_again().await }
     }
 
-    /// Whether calls on this answer alone were turned away before: being turned away again then says
-    /// nothing about the verifier.
-    pub(crate) fn are_known(&self) -> bool {
-        let state = self.throttle.state();
-        let answer = self.throttle.answer;
-        answer.is_some_and(|answer| state.signs.refused_answers.contains(&answer))
-    }
-
     /// The call was turned away once more; says why it is given up, if it is.
-    pub(crate) fn one_more(&mut self) -> Option<String> {
+    pub(crate) fn one_more(&mut self) -> Option<GivenUp> {
         let mut state = self.throttle.state();
         let signs = &mut state.signs;
         self.count += 1;
@@ -90,17 +99,22 @@ impl<'a> Refusals<'a> {
         self.sent_before = signs.sent_count;
         let count = self.count;
         if let Some(retries) = self.throttle.limits.retries {
-            return (count > retries).then(|| format!("given up after {count} attempts"));
+            let reason = || GivenUp::Call(format!("given up after {count} attempts"));
+            return (count > retries).then(reason);
         }
         let answer = self.throttle.answer;
-        if answer.is_some_and(|answer| signs.refused_answers.contains(&answer)) {
-            return Some("turned away like earlier calls on this answer".into());
+        if let Some(given_up) = answer.and_then(|answer| signs.refused_answers.get_mut(&answer)) {
+            *given_up += 1;
+            let reason = "turned away like earlier calls on this answer".into();
+            let is_enough = *given_up >= CALLS_GIVEN_UP_MAX;
+            return Some(if is_enough { GivenUp::Answer(reason) } else { GivenUp::Call(reason) });
         }
         if self.strikes < STRIKES_MAX {
             return None;
         }
-        signs.refused_answers.extend(answer);
-        Some(format!("turned away {count} times while other calls were answered"))
+        signs.refused_answers.extend(answer.map(|answer| (answer, 1)));
+        let reason = format!("turned away {count} times while other calls were answered");
+        Some(GivenUp::Call(reason))
     }
 
     /// The call is answered by this turn's request.
@@ -127,5 +141,7 @@ impl Drop for Refusals<'_> {
 /// between and none of those getting through that were turned away, too.
 const STRIKES_MAX: u32 = 20;
 const STRIKE: u32 = 4;
+/// After so many calls on one answer that were given up, none getting through, no more are made.
+const CALLS_GIVEN_UP_MAX: u32 = 3;
 /// A busy server turns away whom it will; that one call is hit twenty times is still no chance.
 const STRIKE_IF_BUSY: u32 = 1;

@@ -6,7 +6,7 @@ use goodarm_core::{CountedFailure, VoidFailure};
 
 use super::Reply;
 use super::score::NOTHING;
-use crate::throttle::{Stopping, Throttle};
+use crate::throttle::{GivenUp, Stopping, Throttle};
 
 /// What became of one attempt.
 #[derive(Clone, Debug)]
@@ -118,13 +118,19 @@ where
                 return Ok(outcome);
             }
             Attempt::Void { failure, retry_after, reason } => {
-                if !refusals.are_known() {
+                if !throttle.is_refused() {
                     turn.refused(failure, retry_after, reason.clone());
                 }
-                if let Some(why) = refusals.one_more() {
-                    let reason = format!("{why}: {reason}");
-                    let failed = Reply::failed(CountedFailure::GivenUp, reason);
-                    return Err(Reply { usage: NOTHING, ..failed });
+                match refusals.one_more() {
+                    None => {}
+                    Some(GivenUp::Call(why)) => {
+                        let reason = format!("{why}: {reason}");
+                        let failed = Reply::failed(CountedFailure::GivenUp, reason);
+                        return Err(Reply { usage: NOTHING, ..failed });
+                    }
+                    Some(GivenUp::Answer(why)) => {
+                        return Err(Reply::exhausted(format!("{why}: {reason}")));
+                    }
                 }
             }
         }
