@@ -345,6 +345,11 @@ impl Books {
         self.calls.out.len()
     }
 
+    /// How many calls of an attribute are in flight.
+    pub fn in_flight_count_of(&self, attribute: AttributeId) -> usize {
+        self.out_counts[attribute.index()] as usize
+    }
+
     /// Tickets of calls in flight, the oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.calls.out.tickets()

@@ -151,20 +151,15 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         &self.throttles[verifier]
     }
 
-    /// Calls that were turned away and go on trying.
-    pub(crate) fn aside_count(&self) -> usize {
-        self.throttles.iter().map(Throttle::aside_count).sum()
-    }
-
-    /// A verifier by which calls were turned away that go on trying.
-    pub(crate) fn turned_away(&self) -> Option<usize> {
-        self.throttles.iter().position(|throttle| throttle.aside_count() > 0)
+    /// Of each verifier: calls that were turned away and go on trying.
+    pub(crate) fn aside_counts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.throttles.iter().map(Throttle::aside_count)
     }
 
     /// How many calls may be in flight now: if all that may are turned away, one more finds out whether
     /// others are, too.
     pub(crate) fn concurrency(&self) -> usize {
-        let needed = (self.aside_count() + 1).min(self.concurrency + ASIDE_MAX);
+        let needed = (self.aside_counts().sum::<usize>() + 1).min(self.concurrency + ASIDE_MAX);
         self.concurrency.max(needed)
     }
 

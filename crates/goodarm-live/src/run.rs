@@ -445,17 +445,13 @@ impl Run {
         made_count + self.session.books().in_flight_count() as u64
     }
 
-    /// Asks for a call; on another answer if all in flight are turned away, to find out whether every
-    /// call is.
+    /// Asks for a call; on another answer if all that a verifier has are turned away, to find out whether
+    /// every call is.
     fn ask(&mut self) -> Result<Ask, AskError> {
-        let turned_away = self.engine.turned_away();
-        match turned_away
-            .filter(|_| self.session.books().in_flight_count() <= self.engine.aside_count())
-        {
-            Some(verifier) => {
-                let attribute = self.session.books().problem().attributes().nth(verifier);
-                self.session.ask_another(attribute.expect("each verifier is an attribute"))
-            }
+        let books = self.session.books();
+        let mut aside = books.problem().attributes().zip(self.engine.aside_counts());
+        match aside.find(|&(of, count)| count > 0 && books.in_flight_count_of(of) <= count) {
+            Some((attribute, _)) => self.session.ask_another(attribute),
             None => self.session.ask(),
         }
     }
