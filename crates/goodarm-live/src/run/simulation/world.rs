@@ -316,6 +316,6 @@ fn arm_of(candidate: &Candidate) -> usize {
 }
 
 pub(super) const DELTA: f64 = 0.1;
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 const TIMEOUT: Duration = Duration::from_secs(15);
 const BETWEEN_PROCESSES: Duration = Duration::from_secs(10);
