@@ -2,7 +2,8 @@
 
 use goodarm_core::policy::NAMES;
 use goodarm_core::session::ReplayError;
-use goodarm_core::{ArmId, Event, Session};
+use goodarm_core::{ArmId, Ask, Books, Event, Session};
+use goodarm_sim::random::Random;
 
 use crate::scenario::{Scenario, random_scenario};
 
@@ -49,6 +50,42 @@ fn replayed_events_rebuild_the_session_bit_for_bit() {
             assert_eq!(picture(&rebuilt), picture(&session), "{name} {seed}");
         }
     }
+}
+
+/// A caller whose calls hang asks about other arms, whatever the policy would choose.
+#[test]
+fn calls_that_the_policy_did_not_choose_are_replayed_as_well() {
+    let mut other_count = 0;
+    for seed in 0..120 {
+        let scenario = random_scenario(1000 + seed);
+        let attributes: Vec<_> = scenario.problem.attributes().collect();
+        for name in NAMES {
+            let mut events = Vec::new();
+            let mut session = scenario.session(scenario.policy(name));
+            let ask = |session: &mut Session, random: &mut Random| {
+                let chosen = random.below(3 * attributes.len() as u64);
+                let attribute = attributes.get(usize::try_from(chosen).expect("an index"));
+                let asked = match attribute {
+                    Some(&attribute) => session.ask_another(attribute),
+                    None => session.ask(),
+                };
+                let asked = asked.expect("a legal pull");
+                let is_other = matches!(asked, Ask::Pull(pull) if pull.branch == "another");
+                other_count += u64::from(is_other);
+                asked
+            };
+            scenario.drive_asking(&mut session, ask, |_, event| events.push(event));
+            let mut rebuilt = scenario.session(scenario.policy(name));
+            rebuilt.replay(events.clone()).unwrap_or_else(|error| panic!("{name} {seed}: {error}"));
+            assert_eq!(picture(&rebuilt), picture(&session), "{name} {seed}");
+            let mut books = Books::new(scenario.problem.clone());
+            for event in events {
+                books.apply(event).unwrap_or_else(|error| panic!("{name} {seed}: {error}"));
+            }
+            assert_eq!(books.certified(), session.certified(), "{name} {seed}");
+        }
+    }
+    assert!(other_count > 1000, "{other_count}");
 }
 
 #[test]

@@ -116,6 +116,16 @@ impl Scenario {
     pub(crate) fn drive(
         &self,
         session: &mut Session,
+        watch: impl FnMut(&Session, Event),
+    ) -> StopReason {
+        self.drive_asking(session, |session, _| session.ask().expect("a legal pull"), watch)
+    }
+
+    /// The same for a caller that asks in its own way.
+    pub(crate) fn drive_asking(
+        &self,
+        session: &mut Session,
+        mut ask: impl FnMut(&mut Session, &mut Random) -> Ask,
         mut watch: impl FnMut(&Session, Event),
     ) -> StopReason {
         let mut random = Random::at(self.seed, &[2]);
@@ -124,12 +134,9 @@ impl Scenario {
         let mut out: Vec<(Pull, Reply)> = Vec::new();
         for _ in 0..STEPS_MAX {
             let may_ask = out.len() < self.concurrency && random.below(4) > 0;
-            let ask = if may_ask || out.is_empty() {
-                session.ask().expect("a legal pull")
-            } else {
-                Ask::Wait
-            };
-            match ask {
+            let asked =
+                if may_ask || out.is_empty() { ask(session, &mut random) } else { Ask::Wait };
+            match asked {
                 Ask::Pull(pull) => {
                     let pair = pull.arm.index() * attribute_count + pull.attribute.index();
                     let reply = self.world.reply(self.seed, pull.arm, pull.attribute, called[pair]);

@@ -96,10 +96,15 @@ impl Pending {
                 arm_count: terms.ids.len() as u64,
                 attribute_count: terms.verifiers.len() as u64,
             };
-            let journal = Journal::create(FileStorage::create(&new)?, &header)?;
+            drop(Journal::create(FileStorage::create(&new)?, &header)?);
             fs::rename(&new, &self.journal)?;
-            journal::sync_folder_of(&self.journal)?;
-            Ok(journal)
+            // Opened by the name that it has now: a journal that is moved is not written to.
+            let storage = FileStorage::open(&self.journal)?;
+            let Opened::Begun(reader) = journal::open(&self.journal).map_err(io::Error::other)?
+            else {
+                return Err(io::Error::other("it is not what was just written"));
+            };
+            Journal::resume(storage, reader.finish().map_err(io::Error::other)?)
         };
         journal().map_err(|error| RecordError::file(&self.journal, error))
     }
