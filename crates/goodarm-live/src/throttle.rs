@@ -262,27 +262,41 @@ impl Throttle {
     /// verifier that is closed for good.
     pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
         let _admitted = self.shared.gate.lock().await;
-        self.turn_in_queue().await
+        loop {
+            if let Some(turn) = self.turn_in_queue(|| false).await? {
+                return Ok(turn);
+            }
+        }
     }
 
     /// The same for a call that was turned away. It lets one of the others find out whether the pause is
-    /// over, and then goes before the rest of them: behind all, it might always come too late.
+    /// over, and then goes before the rest of them: behind all, it might always come too late. If there
+    /// is another pause by then, it steps aside again, or many such calls would keep the others away.
     pub(crate) async fn turn_again(&self) -> Result<Turn<'_>, Stopping> {
-        self.pause_over().await;
-        self.turn_in_queue().await
+        let is_paused = || self.state().closed_until(&self.limits).is_some();
+        loop {
+            self.pause_over().await;
+            if let Some(turn) = self.turn_in_queue(is_paused).await? {
+                return Ok(turn);
+            }
+        }
     }
 
-    async fn turn_in_queue(&self) -> Result<Turn<'_>, Stopping> {
+    /// The first of those that wait gets the next turn, unless it leaves before that.
+    async fn turn_in_queue(&self, leaves: impl Fn() -> bool) -> Result<Option<Turn<'_>>, Stopping> {
         let _first = self.shared.queue.lock().await;
         loop {
+            if leaves() {
+                return Ok(None);
+            }
             if let Ok(turn) = self.try_turn()? {
-                return Ok(turn);
+                return Ok(Some(turn));
             }
             // Queued before the next look, so that no change between look and wait is missed.
             let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
             match self.try_turn()? {
-                Ok(turn) => return Ok(turn),
+                Ok(turn) => return Ok(Some(turn)),
                 Err(Obstacle::Others) => changed.await,
                 Err(Obstacle::Until(instant)) => {
                     tokio::select! {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use goodarm_core::{AskError, StopReason};
-use goodarm_files::words::were;
+use goodarm_files::words::counted;
 
 use crate::charter::CharterError;
 use crate::folder::{Folder, OlderJournal};
@@ -150,8 +150,8 @@ impl fmt::Display for Ending {
             Self::CallsSpent { calls_max } => {
                 return write!(
                     f,
-                    "{} made, as many as calls_max allows: can be resumed with more",
-                    were(*calls_max, "call")
+                    "calls_max allows no more than {}: can be resumed with more",
+                    counted(*calls_max, "call")
                 );
             }
             Self::Interrupted => "interrupted: can be resumed",

@@ -153,8 +153,8 @@ impl Simulation {
             Ending::VerifierDown { verifier, .. } => {
                 let index = index_of(verifier);
                 let faults = &self.world.plan.verifiers[index].faults;
-                // Of one that turns one answer away nobody can tell more if no other can be asked about.
-                let is_last = faults.refused_arm.is_some() && !can_ask_about_others(run, index);
+                // Of one that turns answers away nobody can tell more if no other can be asked about.
+                let is_last = !faults.refused_arms.is_empty() && !can_ask_about_others(run, index);
                 faults.may_end_a_run() || is_last
             }
             Ending::NeverScored(failed) => {

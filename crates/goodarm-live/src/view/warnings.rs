@@ -94,10 +94,16 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
     }
     let exhausted = blocked(BlockingFailure::Exhausted);
     if exhausted > 0 {
-        let text = format!(
-            "ran out of recorded outcomes for {}, and is not asked about them any more.",
-            counted(exhausted, "answer")
-        );
+        let answers = counted(exhausted, "answer");
+        let text = if terms.kind == "replay" {
+            format!(
+                "ran out of recorded outcomes for {answers}, and is not asked about them any more."
+            )
+        } else {
+            format!(
+                "turned calls on {answers} away again and again while it answered others, and is not asked about them any more: see the reasons in the file of calls."
+            )
+        };
         found.push((WarningKind::Exhausted, text));
     }
     if terms.scores == crate::job_file::Scores::Exact && totals.counted_failure_count > 0 {
@@ -131,6 +137,10 @@ fn about_prices(terms: &VerifierTerms, totals: &VerifierTotals) -> Option<(Warni
         return Some((WarningKind::NoUsage, text.to_owned()));
     }
     let mean = totals.mean_price()?;
+    if mean <= 0.0 {
+        let text = "bills nothing for its calls: the budget does not end them, calls_max does.";
+        return Some((WarningKind::HighCeiling, text.to_owned()));
+    }
     let times = terms.ceiling.units() / mean;
     (times >= CEILING_TIMES_MAX).then(|| {
         let text = format!(

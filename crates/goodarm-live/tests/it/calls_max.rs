@@ -33,7 +33,7 @@ fn a_verifier_that_bills_nothing_is_not_asked_for_ever() {
     let place = place("calls_max = 40", "0");
     let spent = |count| Ending::CallsSpent { calls_max: count };
     let (ending, overview) = place.run();
-    assert!(ending.to_string().contains("as many as calls_max allows"), "{ending}");
+    assert!(ending.to_string().contains("calls_max allows no more than"), "{ending}");
     assert_eq!((ending, made_count(&place)), (spent(40), 40));
     // Our own checks are not among them.
     assert!(overview.calls > 40, "{}", overview.calls);

@@ -50,8 +50,8 @@ pub(super) struct Faults {
     pub(super) dearer: f64,
     /// From when to when it cannot be reached, in seconds since the first call of all.
     pub(super) outage: Option<[f64; 2]>,
-    /// It refuses every call about this answer.
-    pub(super) refused_arm: Option<usize>,
+    /// It refuses every call about these answers.
+    pub(super) refused_arms: Vec<usize>,
 }
 
 impl Faults {
@@ -168,9 +168,9 @@ impl Faults {
             let from = chance.magnitude(0.1, 30.0);
             [from, from + chance.magnitude(1.0, 100.0)]
         });
-        let refused_arm = chance
-            .is(0.1)
-            .then(|| usize::try_from(chance.below(arm_count as u64)).expect("one of few"));
+        let refused_count = if chance.is(0.1) { 1 + chance.below(3) } else { 0 };
+        let one = |_| usize::try_from(chance.below(arm_count as u64)).expect("one of few");
+        let refused_arms = (0..refused_count).map(one).collect();
         Self {
             slow,
             lost,
@@ -181,7 +181,7 @@ impl Faults {
             dies,
             dearer,
             outage,
-            refused_arm,
+            refused_arms,
         }
     }
 }

@@ -187,12 +187,14 @@ impl SimVerifier {
             let now = self.world.truth().seconds();
             faults.outage.is_some_and(|[from, to]| (from..to).contains(&now))
         };
-        let is_refused = faults.refused_arm == Some(arm) || chance.is(faults.refused);
+        let is_refused = faults.refused_arms.contains(&arm) || chance.is(faults.refused);
         if is_away || is_refused {
             self.world.truth().count(if is_away { "not reached" } else { "refused" });
             sleep(latency / 10).await;
+            // A key that is refused is as if nobody had been there.
+            let is_unreached = is_away || chance.is(0.3);
             let failure =
-                if is_away { VoidFailure::NotConnected } else { VoidFailure::RateLimited };
+                if is_unreached { VoidFailure::NotConnected } else { VoidFailure::RateLimited };
             let retry_after = (is_refused && chance.is(0.5))
                 .then(|| Duration::from_secs_f64(chance.magnitude(0.1, 20.0)));
             return Attempt::Void { failure, retry_after, reason: "not now".into() };
