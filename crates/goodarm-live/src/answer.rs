@@ -12,6 +12,7 @@ pub(crate) use self::json::first_value;
 pub(crate) use self::number::last as last_number;
 pub use self::number::{same, same_number};
 use crate::job_file::ExtractName;
+use crate::pattern::Pattern;
 use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_MAX, Steps};
 use crate::verifier::problem::Problem;
 
@@ -30,7 +31,7 @@ enum Place {
     FirstWord,
     Whole,
     Json(String),
-    Regex(Regex),
+    Regex(Pattern),
 }
 
 impl Extractor {
@@ -90,7 +91,7 @@ impl Extractor {
             Place::Whole => Some(text.trim().to_owned()),
             Place::Json(pointer) => json::first_value_within(text, steps)?
                 .and_then(|value| json::text_at(&value, pointer)),
-            Place::Regex(regex) => last_match(regex, text, steps)?
+            Place::Regex(pattern) => last_match(pattern, text, steps)?
                 .and_then(|found| found.get(1).or_else(|| found.get(0)))
                 .map(|found| found.as_str().trim().to_owned()),
         };
@@ -129,18 +130,15 @@ impl Extractor {
 
 /// The last match. Each search is one pass over what is left at most, but there may be many.
 fn last_match<'t>(
-    regex: &Regex,
+    pattern: &Pattern,
     text: &'t str,
     steps: &Steps,
 ) -> Result<Option<Captures<'t>>, Limit> {
-    // The ends of words in any script are found by a far slower engine.
-    let is_slow = !text.is_ascii() && regex.as_str().to_lowercase().contains("\\b");
-    let slowness = if is_slow { SLOWNESS_BEYOND_ASCII } else { 1 };
-    let mut matches = regex.captures_iter(text);
+    let mut matches = pattern.regex.captures_iter(text);
     let mut last: Option<Captures<'t>> = None;
     loop {
         let searched = last.as_ref().and_then(|last| last.get(0)).map_or(0, |found| found.end());
-        steps.take_text((text.len() - searched) * slowness)?;
+        steps.take_text(pattern.bytes_like(&text[searched..]))?;
         match matches.next() {
             Some(found) => last = Some(found),
             None => return Ok(last),
@@ -166,13 +164,11 @@ pub(crate) fn checked_pointer(pointer: Option<&str>) -> Result<String, Problem> 
 }
 
 /// A regular expression, checked.
-pub(crate) fn checked_pattern(pattern: Option<&str>) -> Result<Regex, Problem> {
+pub(crate) fn checked_pattern(pattern: Option<&str>) -> Result<Pattern, Problem> {
     let pattern =
         pattern.ok_or_else(|| Problem::missing("pattern", "a regular expression is needed"))?;
-    Regex::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
+    Pattern::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
 }
-
-const SLOWNESS_BEYOND_ASCII: usize = 32;
 
 /// Letters, marks and digits of any script, with apostrophes and hyphens inside.
 static WORD: LazyLock<Regex> = LazyLock::new(|| {

@@ -22,6 +22,7 @@ mod line_file;
 pub mod open_files;
 pub mod outputs;
 pub mod panics;
+mod pattern;
 pub mod pools;
 pub mod pricing;
 pub mod record;

@@ -11,7 +11,6 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
 use goodarm_core::Cost;
-use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,6 +25,7 @@ use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::Candidate;
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{ExtractName, Scores, Unit};
+use crate::pattern::Pattern;
 use crate::pricing::Pricing;
 use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
 use crate::throttle::Throttle;
@@ -91,7 +91,7 @@ struct FieldRule {
 #[derive(Debug)]
 enum Rule {
     FinalAnswer(Extractor),
-    Regex(Regex),
+    Regex(Pattern),
     JsonSchema(Box<Schema>),
     Equals { with: String },
     NumberEquals { with: String, extractor: Extractor },
@@ -270,10 +270,13 @@ impl Rule {
                 Some(answer) => (true, in_short(&answer)),
                 None => (false, format!("{} in the answer", extractor.absence())),
             },
-            Self::Regex(regex) => match regex.find(&text) {
-                Some(found) => (true, in_short(found.as_str())),
-                None => (false, "no match of the pattern".into()),
-            },
+            Self::Regex(pattern) => {
+                steps.take_text(pattern.bytes_like(&text))?;
+                match pattern.regex.find(&text) {
+                    Some(found) => (true, in_short(found.as_str())),
+                    None => (false, "no match of the pattern".into()),
+                }
+            }
             Self::Equals { with } => match with_other(with) {
                 Ok(other) if text.trim() == other.trim() => (true, "equal".into()),
                 Ok(_) => (false, format!("not equal to the field {with}")),

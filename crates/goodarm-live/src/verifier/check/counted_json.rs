@@ -30,6 +30,8 @@ pub(super) struct Counter {
 pub(super) struct Prices {
     /// A text or a name, which patterns may be matched against.
     pub(super) text: u64,
+    /// How many times as long as it is a text is, as the slowest pattern sees it; 0 without patterns.
+    pub(super) slowness: usize,
     /// A number that is not an integer, which may be divided with all its digits.
     pub(super) number: u64,
 }
@@ -87,8 +89,8 @@ impl<'a, T: ?Sized> Counted<'a, T> {
     }
 
     fn take_text(&self, text: &str) -> bool {
-        let more = self.counter.map_or(0, |counter| counter.prices.text);
-        self.take(text_steps(text.len()) + more)
+        let prices = self.counter.map_or_else(Prices::default, |counter| counter.prices);
+        self.take(text_steps(text.len().saturating_mul(prices.slowness.max(1))) + prices.text)
     }
 }
 

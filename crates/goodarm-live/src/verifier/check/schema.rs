@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use jsonschema::{PatternOptions, Validator};
-use regex::Regex;
 use serde_json::Value;
 
 use super::CheckKeys;
 use super::counted_json::{Counted, CountedJson, Counter, Prices};
 use crate::fingerprint::Fingerprint;
+use crate::pattern::Pattern;
 use crate::steps::{JSON_BYTES_MAX, Limit};
 use crate::verifier::in_short;
 use crate::verifier::problem::Problem;
@@ -66,6 +66,7 @@ impl Schema {
                 Err(error) if error.to_string().starts_with(TOO_DEEP) => return Err(Limit::Depth),
                 Err(error) => return Ok((false, format!("not JSON: {error}"))),
             },
+            other if text_bytes(other) > JSON_BYTES_MAX => return Err(Limit::JsonBytes),
             other => other,
         };
         let counter = Counter::new(steps, self.prices);
@@ -109,10 +110,9 @@ pub(super) fn text_bytes(value: &Value) -> usize {
 /// Looks for what takes more than one pass over a text, such as a pattern with a look-ahead, and for what
 /// divides. A word that is no keyword where it stands may make things dearer, and never cheaper.
 fn set_prices(schema: &Value, prices: &mut Prices) {
-    let mut match_against = |pattern: &str| {
-        if Regex::new(pattern).is_err() {
-            prices.text = STEPS_PER_HARD_TEXT;
-        }
+    let mut match_against = |pattern: &str| match Pattern::new(pattern) {
+        Ok(pattern) => prices.slowness = prices.slowness.max(pattern.slowness()),
+        Err(_) => prices.text = STEPS_PER_HARD_TEXT,
     };
     match schema {
         Value::Object(members) => {

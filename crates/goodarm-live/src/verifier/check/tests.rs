@@ -138,6 +138,28 @@ fn a_pattern_that_looks_to_the_end_at_every_match_ends() {
 }
 
 #[test]
+fn a_pattern_of_many_states_ends() {
+    let pattern = "(?s)<answer>.{1,800}</answer>";
+    let text: String =
+        (0..90_000).map(|count| format!("<answer>{}", "x".repeat(count % 7))).collect();
+    let fields = json!({"answer": text});
+    check(json!({"check": "regex", "pattern": pattern}), fields.clone(), 0.0, "too much work");
+    let keys = json!({"check": "final-answer", "extract": "regex", "pattern": pattern});
+    check(keys, fields, 0.0, "too much work");
+    let keys = json!({"check": "json-schema", "schema": {"pattern": pattern}});
+    check(keys, json!({"answer": json!(text).to_string()}), 0.0, "too much work");
+    let short = json!({"answer": "<answer>42</answer>"});
+    check(json!({"check": "regex", "pattern": pattern}), short, 1.0, "42");
+}
+
+#[test]
+fn json_that_is_no_text_is_held_to_the_same_size() {
+    let keys = json!({"check": "json-schema", "schema": {"uniqueItems": true}});
+    let values: Vec<[u32; 1]> = (0..400_000).map(|value| [value]).collect();
+    check(keys, json!({"answer": values}), 0.0, "too large");
+}
+
+#[test]
 fn a_megabyte_made_to_hold_up_a_check_does_not() {
     let long = |piece: &str| piece.repeat(1_000_000 / piece.len());
     let extracts = [
