@@ -1,6 +1,6 @@
 //! What must not appear in any text: the keys of a job, in whatever form a text repeats them.
 //!
-//! Each verifier says which secrets it has. The job puts them together into one [`Redactor`], through
+//! Each verifier says which secrets it has. The job puts them together into one `Redactor`, through
 //! which every text goes that a verifier gives back, before it is cut, kept or shown.
 
 use std::fmt;

@@ -116,15 +116,20 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
     let recordings = recordings(path, &names)?;
     let verifiers = names.iter().zip(&recordings).map(|(name, recording)| {
         let is_binary = |score: f64| score <= 0.0 || score >= 1.0;
-        let scores = recording.outcomes().filter_map(|outcome| outcome.score);
-        let scores = if scores.into_iter().all(is_binary) {
+        let price = mean(recording.outcomes().map(|outcome| outcome.cost.units())).max(PRICE_MIN);
+        let is_once = recording.ids().all(|id| recording.of(id).is_some_and(|it| it.len() == 1));
+        let mut scores = recording.outcomes().filter_map(|outcome| outcome.score);
+        let scores = if is_once && price <= PRICE_MIN {
+            // A check, which says the same again: of one that is free and noisy, calls would never end.
+            Scores::Exact
+        } else if scores.all(is_binary) {
             Scores::Binary
         } else {
             Scores::Bounded { range: [0.0, 1.0] }
         };
         VerifierSpec {
             name: name.clone(),
-            price: mean(recording.outcomes().map(|outcome| outcome.cost.units())).max(PRICE_MIN),
+            price,
             threshold: THRESHOLD,
             scores: scores.into(),
             deviation: None,

@@ -294,6 +294,16 @@ fn a_job_and_a_recording_can_be_planned() {
     assert_eq!([&both["good"], &both["purchase"]["budget"]], [&json!(6), &json!(300.0)]);
     let alone = plan(&[&recording]);
     assert_eq!([&alone["good"], &alone["delta"]], [&json!(6), &json!(0.05)]);
+    // A check costs next to nothing and says the same again: it is not called without end.
+    let checks: String = (0..9)
+        .map(|index| {
+            format!("{{\"id\":\"q{index}\",\"verifier\":\"shape\",\"scores\":[1],\"costs\":[\"0.000000001\"]}}\n")
+        })
+        .collect();
+    let checked = read(place.path(), "recording.jsonl") + &checks;
+    write(place.path(), "checked.jsonl", &checked);
+    let checked = plan(&[&path(place.path(), "checked.jsonl"), "--budget", "300"]);
+    assert_eq!(checked["good"], 6);
     assert_eq!(plan(&[&recording, "--threshold", "0.2"])["good"], 9);
     // Three of the answers are exactly there.
     assert_eq!(plan(&[&recording, "--threshold", "0.25"])["good"], 6);
