@@ -51,7 +51,7 @@ fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
     while let Some(entry) = history.next_entry()? {
         let is_small = !matches!(entry.event, goodarm_core::Event::ArmsAdded { count } if count as usize > ARMS_MAX);
         if let (true, Some(books), Some(account)) = (is_small, &mut books, &mut account)
-            && books.apply(entry.event).is_ok()
+            && books.apply(&entry.event).is_ok()
         {
             account.take(books, &entry);
         }

@@ -76,6 +76,7 @@ fn drive(
                 log.push(pull.into());
                 out.push(pull);
             }
+            Ask::Question(_) => unreachable!("there are no questions"),
             Ask::Wait => {
                 let back = out.remove(0); // or any other: they may come back in any order
                 log.push(settle(session, back)?);
@@ -96,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop(session); // a crash, with calls in flight
 
     let mut session = Session::new(problem()?, Rcb::new());
-    session.replay(log.iter().copied())?;
+    session.replay(log.iter().cloned())?;
     let lost: Vec<_> = session.books().outstanding().collect();
     for &ticket in &lost {
         // They may have been made: spent, and the lowest score.

@@ -30,7 +30,7 @@ impl Policy for CheapFirst {
             .min_by_key(|&(arm, m)| {
                 (books.tally(arm, m).dispatched_count, problem.attribute(m).price())
             })?;
-        Some(Choice { arm, attribute, branch: "cheap-first" })
+        Some(Choice::pair(arm, attribute, "cheap-first"))
     }
 }
 

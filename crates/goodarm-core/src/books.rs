@@ -5,6 +5,7 @@ mod calls;
 mod lending;
 mod outstanding;
 mod proof;
+mod questions;
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -12,8 +13,9 @@ use alloc::vec::Vec;
 
 use crate::bills::Bills;
 use crate::books::calls::Calls;
-pub use crate::books::calls::{DispatchError, TellError};
+pub use crate::books::calls::{AskedFor, DispatchError, TellError};
 pub use crate::books::lending::{AddArmsError, LendError, Loan};
+pub use crate::books::questions::QuestionState;
 use crate::cost::Cost;
 use crate::evidence::bounded::Wealths;
 use crate::evidence::weights::Weights;
@@ -24,9 +26,9 @@ use crate::num::real;
 use crate::outlook::{Remainder, certified_count_forecast, remainder};
 use crate::prior::{Belief, Prior};
 use crate::problem::{Guarantee, Problem};
-use crate::pull::Ticket;
+use crate::pull::{Source, Target, Ticket};
 use crate::tally::Tally;
-use crate::units::{ArmId, AttributeId};
+use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId};
 
 /// What is known about an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,10 @@ pub enum Change {
     Lent(ArmId),
     /// The arm's share was taken back: its evidence is gone.
     Released(ArmId),
+    /// A question was asked, answered, or has a certificate.
+    Question(QuestionId),
+    /// There is one arm more, the last; [`Policy::on_birth`](crate::Policy::on_birth) is told.
+    Born(ArmId),
 }
 
 /// Everything about one pair.
@@ -87,10 +93,13 @@ struct Arm {
     left: bool,
     /// Whether it has ever been asked about: with a million arms, most have not.
     touched: bool,
+    /// Whose answer it is, if it was made or proposed during the run.
+    origin: Option<Source>,
 }
 
 impl Arm {
-    const START: Self = Self { status: ArmStatus::Undecided, left: false, touched: false };
+    const START: Self =
+        Self { status: ArmStatus::Undecided, left: false, touched: false, origin: None };
 }
 
 /// Calls and money of one attribute over all arms.
@@ -127,15 +136,21 @@ pub struct Books {
     processes: Vec<Process>,
     weights: Vec<Weights>,
     priors: Vec<Prior>,
+    /// Of each attribute, and then of each generator, as are the next five.
+    prices: Vec<Cost>,
     totals: Vec<AttributeTotals>,
-    /// The sum of the squares of each attribute's bills.
+    /// The sum of the squares of their bills.
     bill_squares: Vec<f64>,
     mean_bills: Vec<f64>,
-    /// Of each attribute, the calls in flight.
+    /// The calls in flight.
     out_counts: Vec<u32>,
+    affordable: Vec<bool>,
     bills: Bills,
     arms: Vec<Arm>,
     arms_left_count: usize,
+    questions: Vec<QuestionState>,
+    /// Which of a question's kinds of votes belong to the attribute.
+    vote_slots: Vec<Option<usize>>,
     certified: Vec<ArmId>,
     certified_levels: BTreeMap<ArmId, f64>,
     certifier: Certifier,
@@ -145,7 +160,6 @@ pub struct Books {
     calls: Calls,
     observation_count: u64,
     refresh_at: u64,
-    affordable: Vec<bool>,
     all_affordable: bool,
     price_max: Cost,
     /// What the last call, score or failure has changed.
@@ -174,6 +188,14 @@ impl Books {
             .map(|attribute| Prior::start(problem.attribute(attribute)))
             .collect();
         let (arm_count, attribute_count) = (problem.arm_count(), problem.attribute_count());
+        let generators = problem.questions().map_or(&[][..], |questions| questions.generators());
+        let prices: Vec<Cost> = problem
+            .attributes()
+            .map(|attribute| problem.attribute(attribute).price())
+            .chain(generators.iter().map(|generator| generator.price()))
+            .collect();
+        let (vote_slots, vote_kind_count) = vote_slots(&problem);
+        let question_count = problem.questions().map_or(0, |questions| questions.count());
         let mut books = Self {
             ledger: Ledger::new(problem.budget()),
             pairs,
@@ -187,13 +209,15 @@ impl Books {
                 .collect(),
             processes,
             priors,
-            totals: vec![AttributeTotals::default(); attribute_count],
-            bill_squares: vec![0.0; attribute_count],
-            mean_bills: problem
-                .attributes()
-                .map(|attribute| problem.attribute(attribute).price().units())
-                .collect(),
-            out_counts: vec![0; attribute_count],
+            totals: vec![AttributeTotals::default(); prices.len()],
+            bill_squares: vec![0.0; prices.len()],
+            mean_bills: prices.iter().map(|price| price.units()).collect(),
+            out_counts: vec![0; prices.len()],
+            affordable: vec![false; prices.len()],
+            price_max: prices.iter().copied().max().unwrap_or(Cost::ZERO),
+            prices,
+            questions: vec![QuestionState::start(vote_kind_count); question_count],
+            vote_slots,
             bills: Bills::new(attribute_count),
             arms: vec![Arm::START; arm_count],
             arms_left_count: 0,
@@ -206,13 +230,7 @@ impl Books {
             calls: Calls::default(),
             observation_count: 0,
             refresh_at: refresh_interval(arm_count),
-            affordable: vec![false; attribute_count],
             all_affordable: false,
-            price_max: problem
-                .attributes()
-                .map(|attribute| problem.attribute(attribute).price())
-                .max()
-                .unwrap_or(Cost::ZERO),
             changes: Vec::new(),
             problem,
         };
@@ -260,6 +278,14 @@ impl Books {
     /// How many arms still take pulls.
     pub const fn active_count(&self) -> usize {
         self.arms.len() - self.arms_left_count
+    }
+
+    /// How many certificates there can still be.
+    pub(crate) fn certifiable_count(&self) -> usize {
+        match self.problem.questions() {
+            Some(questions) => questions.count() - self.certified.len(),
+            None => self.active_count(),
+        }
     }
 
     /// What has come back from a pair.
@@ -325,9 +351,17 @@ impl Books {
         self.affordable[attribute.index()]
     }
 
-    /// Whether the pair takes pulls at all, affordable or not.
+    /// Whether calls can be made, affordable or not, that may prove something about the pair.
     pub fn is_open(&self, arm: ArmId, attribute: AttributeId) -> bool {
         self.is_active(arm) && !self.pair(arm, attribute).evidence.closed
+    }
+
+    /// Whether calls that score the pair can be made: where they score others too, not all of these need
+    /// be closed.
+    fn takes_calls(&self, arm: ArmId, attribute: AttributeId) -> bool {
+        let is_closed = |&attribute: &AttributeId| self.pair(arm, attribute).evidence.closed;
+        self.is_active(arm)
+            && !self.problem.members(self.problem.lead(attribute)).iter().all(is_closed)
     }
 
     /// Whether a failed call has ended the pair's stream.
@@ -345,9 +379,9 @@ impl Books {
         self.calls.out.len()
     }
 
-    /// How many calls of an attribute are in flight.
+    /// How many calls that score an attribute are in flight.
     pub fn in_flight_count_of(&self, attribute: AttributeId) -> usize {
-        self.out_counts[attribute.index()] as usize
+        self.out_counts[self.problem.lead(attribute).index()] as usize
     }
 
     /// Tickets of calls in flight, the oldest first.
@@ -355,9 +389,13 @@ impl Books {
         self.calls.out.tickets()
     }
 
-    /// The arms of the calls in flight, the oldest call first.
+    /// The arms that calls in flight score, the oldest call first.
     pub(crate) fn outstanding_arms(&self) -> impl Iterator<Item = ArmId> + '_ {
-        self.calls.out.calls().map(|call| call.place.arm)
+        self.calls.out.calls().flat_map(|call| match call.place.target {
+            Target::Arm(arm, _) => vec![arm],
+            Target::Question(question, Source::Votes(_)) => self.active_answers(question),
+            Target::Question(_, Source::Generator(_)) => Vec::new(),
+        })
     }
 
     /// What is believed about an attribute over all arms.
@@ -377,6 +415,11 @@ impl Books {
         remainder(self)
     }
 
+    /// Calls and money of a generator over all questions; nothing is scored.
+    pub fn totals_of_fresh(&self, generator: GeneratorId) -> &AttributeTotals {
+        &self.totals[self.processes.len() + generator.index()]
+    }
+
     /// Calls and money of an attribute over all arms.
     pub fn totals(&self, attribute: AttributeId) -> &AttributeTotals {
         &self.totals[attribute.index()]
@@ -387,13 +430,23 @@ impl Books {
     }
 
     pub(crate) fn belief(&self, arm: ArmId, attribute: AttributeId) -> Belief {
-        let sample = (self.tally(arm, attribute), self.wealths(arm, attribute));
+        let tally = self.unproposed(arm, attribute);
+        let sample = (&tally, self.wealths(arm, attribute));
         self.prior(attribute).given(self.problem.attribute(attribute), sample)
     }
 
     pub(crate) fn pairs_of(&self, arm: ArmId) -> &[Pair] {
         let first = self.problem.pair_index(arm, AttributeId(0));
         &self.pairs[first..first + self.problem.attribute_count()]
+    }
+
+    /// What a call costs on average.
+    pub(crate) fn mean_bill_of(&self, target: Target) -> f64 {
+        self.mean_bills[self.lane(target)]
+    }
+
+    pub(crate) fn is_anything_affordable(&self) -> bool {
+        self.affordable.contains(&true)
     }
 
     /// What a call of the attribute costs on average.
@@ -433,6 +486,10 @@ impl Books {
         self.refresh_at = self.observation_count + refresh_interval(self.arms.len()).max(news);
         let stride = self.problem.attribute_count();
         for attribute in self.problem.attributes() {
+            if self.problem.are_votes(attribute) {
+                self.refresh_prior_of_votes(attribute);
+                continue;
+            }
             let touched = self.arms.iter().enumerate().filter(|(_, arm)| arm.touched);
             let sample = touched.map(|(arm, _)| {
                 let slot = self.wealth_slots[attribute.index()];
@@ -443,9 +500,25 @@ impl Books {
             let prior = &mut self.priors[attribute.index()];
             *prior = prior.refreshed(declared, sample);
         }
-        self.bills = Bills::refreshed(&self.pairs, &self.totals, &self.bill_squares);
+        let attribute_count = self.problem.attribute_count();
+        self.bills = Bills::refreshed(
+            &self.pairs,
+            &self.totals[..attribute_count],
+            &self.bill_squares[..attribute_count],
+        );
         self.changes.push(Change::PriorsRefreshed);
     }
+}
+
+/// Which of a question's kinds of votes belong to each attribute, and how many there are.
+fn vote_slots(problem: &Problem) -> (Vec<Option<usize>>, usize) {
+    let mut count = 0;
+    let slot = |attribute| {
+        let votes = problem.are_votes(attribute);
+        count += usize::from(votes);
+        votes.then(|| count - 1)
+    };
+    (problem.attributes().map(slot).collect(), count)
 }
 
 /// One arm more.

@@ -1,15 +1,17 @@
 //! What happened to a session, in a form that can be kept: events rebuild its books.
 
+use alloc::boxed::Box;
+
 use thiserror::Error;
 
 use crate::books::{AddArmsError, Books, DispatchError, LendError, Loan, TellError};
 use crate::cost::Cost;
-use crate::pull::{Failure, Pull, Ticket};
-use crate::units::{ArmId, AttributeId};
+use crate::pull::{Failure, Pull, QuestionPull, Source, Target, Ticket};
+use crate::units::{ArmId, AttributeId, Label, QuestionId};
 
 /// One thing that happened. It is exhaustive on purpose: a new kind of event must be thought of
 /// wherever events are written, read or counted.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A call was dispatched.
     Asked {
@@ -22,12 +24,42 @@ pub enum Event {
         /// What the arm was lent just before, where shares of δ are lent.
         loan: Option<Loan>,
     },
+    /// A call about a question was dispatched.
+    QuestionAsked {
+        /// Its number.
+        ticket: Ticket,
+        /// Which question.
+        question: QuestionId,
+        /// And whom.
+        source: Source,
+        /// What an answer of the question was lent just before, where shares of δ are lent.
+        loan: Option<(ArmId, Loan)>,
+    },
     /// A call came back with a score.
     Told {
         /// Which call.
         ticket: Ticket,
         /// Its score.
         score: f64,
+        /// Its bill.
+        cost: Cost,
+    },
+    /// A call came back with a score for each attribute that it scores; none for one that the reply
+    /// lacks.
+    ToldAll {
+        /// Which call.
+        ticket: Ticket,
+        /// Its scores, in the order of [`Problem::members`](crate::Problem::members).
+        scores: Box<[Option<f64>]>,
+        /// Its bill.
+        cost: Cost,
+    },
+    /// A question was answered: a vote came back, or a fresh answer.
+    Answered {
+        /// Which call.
+        ticket: Ticket,
+        /// The number of the final answer; none if a vote is for no answer that could be read.
+        label: Option<Label>,
         /// Its bill.
         cost: Cost,
     },
@@ -55,6 +87,12 @@ pub enum Event {
         /// How many more.
         count: u32,
     },
+}
+
+impl From<QuestionPull> for Event {
+    fn from(QuestionPull { ticket, question, source, loan, .. }: QuestionPull) -> Self {
+        Self::QuestionAsked { ticket, question, source, loan }
+    }
 }
 
 impl From<Pull> for Event {
@@ -124,12 +162,25 @@ pub enum EventError {
 impl Books {
     /// Does what a record says was done. No policy is consulted: whether the call was a good choice
     /// does not matter here, only whether it could be made.
-    pub fn apply(&mut self, event: Event) -> Result<(), EventError> {
-        match event {
+    pub fn apply(&mut self, event: &Event) -> Result<(), EventError> {
+        match *event {
+            Event::Asked { ticket, attribute, .. } if self.is_asked_of_questions(attribute) => {
+                let reason = DispatchError::AskedOfQuestions(attribute);
+                Err(EventError::Refused { ticket, reason })
+            }
             Event::Asked { ticket, arm, attribute, loan } => {
-                self.apply_asked(ticket, (arm, attribute), loan)
+                let loan = loan.map(|loan| (arm, loan));
+                self.apply_asked(ticket, Target::Arm(arm, attribute), loan)
+            }
+            Event::QuestionAsked { ticket, question, source, loan } => {
+                self.apply_asked(ticket, Target::Question(question, source), loan)
             }
             Event::Told { ticket, score, cost } => Ok(self.tell(ticket, score, cost)?),
+            Event::ToldAll { ticket, ref scores, cost } => Ok(self.tell_all(ticket, scores, cost)?),
+            Event::Answered { ticket, label, cost } => {
+                self.answer(ticket, label, cost)?;
+                Ok(())
+            }
             Event::Failed { ticket, failure, cost } => Ok(self.fail(ticket, failure, cost)?),
             Event::BudgetRaised { budget } => {
                 if self.raise_budget(budget) {
@@ -146,30 +197,32 @@ impl Books {
     fn apply_asked(
         &mut self,
         ticket: Ticket,
-        (arm, attribute): (ArmId, AttributeId),
-        loan: Option<Loan>,
+        target: Target,
+        loan: Option<(ArmId, Loan)>,
     ) -> Result<(), EventError> {
         let found = self.ticket_next();
         if found != ticket {
             return Err(EventError::Ticket { recorded: ticket, found });
         }
+        let refused = |reason| EventError::Refused { ticket, reason };
+        let target = self.known_stream_of(target).map_err(refused)?;
         match self.owed() {
-            Some(pair) if pair == (arm, attribute) && loan.is_none() => {
+            Some(owed) if owed == target && loan.is_none() => {
                 self.dispatch_owed();
             }
             // Other pairs need not wait for it.
-            Some(_) if self.owes(arm, attribute) => return Err(EventError::RetryOwed(ticket)),
+            Some(_) if self.owes(target) => return Err(EventError::RetryOwed(ticket)),
             _ => {
-                let refused = |reason| EventError::Refused { ticket, reason };
-                self.check_dispatch(arm, attribute).map_err(refused)?;
-                if let Some(recorded) = loan {
+                self.check_dispatch(target).map_err(refused)?;
+                if let Some((arm, recorded)) = loan {
                     let not_lent = |reason| EventError::NotLent { ticket, reason };
+                    self.check_borrower(arm, target).map_err(not_lent)?;
                     let found = self.lend(arm, recorded.share).map_err(not_lent)?;
                     if found != recorded {
                         return Err(EventError::Weights(ticket));
                     }
                 }
-                self.dispatch(arm, attribute).map_err(refused)?;
+                self.dispatch_target(target).map_err(refused)?;
             }
         }
         Ok(())

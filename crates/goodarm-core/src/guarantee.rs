@@ -7,15 +7,17 @@
 pub(crate) mod false_discovery;
 pub(crate) mod family_wise;
 pub(crate) mod lent;
+pub(crate) mod per_question;
 
 use alloc::vec::Vec;
 
 use crate::guarantee::false_discovery::FalseDiscovery;
 use crate::guarantee::family_wise::FamilyWise;
 use crate::guarantee::lent::Lent;
+use crate::guarantee::per_question::PerQuestion;
 use crate::num::real_size;
 use crate::problem::{Guarantee, Problem};
-use crate::units::ArmId;
+use crate::units::{ArmId, AttributeId};
 
 /// An arm that is certified, and what its evidence had to reach.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,7 @@ pub(crate) enum Certifier {
     /// Every L ≥ ξ; the correction is inside the radius.
     Paper,
     FamilyWise(FamilyWise),
+    PerQuestion(PerQuestion),
     Lent(Lent),
     FalseDiscovery(FalseDiscovery),
 }
@@ -38,6 +41,9 @@ impl Certifier {
     pub(crate) fn new(problem: &Problem) -> Self {
         match problem.guarantee() {
             Guarantee::Paper => Self::Paper,
+            Guarantee::Union if let Some(questions) = problem.questions() => {
+                Self::PerQuestion(PerQuestion::new(problem, questions))
+            }
             Guarantee::Union => Self::FamilyWise(FamilyWise::new(problem, false)),
             Guarantee::Holm => Self::FamilyWise(FamilyWise::new(problem, true)),
             Guarantee::Lent => Self::Lent(Lent::new(problem)),
@@ -52,6 +58,7 @@ impl Certifier {
             Self::Paper if evidence >= 0.0 => alloc::vec![Certificate { arm, level: 0.0 }],
             Self::Paper => Vec::new(),
             Self::FamilyWise(family) => family.update(arm, evidence),
+            Self::PerQuestion(union) => union.update(arm, evidence),
             Self::Lent(lent) => lent.update(arm, evidence),
             Self::FalseDiscovery(discovery) => discovery.update(arm, evidence),
         }
@@ -66,7 +73,7 @@ impl Certifier {
                 lent.exclude_exactly_bad(arm);
                 Vec::new()
             }
-            Self::Paper | Self::FalseDiscovery(_) => Vec::new(),
+            Self::Paper | Self::PerQuestion(_) | Self::FalseDiscovery(_) => Vec::new(),
         }
     }
 
@@ -96,6 +103,7 @@ impl Certifier {
         match self {
             Self::Paper => 0.0,
             Self::FamilyWise(family) => family.level(arm),
+            Self::PerQuestion(union) => union.level(),
             Self::Lent(lent) => lent.level(arm),
             Self::FalseDiscovery(discovery) => discovery.level(),
         }
@@ -104,24 +112,40 @@ impl Certifier {
 
 /// What ln of the evidence against one attribute must reach for an arm to be called rejected: with
 /// probability 1 - δ no good arm is, over all arms and attributes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RejectionLevel {
     first_arm_count: usize,
     level: f64,
+    /// Of each attribute with votes: one level for all answers.
+    of_votes: Vec<Option<f64>>,
 }
 
 impl RejectionLevel {
     pub(crate) fn new(problem: &Problem) -> Self {
+        let first_arm_count = match problem.questions() {
+            Some(questions) => problem.arm_count().max(questions.count()),
+            None => problem.arm_count(),
+        };
+        let pair_count = first_arm_count * problem.attribute_count();
         let level = match problem.guarantee() {
             // The paper's radius has its correction inside.
             Guarantee::Paper => 0.0,
-            _ => libm::log(real_size(problem.pair_count())) + problem.delta().ln_inverse(),
+            _ => libm::log(real_size(pair_count)) + problem.delta().ln_inverse(),
         };
-        Self { first_arm_count: problem.arm_count(), level }
+        // All votes count against an answer, those before it was proposed among them: so the union is
+        // over the answers that are good, which are at most 1/ξ a question.
+        let of_votes = |attribute| {
+            let threshold = problem.attribute(attribute).threshold();
+            problem.are_votes(attribute).then(|| level - libm::log(threshold))
+        };
+        Self { first_arm_count, level, of_votes: problem.attributes().map(of_votes).collect() }
     }
 
     /// Arms that were added, however many, share another δ: Σ Q/(q(q + 1)) over q ≥ Q is 1.
-    pub(crate) fn of(&self, arm: ArmId) -> f64 {
+    pub(crate) fn of(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        if let Some(level) = self.of_votes[attribute.index()] {
+            return level;
+        }
         if arm.index() < self.first_arm_count {
             return self.level;
         }

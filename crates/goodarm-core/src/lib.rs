@@ -31,6 +31,7 @@
 //! let reason = loop {
 //!     match session.ask()? {
 //!         Ask::Pull(pull) => session.tell(pull.ticket, verify(pull.arm.0), Cost::of_price(0.02)?)?,
+//!         Ask::Question(_) => unreachable!("there are no questions"),
 //!         Ask::Wait => unreachable!("no call is in flight"),
 //!         Ask::Done(reason) => break reason,
 //!     }
@@ -76,9 +77,13 @@ pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::outlook::Remainder;
 pub use crate::policy::{Choice, Policy};
+pub use crate::problem::design::{Design, GeneratorSpec, Questions, QuestionsSpec, ScoredBy};
 pub use crate::problem::{
     Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
 };
-pub use crate::pull::{BlockingFailure, CountedFailure, Failure, Pull, Ticket, VoidFailure};
+pub use crate::pull::{
+    BlockingFailure, CountedFailure, Failure, Pull, QuestionPull, Source, Target, Ticket,
+    VoidFailure,
+};
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
-pub use crate::units::{ArmId, AttributeId, Share};
+pub use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, Share};

@@ -74,6 +74,25 @@ impl<K: Key> MinTree<K> {
         self.min = smallest;
     }
 
+    /// One key more, the last.
+    pub(crate) fn push(&mut self, key: K) {
+        self.levels[0].push(K::ABSENT);
+        let mut below = 0;
+        while self.levels[below].len() > 1 {
+            if self.levels.len() == below + 1 {
+                self.levels.push(Vec::new());
+            }
+            let width = self.levels[below].len().div_ceil(FAN_OUT);
+            for node in self.levels[below + 1].len()..width {
+                let children = self.levels[below].iter().skip(node * FAN_OUT).take(FAN_OUT);
+                let smallest = children.copied().fold(K::ABSENT, min);
+                self.levels[below + 1].push(smallest);
+            }
+            below += 1;
+        }
+        self.set(self.levels[0].len() - 1, key);
+    }
+
     /// Sets every key at once: O(n), cheaper than n times [`MinTree::set`].
     pub(crate) fn fill_with(&mut self, mut key_at: impl FnMut(usize) -> K) {
         let count = self.levels[0].len();
@@ -93,7 +112,7 @@ impl<K: Key> MinTree<K> {
                 *node = eight.iter().copied().fold(K::ABSENT, min);
             }
         }
-        self.min = self.levels[self.levels.len() - 1][0];
+        self.min = self.levels.last().and_then(|top| top.first()).copied().unwrap_or(K::ABSENT);
     }
 
     pub(crate) const fn min(&self) -> K {
@@ -136,6 +155,21 @@ fn min<K: Key>(one: K, other: K) -> K {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tree_that_grew_is_one_that_was_always_so_large() {
+        let mut grown = MinTree::new(0, f64::ABSENT);
+        let mut state = 3_u64;
+        for count in 1..200_usize {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let key = f64::from((state >> 40) as u32);
+            grown.push(key);
+            let mut other = MinTree::new(count, f64::ABSENT);
+            other.fill_with(|index| grown.key(index));
+            assert_eq!(grown.argmin(), other.argmin());
+            assert_eq!(grown.levels, other.levels);
+        }
+    }
 
     #[test]
     fn it_agrees_with_a_linear_scan() {

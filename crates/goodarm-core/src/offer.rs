@@ -22,11 +22,16 @@ fn losses_ahead(books: &Books) -> f64 {
     let ledger = books.ledger();
     let (budget, spent) = (ledger.budget().units(), ledger.settled().units());
     let out = real_size(books.shares_out_count());
-    let lost = PRIOR_LOANS * PRIOR_LOSS_RATE + LOSS_RATE_OF_SHARES_OUT * out;
-    let arm_count = real_size(books.problem().arm_count());
+    // Siblings of what was certified lose theirs; arms without siblings keep them to the end.
+    let gone = match books.problem().questions() {
+        Some(_) => real_size(books.shares_lost_count()),
+        None => 0.0,
+    };
+    let lost = PRIOR_LOANS * PRIOR_LOSS_RATE + LOSS_RATE_OF_SHARES_OUT * out + gone;
+    let arm_count = real_size(books.problem().certificates_max());
     let money = PRIOR_LOANS * budget / (PRIOR_LOAN_RATE * arm_count) + spent;
     let ahead = lost / money * (budget - spent).max(0.0);
-    ahead.min(real_size(books.active_count()))
+    ahead.min(real_size(books.certifiable_count()))
 }
 
 const FIRST_SHARE: f64 = 1.2;

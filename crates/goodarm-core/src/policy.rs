@@ -20,17 +20,32 @@ use thiserror::Error;
 
 use crate::books::{Books, Change};
 use crate::problem::{Attribute, Guarantee, ScoreModel};
+use crate::pull::Target;
 use crate::units::{ArmId, AttributeId, Share};
 
 /// What a policy wants to be called next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Which answer to check.
-    pub arm: ArmId,
-    /// With which verifier.
-    pub attribute: AttributeId,
+    /// Which answer to check with which verifier, or which question to ask. An attribute whose calls are
+    /// votes is chosen for an answer all the same: that answer may then be lent a share of δ.
+    pub target: Target,
     /// Which rule of the policy chose it; shown in traces.
     pub branch: &'static str,
+}
+
+impl Choice {
+    /// To check an answer with a verifier.
+    pub const fn pair(arm: ArmId, attribute: AttributeId, branch: &'static str) -> Self {
+        Self { target: Target::Arm(arm, attribute), branch }
+    }
+
+    /// The answer that it is about, if there is one.
+    pub const fn arm(&self) -> Option<ArmId> {
+        match self.target {
+            Target::Arm(arm, _) => Some(arm),
+            Target::Question(..) => None,
+        }
+    }
 }
 
 /// An allocation rule.
@@ -64,6 +79,14 @@ pub trait Policy {
     fn on_change(&mut self, books: &Books, change: Change) {
         let _ = (books, change);
     }
+
+    /// Told of an answer that was made or proposed during the run: there is one arm more, the last.
+    ///
+    /// A policy that does not think of it looks at the books anew.
+    fn on_birth(&mut self, books: &Books, arm: ArmId) {
+        let _ = arm;
+        self.begin(books);
+    }
 }
 
 impl<P: Policy + ?Sized> Policy for Box<P> {
@@ -85,6 +108,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn on_change(&mut self, books: &Books, change: Change) {
         (**self).on_change(books, change);
+    }
+
+    fn on_birth(&mut self, books: &Books, arm: ArmId) {
+        (**self).on_birth(books, arm);
     }
 }
 
@@ -112,6 +139,8 @@ pub struct Parameters {
     pub unresolved_only: bool,
     /// From which the order of arms that look alike is drawn; `rcb` only.
     pub seed: u64,
+    /// When a question gets another answer; `rcb` only.
+    pub fresh: rcb::FreshRule,
     /// The true means, arm by arm; `oracle` only, which needs them.
     pub means: Option<Vec<Vec<f64>>>,
 }
@@ -140,7 +169,7 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
     let unresolved_only = parameters.unresolved_only;
     let settings = bma_gai::Settings { allocation_constant: constant, unresolved_only };
     Ok(match name {
-        "rcb" => Box::new(rcb::Rcb::seeded(parameters.seed)),
+        "rcb" => Box::new(rcb::Rcb::with_fresh_rule(parameters.seed, parameters.fresh)),
         "bma-gai" => Box::new(bma_gai::BmaGai::new(settings)),
         "cb-gai" => Box::new(bma_gai::BmaGai::cost_blind(settings)),
         "uniform" => Box::new(uniform::Uniform::new(unresolved_only)),

@@ -1,12 +1,15 @@
 //! What is to be certified, as written ([`ProblemSpec`]) and once it cannot be wrong ([`Problem`]).
 
+pub mod design;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use thiserror::Error;
 
 use crate::cost::{Cost, CostError};
-use crate::units::{ArmId, AttributeId, ErrorRate};
+use crate::problem::design::{Calls, Design, DesignError, Questions};
+use crate::units::{ArmId, AttributeId, ErrorRate, Label, QuestionId};
 
 /// More arms than this are refused.
 pub const ARMS_MAX: usize = 1 << 28;
@@ -240,6 +243,9 @@ pub enum SpecError {
     /// Prior weights belong to the guarantees `Union` and `Holm`.
     #[error("prior weights: the guarantee {0:?} takes none")]
     WeightsUnused(Guarantee),
+    /// How calls and arms belong together makes no sense.
+    #[error("{0}")]
+    Design(#[from] DesignError),
 }
 
 /// A score that its model does not allow.
@@ -268,6 +274,8 @@ pub struct Problem {
     delta: ErrorRate,
     guarantee: Guarantee,
     prior_weights: Option<Vec<f64>>,
+    calls: Calls,
+    questions: Option<Questions>,
 }
 
 /// A verifier that cannot be wrong.
@@ -349,7 +357,7 @@ impl Attribute {
         }
     }
 
-    fn new<M: Amount>(spec: AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
+    fn new<M: Amount>(spec: &AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
         let price = spec
             .price
             .to_price()
@@ -378,21 +386,28 @@ impl Attribute {
                 return Err(SpecError::Lowest { attribute, value });
             }
         }
-        Ok(Self { name: spec.name, price, threshold, scores: spec.scores })
+        Ok(Self { name: spec.name.clone(), price, threshold, scores: spec.scores })
     }
 }
 
 impl Problem {
     /// Checks everything there is to check.
     pub fn new<M: Amount>(spec: ProblemSpec<M>) -> Result<Self, SpecError> {
-        if spec.arms == 0 || spec.arms > ARMS_MAX {
+        Self::designed(spec, Design::default())
+    }
+
+    /// The same where calls score several attributes, or arms answer the same question.
+    pub fn designed<M: Amount>(spec: ProblemSpec<M>, design: Design<M>) -> Result<Self, SpecError> {
+        // The answers to questions may all be made later.
+        let arms_min = usize::from(design.questions.is_none());
+        if spec.arms < arms_min || spec.arms > ARMS_MAX {
             return Err(SpecError::Arms(spec.arms));
         }
         if spec.attributes.is_empty() || spec.attributes.len() > ATTRIBUTES_MAX {
             return Err(SpecError::Attributes(spec.attributes.len()));
         }
         let mut attributes: Vec<Attribute> = Vec::with_capacity(spec.attributes.len());
-        for (index, attribute) in spec.attributes.into_iter().enumerate() {
+        for (index, attribute) in spec.attributes.iter().enumerate() {
             let attribute = Attribute::new(attribute, index)?;
             if attributes.iter().any(|earlier| earlier.name == attribute.name) {
                 return Err(SpecError::NameTaken { attribute: index, name: attribute.name });
@@ -407,7 +422,16 @@ impl Problem {
         if let Some(weights) = &spec.prior_weights {
             check_weights(weights, spec.arms, spec.guarantee)?;
         }
+        let calls = Calls::new(&design.scored_by, &attributes, design.questions.is_some())?;
+        for index in 0..attributes.len() {
+            let lead = calls.lead(AttributeId::at(index));
+            attributes[index].price = attributes[lead.index()].price;
+        }
+        let proposes = (0..attributes.len()).any(|index| calls.propose(AttributeId::at(index)));
+        let questions = design.questions.map(|it| Questions::new(it, &spec, proposes));
         Ok(Self {
+            calls,
+            questions: questions.transpose()?,
             arm_count: spec.arms,
             attributes,
             budget,
@@ -424,6 +448,46 @@ impl Problem {
 
     pub(crate) const fn add_arms(&mut self, count: usize) {
         self.arm_count += count;
+    }
+
+    pub(crate) fn add_answer(&mut self, question: QuestionId, label: Label) -> ArmId {
+        let questions = self.questions.as_mut().expect("an answer has a question");
+        questions.add(question, label);
+        self.arm_count += 1;
+        ArmId::at(self.arm_count - 1)
+    }
+
+    /// The questions that arms answer; none where each is one of its own.
+    pub const fn questions(&self) -> Option<&Questions> {
+        self.questions.as_ref()
+    }
+
+    /// How many certificates there can be: one a question.
+    pub const fn certificates_max(&self) -> usize {
+        match &self.questions {
+            Some(questions) => questions.count(),
+            None => self.arm_count,
+        }
+    }
+
+    /// The attribute whose calls score this one: mostly itself.
+    pub fn lead(&self, attribute: AttributeId) -> AttributeId {
+        self.calls.lead(attribute)
+    }
+
+    /// What a call of this attribute scores, itself first; nothing if its calls are another's.
+    pub fn members(&self, lead: AttributeId) -> &[AttributeId] {
+        self.calls.members(lead)
+    }
+
+    /// Whether the attribute's calls are votes on the answers of a question.
+    pub fn are_votes(&self, attribute: AttributeId) -> bool {
+        self.calls.are_votes(attribute)
+    }
+
+    /// Whether they propose answers, too.
+    pub fn votes_propose(&self, attribute: AttributeId) -> bool {
+        self.calls.propose(attribute)
     }
 
     /// M in the paper.

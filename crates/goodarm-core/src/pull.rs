@@ -2,7 +2,7 @@
 
 use crate::books::Loan;
 use crate::cost::Cost;
-use crate::units::{ArmId, AttributeId};
+use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId};
 
 /// The number of a call, counted from 0 in the order of dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +25,76 @@ pub struct Pull {
     pub loan: Option<Loan>,
     /// Which rule of the policy chose it, in the policy's own words.
     pub branch: &'static str,
+}
+
+/// One call about a question to make now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuestionPull {
+    /// Give this back with the answer.
+    pub ticket: Ticket,
+    /// Which question to ask.
+    pub question: QuestionId,
+    /// And whom.
+    pub source: Source,
+    /// What has been reserved for it: it may cost no more.
+    pub ceiling: Cost,
+    /// 0 for a first try; k if k tries of this call were void.
+    pub attempt: u32,
+    /// What an answer of the question was lent just before, where shares of δ are lent.
+    pub loan: Option<(ArmId, Loan)>,
+    /// Which rule of the policy chose it, in the policy's own words.
+    pub branch: &'static str,
+}
+
+/// Who answers a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A verifier whose replies are votes on all answers.
+    Votes(AttributeId),
+    /// A generator, whose answers are to be verified.
+    Generator(GeneratorId),
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// An arm, and the attribute to score it by.
+    Arm(ArmId, AttributeId),
+    /// A question, and who is to answer it.
+    Question(QuestionId, Source),
+}
+
+/// A call that was dispatched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatched {
+    /// On an arm.
+    Arm(Pull),
+    /// About a question.
+    Question(QuestionPull),
+}
+
+impl Dispatched {
+    /// The call, if it is on an arm.
+    pub const fn on_arm(self) -> Option<Pull> {
+        match self {
+            Self::Arm(pull) => Some(pull),
+            Self::Question(_) => None,
+        }
+    }
+
+    /// The same call, of which is known who chose it and what was lent before it.
+    pub(crate) const fn chosen(self, branch: &'static str, loan: Option<(ArmId, Loan)>) -> Self {
+        match self {
+            Self::Arm(pull) => {
+                let loan = match loan {
+                    Some((_, loan)) => Some(loan),
+                    None => None,
+                };
+                Self::Arm(Pull { branch, loan, ..pull })
+            }
+            Self::Question(pull) => Self::Question(QuestionPull { branch, loan, ..pull }),
+        }
+    }
 }
 
 /// Why a call has no score.

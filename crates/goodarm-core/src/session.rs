@@ -13,25 +13,47 @@ use crate::event::{Event, EventError};
 use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
 use crate::problem::Problem;
-use crate::pull::{Failure, Pull, Ticket};
-use crate::units::{ArmId, AttributeId};
+use crate::pull::{Dispatched, Failure, Pull, QuestionPull, Source, Target, Ticket};
+use crate::units::{ArmId, AttributeId, Label};
 
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// Make this call.
     Pull(Pull),
+    /// Make this call about a question; only where there are questions with votes or generators.
+    Question(QuestionPull),
     /// Nothing until a call in flight has been answered.
     Wait,
     /// Nothing more, and no call is in flight.
     Done(StopReason),
 }
 
+impl From<Dispatched> for Ask {
+    fn from(dispatched: Dispatched) -> Self {
+        match dispatched {
+            Dispatched::Arm(pull) => Self::Pull(pull),
+            Dispatched::Question(pull) => Self::Question(pull),
+        }
+    }
+}
+
+impl Ask {
+    /// What was dispatched, as it is kept.
+    fn event(self) -> Option<Event> {
+        match self {
+            Self::Pull(pull) => Some(pull.into()),
+            Self::Question(pull) => Some(pull.into()),
+            Self::Wait | Self::Done(_) => None,
+        }
+    }
+}
+
 /// Why there is nothing more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// Every arm is certified; Q = ∅ in the paper.
+    /// Every arm is certified, or an answer to every question; Q = ∅ in the paper.
     AllCertified,
     /// Every arm is certified or has failed an exact verifier.
     AllDecided,
@@ -129,8 +151,8 @@ pub struct Session {
 #[derive(Clone, Copy)]
 struct Other {
     attribute: AttributeId,
-    /// The arm that it was made on, where that is on record.
-    arm: Option<ArmId>,
+    /// What it was about, where that is on record.
+    expected: Option<Target>,
 }
 
 impl Session {
@@ -176,39 +198,42 @@ impl Session {
     /// must know whether every call would: whatever they may be expected to cost, and on an arm that
     /// waits for none if there is one. The budget holds as ever.
     pub fn ask_another(&mut self, attribute: AttributeId) -> Result<Ask, AskError> {
-        self.ask_within(f64::INFINITY, Some(Other { attribute, arm: None }))
+        // Calls that score several attributes have the name of the first, also when they are replayed.
+        let is_known = attribute.index() < self.books.problem().attribute_count();
+        let attribute = if is_known { self.books.problem().lead(attribute) } else { attribute };
+        self.ask_within(f64::INFINITY, Some(Other { attribute, expected: None }))
     }
 
     fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
         let chosen = match self.books.owed() {
-            Some((arm, attribute)) => Ok(Choice { arm, attribute, branch: "retry" }),
+            Some(target) => Ok(Choice { target, branch: "retry" }),
             None => self.choose(),
         };
-        if let Some(pull) = other.and_then(|other| self.dispatch_other(chosen, other)) {
+        if let Some(call) = other.and_then(|other| self.dispatch_other(chosen, other)) {
             self.is_held_by_money = false;
             self.deliver();
-            return Ok(Ask::Pull(pull));
+            return Ok(call.into());
         }
         if let Some(retry) = self.books.dispatch_owed() {
             self.deliver();
-            return Ok(Ask::Pull(Pull { branch: "retry", ..retry }));
+            return Ok(retry.chosen("retry", None).into());
         }
         let stop = match chosen {
             Ok(choice) => {
-                let Choice { arm, attribute, branch } = choice;
+                let Choice { target, branch } = choice;
                 let policy = self.policy.name();
                 let refused =
                     |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
-                self.books.check_dispatch(arm, attribute).map_err(refused)?;
+                self.books.check_dispatch(target).map_err(refused)?;
                 self.is_held_by_money =
-                    self.books.in_flight_count() > 0 && self.must_wait(attribute, in_flight_share);
+                    self.books.in_flight_count() > 0 && self.must_wait(target, in_flight_share);
                 if self.is_held_by_money {
                     return Ok(Ask::Wait);
                 }
                 let loan = self.lend(choice)?;
-                let pull = self.books.dispatch(arm, attribute).map_err(refused)?;
+                let call = self.books.dispatch_target(target).map_err(refused)?;
                 self.deliver();
-                return Ok(Ask::Pull(Pull { branch, loan, ..pull }));
+                return Ok(call.chosen(branch, loan).into());
             }
             Err(stop) => stop,
         };
@@ -220,24 +245,39 @@ impl Session {
     fn dispatch_other(
         &mut self,
         chosen: Result<Choice, StopReason>,
-        Other { attribute, arm: expected }: Other,
-    ) -> Option<Pull> {
+        Other { attribute, expected }: Other,
+    ) -> Option<Dispatched> {
+        // A record may name what is not there.
+        if attribute.index() >= self.books.problem().attribute_count() {
+            return None;
+        }
+        // So may a policy, which is refused then.
+        let is_unknown = |choice: Choice| self.books.known_stream_of(choice.target).is_err();
+        if chosen.is_ok_and(is_unknown) {
+            return None;
+        }
         let waits = |arm| self.books.tally(arm, attribute).pending_count() > 0;
-        let is_new = |choice: Choice| match expected {
-            Some(arm) => (choice.arm, choice.attribute) == (arm, attribute),
-            None => choice.attribute != attribute || !waits(choice.arm),
+        let stream = |target| self.books.stream_of(target);
+        let is_new = |choice: Choice| match (expected, choice.target) {
+            (Some(expected), target) => stream(target) == expected,
+            (None, Target::Arm(arm, of)) => {
+                self.books.problem().lead(of) != attribute || !waits(arm)
+            }
+            (None, Target::Question(..)) => true,
         };
         if self.books.in_flight_count() == 0 || chosen.is_ok_and(is_new) {
             return None;
         }
-        let is_free =
-            |&arm: &ArmId| !waits(arm) && self.books.check_dispatch(arm, attribute).is_ok();
+        let is_free = |&arm: &ArmId| {
+            !waits(arm) && self.books.check_dispatch(Target::Arm(arm, attribute)).is_ok()
+        };
         let arm = self.books.problem().arms().find(is_free)?;
-        if expected.is_some_and(|expected| expected != arm) {
+        let target = Target::Arm(arm, attribute);
+        if expected.is_some_and(|expected| expected != stream(target)) {
             return None;
         }
-        let pull = self.books.dispatch(arm, attribute).ok()?;
-        Some(Pull { branch: "another", ..pull })
+        let call = self.books.dispatch_target(target).ok()?;
+        Some(call.chosen("another", None))
     }
 
     /// Takes the score of a call, and what it cost.
@@ -245,6 +285,30 @@ impl Session {
         self.books.tell(ticket, score, cost)?;
         self.deliver();
         Ok(())
+    }
+
+    /// Takes the scores of a call that scores several attributes; see [`Books::tell_all`].
+    pub fn tell_all(
+        &mut self,
+        ticket: Ticket,
+        scores: &[Option<f64>],
+        cost: Cost,
+    ) -> Result<(), TellError> {
+        self.books.tell_all(ticket, scores, cost)?;
+        self.deliver();
+        Ok(())
+    }
+
+    /// Takes the final answer to a question, a vote or a fresh one; see [`Books::answer`].
+    pub fn answer(
+        &mut self,
+        ticket: Ticket,
+        label: Option<Label>,
+        cost: Cost,
+    ) -> Result<Option<ArmId>, TellError> {
+        let born = self.books.answer(ticket, label, cost)?;
+        self.deliver();
+        Ok(born)
     }
 
     /// Takes the failure of a call, and what it cost.
@@ -287,18 +351,32 @@ impl Session {
     /// the record and the session part.
     pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
         for (index, recorded) in events.into_iter().enumerate() {
-            if let Event::Asked { arm, attribute, .. } = recorded {
-                // When to ask, and how, is up to the runner.
-                let other = Other { attribute, arm: Some(arm) };
+            // When to ask, and how, is up to the runner.
+            let other = match recorded {
+                Event::Asked { arm, attribute, .. } => {
+                    Some(Other { attribute, expected: Some(Target::Arm(arm, attribute)) })
+                }
+                Event::QuestionAsked { question, source, .. } => Some(Other {
+                    attribute: match source {
+                        Source::Votes(attribute) => attribute,
+                        Source::Generator(_) => AttributeId(0),
+                    },
+                    expected: Some(Target::Question(question, source)),
+                }),
+                _ => None,
+            };
+            if let Some(other) = other {
                 let asked = self.ask_within(f64::INFINITY, Some(other));
-                if !matches!(asked, Ok(Ask::Pull(pull)) if Event::from(pull) == recorded) {
+                let event = asked.as_ref().ok().and_then(|ask| ask.event());
+                if event.as_ref() != Some(&recorded) {
                     let asked = Box::new(asked);
                     return Err(ReplayError::Diverged { event: index, recorded, asked });
                 }
             } else {
                 let refused = |reason| ReplayError::Refused { event: index, reason };
-                self.books.apply(recorded).map_err(refused)?;
-                if matches!(recorded, Event::ArmsAdded { .. }) {
+                let adds_arms = matches!(recorded, Event::ArmsAdded { .. });
+                self.books.apply(&recorded).map_err(refused)?;
+                if adds_arms {
                     self.begin_anew();
                 } else {
                     self.deliver();
@@ -317,9 +395,11 @@ impl Session {
 
     fn choose(&mut self) -> Result<Choice, StopReason> {
         let problem = self.books.problem();
-        if self.books.active_count() == 0 {
-            let undecided = |arm| self.books.status(arm) == ArmStatus::Undecided;
-            return Err(if self.books.certified().len() == problem.arm_count() {
+        if self.books.active_count() == 0 && !self.books.may_get_answers() {
+            let undecided = |arm| {
+                self.books.status(arm) == ArmStatus::Undecided && !self.books.is_superseded(arm)
+            };
+            return Err(if self.books.certified().len() == problem.certificates_max() {
                 StopReason::AllCertified
             } else if problem.arms().any(undecided) {
                 // Their streams are blocked.
@@ -328,7 +408,7 @@ impl Session {
                 StopReason::AllDecided
             });
         }
-        if !problem.attributes().any(|attribute| self.books.is_affordable(attribute)) {
+        if !self.books.is_anything_affordable() {
             return Err(StopReason::BudgetSpent);
         }
         if self.options.stop_when_hopeless && self.chance.is_gone {
@@ -338,21 +418,23 @@ impl Session {
     }
 
     /// Where shares of δ are lent, what the policy asks for an arm that has none.
-    fn lend(&mut self, choice: Choice) -> Result<Option<Loan>, AskError> {
-        if self.books.pool().is_none() || self.books.share(choice.arm).is_some() {
+    fn lend(&mut self, choice: Choice) -> Result<Option<(ArmId, Loan)>, AskError> {
+        let Some(arm) = choice.arm() else { return Ok(None) };
+        if self.books.pool().is_none() || self.books.share(arm).is_some() {
             return Ok(None);
         }
         let Some(share) = self.policy.lend(&self.books, choice) else { return Ok(None) };
         let policy = self.policy.name();
         let refused = |reason| AskError { policy, choice, reason: Refusal::Lend(reason) };
-        let loan = self.books.lend(choice.arm, share).map_err(refused)?;
+        let loan = self.books.lend(arm, share).map_err(refused)?;
         self.deliver();
-        Ok(Some(loan))
+        Ok(Some((arm, loan)))
     }
 
     /// With calls in flight, whether one more would take up too large a share of the money.
-    fn must_wait(&self, attribute: AttributeId, in_flight_share: f64) -> bool {
-        let bill = self.books.in_flight_bill() + self.books.mean_bill(attribute);
+    fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
+        let call = self.books.stream_of(target);
+        let bill = self.books.in_flight_bill() + self.books.mean_bill_of(call);
         // Sums of prices round.
         bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
     }
@@ -377,7 +459,10 @@ impl Session {
     fn deliver(&mut self) {
         let changes = core::mem::take(&mut self.books.changes);
         for &change in &changes {
-            self.policy.on_change(&self.books, change);
+            match change {
+                Change::Born(arm) => self.policy.on_birth(&self.books, arm),
+                _ => self.policy.on_change(&self.books, change),
+            }
         }
         if self.options.stop_when_hopeless {
             self.chance.reconsider(&self.books, &changes);
@@ -416,7 +501,9 @@ impl Chance {
             return;
         }
         self.left = Some(unsettled);
-        self.is_gone = certification_cost_min(books) > unsettled.units();
+        // An answer that does not exist yet may be the one.
+        self.is_gone =
+            !books.may_get_answers() && certification_cost_min(books) > unsettled.units();
     }
 }
 

@@ -12,6 +12,42 @@ pub struct ArmId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttributeId(pub u32);
 
+/// One question, which several arms may answer; counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QuestionId(pub u32);
+
+/// One maker of fresh answers, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GeneratorId(pub u32);
+
+/// The number of a final answer among those of its question: equal numbers are equal answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(pub u32);
+
+impl QuestionId {
+    /// The position of this question in arrays.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The question at a position below [`crate::problem::ARMS_MAX`].
+    pub(crate) fn at(index: usize) -> Self {
+        Self(u32::try_from(index).expect("a problem has at most ARMS_MAX questions"))
+    }
+}
+
+impl GeneratorId {
+    /// The position of this generator in arrays.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The generator at a position below [`crate::problem::ATTRIBUTES_MAX`].
+    pub(crate) fn at(index: usize) -> Self {
+        Self(u32::try_from(index).expect("a problem has at most ATTRIBUTES_MAX generators"))
+    }
+}
+
 impl ArmId {
     /// The position of this arm in arrays.
     pub const fn index(self) -> usize {
@@ -37,6 +73,18 @@ impl AttributeId {
 }
 
 impl fmt::Display for ArmId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for GeneratorId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, BlockingFailure, Books, Cost, Event, Failure, VoidFailure};
+use goodarm_core::{ArmId, Attribute, BlockingFailure, Books, Cost, Event, Failure, VoidFailure};
 
 use crate::history::{Call, Entry};
 use crate::outputs::calls::failure_name;
@@ -13,8 +13,10 @@ use crate::verifier::Remark;
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// Verifier by verifier.
+    /// Verifier by verifier. Each criterion of a verifier is one, but calls are paid and take their time
+    /// at the first of them.
     pub verifiers: Vec<VerifierTotals>,
+    are_called: Vec<bool>,
     /// The budget at the start, and what it was raised to.
     pub budgets: Vec<Cost>,
     /// What was spent when each certificate was reached, in their order.
@@ -36,7 +38,9 @@ pub struct VerifierTotals {
     pub spent_on_failures: Cost,
     /// The part of it that was paid at the ceiling because the bill is not known.
     pub failures_at_ceiling: Cost,
-    /// Failures by name.
+    /// Calls that brought nothing for any criterion.
+    pub failed_count: u64,
+    /// Failures by name, a score that a reply lacks among them.
     pub failures: BTreeMap<&'static str, u64>,
     /// Failures that count as the lowest score.
     pub counted_failure_count: u64,
@@ -59,6 +63,11 @@ impl Account {
     pub fn new(books: &Books) -> Self {
         Self {
             verifiers: vec![VerifierTotals::default(); books.problem().attribute_count()],
+            are_called: books
+                .problem()
+                .attributes()
+                .map(|it| books.problem().lead(it) == it)
+                .collect(),
             budgets: vec![books.problem().budget()],
             spent_at: Vec::new(),
             began_with: books.problem().arm_count(),
@@ -77,8 +86,11 @@ impl Account {
 
     /// One more call, which the books know of already.
     pub fn take_call(&mut self, books: &Books, call: &Call<'_>) {
-        let ceiling = books.problem().attribute(call.attribute).price();
-        self.verifiers[call.attribute.index()].take(call, ceiling);
+        let problem = books.problem();
+        for (criterion, &attribute) in problem.members(call.attribute).iter().enumerate() {
+            let declared = problem.attribute(attribute);
+            self.verifiers[attribute.index()].take(call, criterion, declared);
+        }
         let certified_count = books.certified().len();
         if certified_count > self.spent_at.len() {
             self.spent_at.resize(certified_count, books.ledger().settled());
@@ -87,17 +99,22 @@ impl Account {
 
     /// Calls that were made and came back.
     pub fn call_count(&self) -> u64 {
-        self.verifiers.iter().map(|totals| totals.call_count).sum()
+        self.callers().map(|totals| totals.call_count).sum()
     }
 
     /// Calls that were asked for and not made.
     pub fn unmade_count(&self) -> u64 {
-        self.verifiers.iter().map(|totals| totals.unmade_count).sum()
+        self.callers().map(|totals| totals.unmade_count).sum()
     }
 
-    /// Of these, without a score.
+    /// Calls that came back without any score.
     pub fn failure_count(&self) -> u64 {
-        self.verifiers.iter().map(VerifierTotals::failure_count).sum()
+        self.callers().map(|totals| totals.failed_count).sum()
+    }
+
+    /// Those that have calls of their own.
+    fn callers(&self) -> impl Iterator<Item = &VerifierTotals> {
+        self.verifiers.iter().zip(&self.are_called).filter(|(_, is)| **is).map(|(totals, _)| totals)
     }
 
     /// An amount, summed over all verifiers.
@@ -107,7 +124,7 @@ impl Account {
 }
 
 impl VerifierTotals {
-    fn take(&mut self, call: &Call<'_>, ceiling: Cost) {
+    fn take(&mut self, call: &Call<'_>, criterion: usize, declared: &Attribute) {
         if let Err(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
             call.outcome
         {
@@ -118,6 +135,29 @@ impl VerifierTotals {
             return;
         }
         self.call_count += 1;
+        let outcome = call.outcome_for(criterion, declared);
+        if let Err(failure) = outcome {
+            self.take_failure(call, failure);
+        }
+        // A call is paid and takes its time once.
+        if criterion == 0 {
+            self.pay(call, declared.price());
+        }
+    }
+
+    fn take_failure(&mut self, call: &Call<'_>, failure: Failure) {
+        self.failed_count += u64::from(call.outcome.is_err());
+        if matches!(failure, Failure::Counted(_)) {
+            self.counted_failure_count += 1;
+            self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
+        }
+        *self.failures.entry(failure_name(failure)).or_default() += 1;
+        if let Failure::Blocking(failure) = failure {
+            self.blocked.entry(call.arm).or_insert(failure);
+        }
+    }
+
+    fn pay(&mut self, call: &Call<'_>, ceiling: Cost) {
         self.spent = self.spent.saturating_add(call.cost);
         self.latency_sum += call.note.latency.as_secs_f64();
         if let Some(remark) = &call.note.remark
@@ -126,18 +166,10 @@ impl VerifierTotals {
             self.remarks.push(remark.clone());
         }
         self.scored_at_ceiling_count += u64::from(call.outcome.is_ok() && call.cost == ceiling);
-        if let Err(failure) = call.outcome {
-            if matches!(failure, Failure::Counted(_)) {
-                self.counted_failure_count += 1;
-                self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
-            }
-            *self.failures.entry(failure_name(failure)).or_default() += 1;
+        if call.outcome.is_err() {
             self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
             if call.cost == ceiling {
                 self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
-            }
-            if let Failure::Blocking(failure) = failure {
-                self.blocked.entry(call.arm).or_insert(failure);
             }
         }
         // A call that never reached the verifier says nothing about its time or its price, and of one

@@ -16,12 +16,12 @@ use goodarm_core::{Books, Cost, Event, Ticket};
 use goodarm_files::words::{amount, counted, money, were};
 
 use crate::account::Account;
-use crate::audit::call_file::{CallFile, Place};
+use crate::audit::call_file::{CallFile, Next, Place};
 use crate::candidates::Candidates;
 use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{Call, History};
+use crate::history::{Call, History, event_of};
 use crate::outputs::calls::CallLine;
 use crate::run::is_free;
 use crate::view::Overview;
@@ -39,6 +39,9 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Why its promise may not hold, if something speaks against it.
     pub doubt: Option<String>,
+    /// That the run has not ended, so that its results are not there or not of its last moment: then
+    /// only the journal was gone through. Nothing is wrong with that, and nothing is proved by it.
+    pub unfinished: Option<String>,
 }
 
 /// Something that is wrong with a run's folder.
@@ -74,9 +77,9 @@ pub enum Area {
 }
 
 impl Report {
-    /// Whether everything is right.
+    /// Whether everything is there, and right.
     pub const fn is_clean(&self) -> bool {
-        self.problem_count == 0
+        self.problem_count == 0 && self.unfinished.is_none()
     }
 
     fn problem(&mut self, area: Area, text: impl fmt::Display) {
@@ -107,9 +110,13 @@ pub fn audit(path: &Path) -> Report {
 fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     let mut auditor = Auditor::new(folder)?;
     check_journal(folder)?;
+    report.unfinished = unfinished(folder)?;
+    let is_finished = report.unfinished.is_none();
     auditor.go_through(folder, report)?;
-    findings::compare(folder, &auditor, report);
-    made::compare_table(folder, &auditor, report);
+    if is_finished {
+        findings::compare(folder, &auditor, report);
+        made::compare_table(folder, &auditor, report);
+    }
     let Auditor { history, books, account, .. } = &auditor;
     let journal = folder.journal();
     let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
@@ -118,8 +125,10 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     let mut overview = Overview::in_full(&folder.present(&history.charter), books, account);
     overview.set_span(history.span_millis(), account);
     overview.journal = Some(mark.clone());
-    made::compare_summary(folder, &history.header().version, &mut overview, books, report);
-    made::compare_page(folder, &mark, report);
+    if is_finished {
+        made::compare_summary(folder, &history.header().version, &mut overview, books, report);
+        made::compare_page(folder, &mark, report);
+    }
     report.notes.append(&mut overview.notes);
     report.doubt = overview.doubt;
     Ok(())
@@ -133,6 +142,25 @@ fn check_journal(folder: &Folder) -> Result<(), Problem> {
     let read = History::open(&journal).and_then(History::finish);
     read.map_err(|error| unreadable(&journal, &error))?;
     Err(problem(Area::Journal, older))
+}
+
+/// Whether the journal has gone on since the results were written, or they never were: the summary is the
+/// last of them.
+fn unfinished(folder: &Folder) -> Result<Option<String>, Problem> {
+    let journal = folder.journal();
+    let what = match folder.seen() {
+        None if folder.summary().exists() => return Ok(None),
+        None => "the run has not ended, and its results are not written yet",
+        Some(seen) => {
+            let history = History::open(&journal).and_then(History::finish);
+            let tail = history.map_err(|error| unreadable(&journal, &error))?;
+            if tail.len_valid <= seen.bytes {
+                return Ok(None);
+            }
+            "the run was taken up again and has not ended, and its results are of an earlier moment"
+        }
+    };
+    Ok(Some(format!("{what}: unless a process is at it, --resume goes on and writes them")))
 }
 
 fn unreadable(journal: &Path, error: &dyn fmt::Display) -> Problem {
@@ -177,18 +205,21 @@ impl Auditor {
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
-        let mut calls = CallFile::open(folder).map_err(in_calls)?;
+        let is_finished = report.unfinished.is_none();
+        let has_calls = folder.calls().exists() || folder.calls_table().exists();
+        let calls = (is_finished || has_calls).then(|| CallFile::open(folder));
+        let mut calls = calls.transpose().map_err(in_calls)?;
         let before = report.problem_count;
         let charter = self.history.charter.clone();
-        let names: Vec<String> = charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
         let journal = folder.journal();
         loop {
             let entry = self.history.next_entry().map_err(|error| unreadable(&journal, &error))?;
             let Some(entry) = entry else { break };
-            let event = match CallLine::new(&entry, |arm| self.candidates.id(arm), &names) {
-                None => Some(entry.event),
-                Some(expected) => match calls.next_call().map_err(in_calls)? {
+            let event = match CallLine::new(&entry, |arm| self.candidates.id(arm), &charter) {
+                None => Some(entry.event.clone()),
+                Some(expected) => match next_call(&mut calls)? {
                     Some((at, written)) => compare_call(written, &expected, at, report),
+                    None if !is_finished => Some(entry.event.clone()),
                     None => {
                         self.missing.get_or_insert((Ticket(expected.call), 0)).1 += 1;
                         None
@@ -196,10 +227,12 @@ impl Auditor {
                 },
             };
             if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(&charter, call)) {
-                report.problem(Area::Ledger, format!("{}: {text}", calls.place()));
+                let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
+                let place = place.map_or("the journal".into(), |place| place.to_string());
+                report.problem(Area::Ledger, format!("{place}: {text}"));
             }
             // Behind the first call that is missing, nothing adds up any more.
-            let applied = event.filter(|_| self.missing.is_none()).map(|it| self.books.apply(it));
+            let applied = event.filter(|_| self.missing.is_none()).map(|it| self.books.apply(&it));
             if let Some(Err(error)) = &applied {
                 report.problem(Area::Ledger, format!("the ledger: {error}"));
             }
@@ -221,11 +254,11 @@ impl Auditor {
 
     fn close(
         &self,
-        calls: &mut CallFile,
+        calls: &mut Option<CallFile>,
         before: usize,
         report: &mut Report,
     ) -> Result<(), Problem> {
-        let file = calls.place().file;
+        let file = calls.as_ref().map_or("", |calls| calls.place().file);
         if let Some((first, count)) = self.missing {
             return Err(problem(
                 Area::Calls,
@@ -237,7 +270,7 @@ impl Auditor {
                 ),
             ));
         }
-        if let Some((place, _)) = calls.next_call().map_err(in_calls)? {
+        if let Some((place, _)) = next_call(calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
         report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
@@ -246,7 +279,13 @@ impl Auditor {
             0 => String::new(),
             unmade => format!(", and {unmade} that were asked for and not made"),
         };
-        report.checked(before, format!("the journal is whole, and {file} has its {count}{unmade}"));
+        let text = if report.unfinished.is_none() {
+            format!("the journal is whole, and {file} has its {count}{unmade}")
+        } else {
+            let in_flight = self.history.in_flight().count();
+            format!("the journal is whole: {count}{unmade}, and {in_flight} in flight")
+        };
+        report.checked(before, text);
         let ledger = self.books.ledger();
         let unit = self.history.charter.unit;
         report.checked(
@@ -279,6 +318,11 @@ impl Auditor {
     }
 }
 
+/// The next call of a file that may not be there.
+fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, Problem> {
+    calls.as_mut().map_or(Ok(None), |calls| calls.next_call().map_err(in_calls))
+}
+
 /// One call: the file must say what the journal says. The books take what the file says.
 fn compare_call(
     written: Result<CallLine<'_>, String>,
@@ -300,7 +344,7 @@ fn compare_call(
     if outcome.is_none() {
         report.problem(Area::Calls, format!("{at}: neither a score nor a failure"));
     }
-    outcome.map(|outcome| Event::of_outcome(Ticket(expected.call), outcome, line.cost))
+    outcome.map(|outcome| event_of(Ticket(expected.call), &outcome, line.cost))
 }
 
 fn in_calls(text: String) -> Problem {
@@ -311,7 +355,7 @@ fn in_calls(text: String) -> Problem {
 fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
     let terms = &charter.verifiers[call.attribute.index()];
     let ceiling = terms.ceiling;
-    let is_free = call.outcome.is_err_and(is_free);
+    let is_free = call.failure().is_some_and(is_free);
     let expected = if is_free { Cost::ZERO } else { ceiling };
     let is_wrong = call.cost != expected && (is_free || !terms.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))

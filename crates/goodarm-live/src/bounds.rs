@@ -1,12 +1,71 @@
 //! Files from others, read with bounds: a small one may unpack to more than any memory, and a line of it
 //! may have no end.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use goodarm_files::words::number;
+
+/// What is in a file; unpacked if its name ends in `.gz`, and then not without end.
+pub fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let reader: Box<dyn Read + 'a> = if is_packed {
+        let unpacked = flate2::read::GzDecoder::new(file);
+        Box::new(AtMost::new(unpacked, unpacked_max(length_of(path))))
+    } else {
+        Box::new(file)
+    };
+    BufReader::with_capacity(1 << 20, reader)
+}
 
 /// How many bytes a packed file of this length may unpack to.
 pub(crate) const fn unpacked_max(packed_len: u64) -> u64 {
     let by_length = packed_len.saturating_mul(UNPACKED_TIMES_MAX);
     if by_length > UNPACKED_BYTES_MIN { by_length } else { UNPACKED_BYTES_MIN }
+}
+
+/// How much memory the values of one JSON text of a file of this length may take.
+pub(crate) const fn memory_max(file_len: u64) -> u64 {
+    let by_length = file_len.saturating_mul(MEMORY_TIMES_MAX);
+    if by_length > MEMORY_BYTES_MIN { by_length } else { MEMORY_BYTES_MIN }
+}
+
+/// How long a file is; 0 if nobody knows.
+pub(crate) fn length_of(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+/// What is wrong with a JSON text whose values would take more memory than this. To see it takes no
+/// parser, and one would have built them by the time it knows.
+pub(crate) fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
+    // Most texts are so short that they need no look.
+    if (text.len() as u64).saturating_mul(MEMORY_PER_OBJECT) <= memory_max {
+        return None;
+    }
+    let (mut values, mut objects) = (1, 0);
+    let (mut is_text, mut is_escaped) = (false, false);
+    for byte in text {
+        if is_text {
+            is_text = *byte != b'"' || is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b',' | b'[' => values += 1,
+            b'{' => (values, objects) = (values + 1, objects + 1),
+            _ => {}
+        }
+    }
+    let memory = text.len() as u64 + values * MEMORY_PER_VALUE + objects * MEMORY_PER_OBJECT;
+    (memory > memory_max).then(|| {
+        format!(
+            "about {} JSON values in one text, which would take {} MiB of memory; at most {} MiB are taken",
+            number(values),
+            number(memory >> 20),
+            number(memory_max >> 20)
+        )
+    })
 }
 
 /// What comes out of a packed file: an error once there is more than was allowed.
@@ -59,16 +118,37 @@ pub(crate) fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<
     })
 }
 
+/// The same for lines of JSON, none of which takes more memory than this.
+pub(crate) fn json_lines(
+    input: impl BufRead,
+    memory_max: u64,
+) -> impl Iterator<Item = io::Result<String>> {
+    lines(input).map(move |line| {
+        let line = line?;
+        match too_many_values(line.as_bytes(), memory_max) {
+            None => Ok(line),
+            Some(problem) => Err(io::Error::other(problem)),
+        }
+    })
+}
+
 /// That a line or a row is longer than may be.
 pub(crate) fn too_long() -> io::Error {
     io::Error::other(format!("longer than {} MiB", LINE_BYTES_MAX >> 20))
 }
 
 /// No answer is that long; a packed file may be.
-pub(crate) const LINE_BYTES_MAX: u64 = 256 << 20;
-const UNPACKED_BYTES_MIN: u64 = 1 << 30;
+pub(crate) const LINE_BYTES_MAX: u64 = 64 << 20;
+const UNPACKED_BYTES_MIN: u64 = 128 << 20;
 /// Texts are packed to a tenth or a twentieth.
 const UNPACKED_TIMES_MAX: u64 = 64;
+const MEMORY_BYTES_MIN: u64 = 1 << 30;
+/// Objects of a few short texts each take ten times their length.
+const MEMORY_TIMES_MAX: u64 = 16;
+/// What a parser takes for a value in a list that has just grown, and for an object, which has room for
+/// a few fields.
+const MEMORY_PER_VALUE: u64 = 64;
+const MEMORY_PER_OBJECT: u64 = 700;
 
 #[cfg(test)]
 mod tests {
@@ -89,9 +169,30 @@ mod tests {
 
     #[test]
     fn a_text_may_be_packed_as_texts_are() {
-        assert_eq!(unpacked_max(10), 1 << 30);
+        assert_eq!(unpacked_max(10), 128 << 20);
         assert_eq!(unpacked_max(1 << 30), 64 << 30);
         assert_eq!(unpacked_max(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn values_are_counted_before_they_are_built() {
+        assert_eq!(
+            too_many_values(b"[0,0,0]", 0).as_deref(),
+            Some(
+                "about 4 JSON values in one text, which would take 0 MiB of memory; at most 0 MiB are taken"
+            )
+        );
+        let lists = format!("[{}[]]", "[],".repeat(10_000));
+        assert!(too_many_values(lists.as_bytes(), 1 << 20).is_some());
+        let objects = format!("[{}0]", "{},".repeat(10_000));
+        assert!(too_many_values(objects.as_bytes(), 5 << 20).is_some());
+        // What is in a text is no value.
+        let text = format!(r#"{{"a":"{}\\"}}"#, r#"[,{\","#.repeat(10_000));
+        assert_eq!(too_many_values(text.as_bytes(), 1 << 20), None);
+        let mut lines = json_lines(&b"1\n[2,[]]\n"[..], 200);
+        assert!(lines.next().expect("a line").is_ok());
+        let error = lines.next().expect("a line").expect_err("it is too much").to_string();
+        assert!(error.starts_with("about 4 JSON values"), "{error}");
     }
 
     #[test]
@@ -100,6 +201,6 @@ mod tests {
         assert_eq!(read, ["a", "", "b"]);
         let mut endless = lines(BufReader::new(io::repeat(b' ')));
         let error = endless.next().expect("a result").expect_err("it has no end").to_string();
-        assert_eq!(error, "longer than 256 MiB");
+        assert_eq!(error, "longer than 64 MiB");
     }
 }

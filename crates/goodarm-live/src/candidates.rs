@@ -131,7 +131,8 @@ impl Candidates {
         };
         let length = file.metadata().map_err(unreadable)?.len();
         let bytes_max = bounds::unpacked_max(length);
-        let mut builder = Builder::new(path, unit, id_field).at_most(bytes_max);
+        let memory_max = bounds::memory_max(length);
+        let mut builder = Builder::new(path, unit, id_field).at_most(bytes_max, memory_max);
         if packing == Packing::None && shape != Shape::Parquet && shape != Shape::Zip {
             builder.expect_bytes(length);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{AttributeSpec, Cost, Problem, ProblemSpec, SpecError};
+use goodarm_core::{AttributeSpec, Cost, Design, Problem, ProblemSpec, ScoredBy, SpecError};
 use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,6 +65,46 @@ pub struct VerifierTerms {
     /// What its mean score is the mean of; journals of version 0.1.0 have it in the job's text only.
     #[serde(default)]
     pub mean_over: Option<MeanOver>,
+    /// Which of the scores in a verifier's reply it is; none where a reply is one score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<CriterionTerms>,
+    /// If its threshold follows from what is claimed of majorities: what that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub votes: Option<VoteTerms>,
+}
+
+/// What is claimed of majorities of draws, which single draws imply.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct VoteTerms {
+    /// How many draws each majority is of; 1 is a single one.
+    pub sizes: Vec<u32>,
+    /// The least probability with which each agrees.
+    pub threshold: f64,
+}
+
+impl VoteTerms {
+    /// What a certificate says, a sentence for each size.
+    pub fn claims(&self) -> Vec<String> {
+        let claim = |size: &u32| match size {
+            1 => format!("one draw agrees with probability at least {}", self.threshold),
+            size => format!(
+                "the majority of {size} draws agrees with probability at least {}",
+                self.threshold
+            ),
+        };
+        self.sizes.iter().map(claim).collect()
+    }
+}
+
+/// One of the scores in a reply. Each has terms of its own among those of the verifiers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct CriterionTerms {
+    /// The verifier that gives the reply.
+    pub verifier: String,
+    /// What the verifier calls the criterion.
+    pub name: String,
+    /// The place of the verifier's first criterion among all terms: calls are counted and paid there.
+    pub first: usize,
 }
 
 /// Why a recorded charter is none.
@@ -128,7 +168,42 @@ impl Charter {
             guarantee: self.guarantee.into(),
             prior_weights: None,
         };
-        Ok(Problem::new(spec)?)
+        let place = |(index, terms): (usize, &VerifierTerms)| match &terms.criterion {
+            Some(criterion) if criterion.first != index => ScoredBy::CallsOf(criterion.first),
+            _ => ScoredBy::OwnCalls,
+        };
+        let scored_by = self.verifiers.iter().enumerate().map(place).collect();
+        Ok(Problem::designed(spec, Design { scored_by, questions: None })?)
+    }
+
+    /// The verifier that makes the calls of so-many-th terms, by its name.
+    pub fn caller(&self, place: usize) -> &str {
+        let terms = &self.verifiers[place];
+        terms.criterion.as_ref().map_or(&terms.name, |criterion| &criterion.verifier)
+    }
+
+    /// The criteria that calls of the so-many-th terms have scores for, by their names; none where a
+    /// reply is one score.
+    pub fn criteria(&self, place: usize) -> Vec<&str> {
+        let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
+        criteria.filter(|it| it.first == place).map(|it| it.name.as_str()).collect()
+    }
+
+    /// What certificates say of majorities, for so-many-th terms; empty where they say nothing of any.
+    pub fn claims(&self, place: usize) -> Vec<String> {
+        self.verifiers[place].votes.as_ref().map_or_else(Vec::new, VoteTerms::claims)
+    }
+
+    /// How many of them there are.
+    pub fn criteria_count(&self, place: usize) -> usize {
+        let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
+        criteria.filter(|it| it.first == place).count()
+    }
+
+    /// Whether the so-many-th terms have calls of their own.
+    pub fn is_called(&self, place: usize) -> bool {
+        let criterion = self.verifiers[place].criterion.as_ref();
+        criterion.is_none_or(|criterion| criterion.first == place)
     }
 }
 

@@ -138,18 +138,23 @@ impl Folder {
     /// written when the journal is durable, so no crash leaves less of it. One of an earlier moment is
     /// as good as none, and so is one that does not say.
     pub fn check_seen(&self) -> Result<(), OlderJournal> {
-        #[derive(Deserialize)]
-        struct Summary {
-            journal: Mark,
-        }
-        let text = fs::read_to_string(self.summary()).unwrap_or_default();
-        let Ok(Summary { journal: seen }) = serde_json::from_str(&text) else { return Ok(()) };
+        let Some(seen) = self.seen() else { return Ok(()) };
         let (journal, summary) = (self.journal(), self.summary());
         if seen.begins(&journal).unwrap_or(false) {
             return Ok(());
         }
         let found = fs::metadata(&journal).map_or(0, |found| found.len());
         Err(OlderJournal { journal, summary, seen: seen.bytes, found })
+    }
+
+    /// How much of the journal the summary was made from.
+    pub(crate) fn seen(&self) -> Option<Mark> {
+        #[derive(Deserialize)]
+        struct Summary {
+            journal: Mark,
+        }
+        let text = fs::read_to_string(self.summary()).ok()?;
+        serde_json::from_str(&text).ok().map(|Summary { journal }| journal)
     }
 }
 

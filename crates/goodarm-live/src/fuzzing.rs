@@ -7,7 +7,7 @@ use crate::verifier::command::worker::request::{Owner, Request};
 
 /// The score in what a program wrote, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {
-    match read(&String::from_utf8_lossy(output)) {
+    match read(&String::from_utf8_lossy(output), None) {
         (Verdict::Score(score), _) => Some(score),
         _ => None,
     }

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::ArmId;
 
+use crate::bounds;
 use crate::candidates::{Candidates, CandidatesError, lookup};
 use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned, Work};
@@ -194,8 +195,15 @@ fn is_line(line: &[u8]) -> bool {
 fn missing(request: &Request<'_>, questions: &Candidates) -> io::Result<VecDeque<ArmId>> {
     let mut wanted: Vec<bool> = vec![true; questions.len()];
     if let Ok(file) = File::open(request.out) {
-        for line in BufReader::new(file).lines() {
-            let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&line?)?;
+        let memory_max = bounds::memory_max(bounds::length_of(request.out));
+        let lines = bounds::json_lines(BufReader::new(file), memory_max);
+        for (line, number) in lines.zip(1..) {
+            let at = |problem: &dyn std::fmt::Display| {
+                io::Error::other(format!("line {number}: {problem}"))
+            };
+            let line = line.map_err(|error| at(&error))?;
+            let fields: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(&line).map_err(|error| at(&error))?;
             let Some(id) = lookup(&fields, request.id_field) else { continue };
             let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
             if let Some(arm) = questions.arm_of(&id) {

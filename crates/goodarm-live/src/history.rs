@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure, Loan, Problem, Ticket};
+use goodarm_core::{
+    ArmId, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
+    Failure, Loan, Problem, Ticket,
+};
 
 use crate::charter::{Charter, CharterError};
 use crate::folder::Folder;
@@ -18,20 +21,73 @@ pub struct Call<'a> {
     pub ticket: Ticket,
     /// Which candidate.
     pub arm: ArmId,
-    /// Which verifier.
+    /// Which verifier; of one with criteria the first of them.
     pub attribute: AttributeId,
-    /// Its score, or why it has none.
-    pub outcome: Result<f64, Failure>,
+    /// What it has brought, or why it has brought nothing.
+    pub outcome: Result<Scores, Failure>,
     /// What it cost.
     pub cost: Cost,
     /// How long it took, and what was said.
     pub note: Note<'a>,
 }
 
+/// What a call has brought.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scores {
+    /// Its score.
+    One(f64),
+    /// A score for each criterion of its verifier; none for those that the reply lacks.
+    Each(Box<[Option<f64>]>),
+}
+
+impl Scores {
+    /// The score of the so-many-th criterion, or the only one.
+    pub fn get(&self, criterion: usize) -> Option<f64> {
+        match self {
+            Self::One(score) => Some(*score),
+            Self::Each(scores) => scores.get(criterion).copied().flatten(),
+        }
+    }
+
+    /// How many there are, those that are lacking among them.
+    pub const fn count(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Each(scores) => scores.len(),
+        }
+    }
+}
+
 impl Call<'_> {
     /// What the books are told of it.
-    pub const fn event(&self) -> Event {
-        Event::of_outcome(self.ticket, self.outcome, self.cost)
+    pub fn event(&self) -> Event {
+        event_of(self.ticket, &self.outcome, self.cost)
+    }
+
+    /// How it failed, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.outcome.as_ref().err().copied()
+    }
+
+    /// What it means for the so-many-th criterion of its verifier, or for the only one, which is
+    /// declared so.
+    pub fn outcome_for(&self, criterion: usize, declared: &Attribute) -> Result<f64, Failure> {
+        match self.outcome.as_ref().map_err(|failure| *failure)?.get(criterion) {
+            Some(score) if declared.is_below_lowest(score) => {
+                Err(Failure::Blocking(BlockingFailure::BelowLowest))
+            }
+            Some(score) => Ok(score),
+            None => Err(Failure::Counted(CountedFailure::Unreadable)),
+        }
+    }
+}
+
+/// What the books are told of a call.
+pub(crate) fn event_of(ticket: Ticket, outcome: &Result<Scores, Failure>, cost: Cost) -> Event {
+    match outcome {
+        Ok(Scores::One(score)) => Event::Told { ticket, score: *score, cost },
+        Ok(Scores::Each(scores)) => Event::ToldAll { ticket, scores: scores.clone(), cost },
+        Err(failure) => Event::Failed { ticket, failure: *failure, cost },
     }
 }
 
@@ -86,6 +142,12 @@ pub enum HistoryError {
     /// An answer without a question.
     #[error("call {} is answered but was never asked", .0.0)]
     NeverAsked(Ticket),
+    /// An answer to another question.
+    #[error("call {} does not have the scores that it was asked for", .0.0)]
+    OtherScores(Ticket),
+    /// A criterion is asked for by itself.
+    #[error("call {} is not by the first criterion of its verifier", .0.0)]
+    NotFirst(Ticket),
 }
 
 /// Goes through a journal.
@@ -184,24 +246,41 @@ impl History {
             loan: None,
             candidates: None,
         };
-        let (ticket, outcome, cost) = match event {
-            Event::Told { ticket, score, cost } => (ticket, Ok(score), cost),
-            Event::Failed { ticket, failure, cost } => (ticket, Err(failure), cost),
-            Event::Asked { ticket, arm, attribute, loan } => {
+        let (ticket, outcome, cost) = match &entry.event {
+            Event::Told { ticket, score, cost } => (*ticket, Ok(Scores::One(*score)), *cost),
+            Event::ToldAll { ticket, scores, cost } => {
+                (*ticket, Ok(Scores::Each(scores.clone())), *cost)
+            }
+            Event::Failed { ticket, failure, cost } => (*ticket, Err(*failure), *cost),
+            &Event::Asked { ticket, arm, attribute, loan } => {
+                if !self.charter.is_called(attribute.index()) {
+                    return Err(HistoryError::NotFirst(ticket));
+                }
                 self.in_flight.insert(ticket, Asked { arm, attribute, index, loan });
                 return Ok(Some(Entry { loan, ..entry }));
             }
             Event::ArmsAdded { count } => {
-                self.candidate_count += u64::from(count);
+                self.candidate_count += u64::from(*count);
                 if self.candidate_count > self.candidate_max {
                     return Err(HistoryError::TooManyCandidates(self.candidate_count));
                 }
                 return Ok(Some(Entry { candidates: Some(note.candidates), ..entry }));
             }
             Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
+            Event::QuestionAsked { .. } | Event::Answered { .. } => {
+                unreachable!("no journal has them")
+            }
         };
         let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
         let Asked { arm, attribute, index, loan } = asked;
+        // Readers use the places of scores as indices.
+        let expected = self.charter.criteria_count(attribute.index());
+        if let Ok(scores) = &outcome
+            && !matches!((scores, expected), (Scores::One(_), 0))
+            && !matches!(scores, Scores::Each(each) if each.len() == expected && expected > 0)
+        {
+            return Err(HistoryError::OtherScores(ticket));
+        }
         (entry.asked, entry.loan) = (index, loan);
         entry.call = Some(Call { ticket, arm, attribute, outcome, cost, note });
         Ok(Some(entry))

@@ -1,22 +1,24 @@
 //! A job that can be run: every key checked, candidates loaded, verifiers ready. It is read from a
 //! file ([`Job::read`]) or made in code ([`Job::new`]); both ways go through the same checks.
 
+mod claims;
 mod error;
 mod reader;
+mod votes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use goodarm_core::problem::SIGMA_MIN;
-use goodarm_core::{Cost, policy};
+use goodarm_core::{AttributeId, Cost, policy};
 use serde::Serialize;
 
+use self::claims::{Claim, criterion_name};
 pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
 use crate::candidates::{Candidate, Candidates};
-use crate::charter::{Charter, VerifierTerms};
+use crate::charter::{Charter, CriterionTerms, VerifierTerms};
 use crate::fingerprint::{self, Fingerprint};
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
@@ -44,6 +46,8 @@ pub struct Job {
     pub charter: Charter,
     /// The same, checked.
     pub problem: goodarm_core::Problem,
+    /// Of each attribute of the problem, the place of the verifier whose calls score it.
+    callers: Vec<usize>,
 }
 
 /// One verifier of a job, ready to be called.
@@ -56,6 +60,10 @@ pub struct JobVerifier {
     pub tariff: Tariff,
     /// When they may be sent.
     pub limits: Limits,
+    /// What each reply has a score for, by name; none if a reply is one score.
+    pub criteria: Vec<String>,
+    /// The attribute of the problem that its calls go by: its only one, or its first criterion.
+    pub lead: AttributeId,
     /// Strikes the secrets of the whole job out of what it says.
     redactor: Redactor,
 }
@@ -105,6 +113,12 @@ impl JobVerifier {
                 Verdict::Failed(failure, self.redactor.remove(reason))
             }
             Verdict::Exhausted(reason) => Verdict::Exhausted(self.redactor.remove(reason)),
+            Verdict::Scores(scores) => {
+                let clean = |score: Result<f64, String>| {
+                    score.map_err(|reason| self.redactor.remove(reason))
+                };
+                Verdict::Scores(scores.into_iter().map(clean).collect())
+            }
             verdict @ (Verdict::Score(_) | Verdict::Known(_) | Verdict::Void(_)) => verdict,
         };
         Reply { verdict, text: self.redactor.remove(reply.text), ..reply }
@@ -198,6 +212,12 @@ pub struct VerifierSpec {
     pub threshold: Option<f64>,
     /// What is known of its scores; every verifier has a default.
     pub scores: Option<Scores>,
+    /// What each of its replies has a score for, in the order of [`Verdict::Scores`]; none if a reply is
+    /// one score. There is no `threshold` then.
+    pub criteria: Vec<CriterionSpec>,
+    /// If each call is one draw that agrees with the answer or does not: the sizes of the majorities that
+    /// `threshold` is about, 1 for a single draw. None are asked for; single draws imply them.
+    pub votes: Option<Vec<u32>>,
     /// What its calls cost; many verifiers have a default.
     pub pricing: Option<Pricing>,
     /// The most requests per second.
@@ -212,6 +232,17 @@ pub struct VerifierSpec {
     pub verifier: Box<dyn Verifier>,
 }
 
+/// One of the scores in a verifier's replies, as code states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CriterionSpec {
+    /// What reports call it, behind the verifier's name; no two of a verifier alike.
+    pub name: String,
+    /// The mean score to be reached.
+    pub threshold: f64,
+    /// What is known of its scores; as the verifier says if not given.
+    pub scores: Option<Scores>,
+}
+
 impl VerifierSpec {
     /// A verifier about which nothing more is said.
     pub fn new(name: impl Into<String>, verifier: Box<dyn Verifier>) -> Self {
@@ -221,6 +252,8 @@ impl VerifierSpec {
             identity: String::new(),
             threshold: None,
             scores: None,
+            criteria: Vec::new(),
+            votes: None,
             pricing: None,
             rate: None,
             concurrency: None,
@@ -297,6 +330,11 @@ impl Job {
         self.settings.calls_max.unwrap_or_else(derived)
     }
 
+    /// The place of the verifier whose calls score an attribute of the problem.
+    pub fn caller(&self, attribute: AttributeId) -> usize {
+        self.callers[attribute.index()]
+    }
+
     /// The verifiers whose calls others make.
     pub fn others(&self) -> impl Iterator<Item = &JobVerifier> {
         self.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible())
@@ -331,7 +369,11 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let mut names = BTreeSet::new();
     for (place, verifier) in origin.places.iter().zip(verifiers) {
         let name = verifier.name.clone();
-        if !names.insert(name.clone()) {
+        let criteria = verifier.criteria.iter().map(|it| criterion_name(&name, &it.name));
+        let own: BTreeSet<String> = criteria.chain([name.clone()]).collect();
+        let is_taken = !names.is_disjoint(&own);
+        names.extend(own);
+        if is_taken {
             let message = "an earlier verifier has this name: each needs one of its own, such as";
             let taken = Problem::new("name", format!("{message} {:?}", format!("{name} 2")));
             error::extend(&mut problems, Some((*place, &name)), vec![taken]);
@@ -352,7 +394,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     candidates
         .require_fields(&fields)
         .map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
-    let (mut verifiers, terms): (Vec<JobVerifier>, Vec<VerifierTerms>) = ready.into_iter().unzip();
+    let (mut verifiers, terms, callers) = placed(ready);
     let redactor = Secrets::united(verifiers.iter().filter_map(|it| it.verifier.secrets()));
     verifiers.iter_mut().for_each(|verifier| verifier.redactor = redactor.clone());
     let folder = folder_of(&origin.path);
@@ -372,7 +414,36 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let problem =
         charter.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let Origin { path, text, candidates_name, .. } = origin;
-    Ok(Job { path, text, settings, candidates, candidates_name, verifiers, charter, problem })
+    Ok(Job {
+        path,
+        text,
+        settings,
+        candidates,
+        candidates_name,
+        verifiers,
+        charter,
+        problem,
+        callers,
+    })
+}
+
+/// All verifiers, all terms, and whose calls each of the terms go by: a verifier has as many as criteria.
+fn placed(
+    ready: Vec<(JobVerifier, Vec<VerifierTerms>)>,
+) -> (Vec<JobVerifier>, Vec<VerifierTerms>, Vec<usize>) {
+    let (mut verifiers, mut terms, mut callers) = (Vec::new(), Vec::new(), Vec::new());
+    for (caller, (mut verifier, own)) in ready.into_iter().enumerate() {
+        verifier.lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
+        for mut one in own {
+            if let Some(criterion) = &mut one.criterion {
+                criterion.first = verifier.lead.index();
+            }
+            terms.push(one);
+            callers.push(caller);
+        }
+        verifiers.push(verifier);
+    }
+    (verifiers, terms, callers)
 }
 
 impl Settings {
@@ -442,43 +513,36 @@ fn checked(
     spec: VerifierSpec,
     settings: &Settings,
     candidates: &Candidates,
-) -> Result<(JobVerifier, VerifierTerms), Vec<Problem>> {
+) -> Result<(JobVerifier, Vec<VerifierTerms>), Vec<Problem>> {
     let mut problems = Vec::new();
-    let threshold = spec.threshold.or(spec.verifier.default_threshold());
-    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
-    let [lowest, highest] = scores.range();
-    match threshold {
-        // Reports draw scores from 0 to 1.
-        _ if !(lowest >= 0.0 && highest <= 1.0 && highest - lowest >= SIGMA_MIN) => {
-            let message = format!("{lowest} to {highest} is not a range from 0 to 1 or within it");
-            problems.push(Problem::new("scores", message));
-        }
-        Some(threshold) if threshold > lowest && threshold < highest => {}
-        Some(threshold) => problems.push(Problem::new(
-            "threshold",
-            format!("{threshold} is not strictly between {lowest} and {highest}"),
-        )),
-        None => problems.push(Problem::missing(
-            "threshold",
-            "the mean score to be reached is needed, such as 0.7",
-        )),
-    }
+    let claims = claims::of(&spec, &mut problems);
     let limits = limits(&spec, settings, &mut problems);
     let tariff = collect(tariff(&spec, settings, candidates), &mut problems);
-    match (threshold, tariff) {
-        (Some(threshold), Some(tariff)) if problems.is_empty() => {
+    match (claims, tariff) {
+        (Some(claims), Some(tariff)) if problems.is_empty() => {
             let VerifierSpec { name, kind, verifier, .. } = spec;
-            let terms = VerifierTerms {
-                name: name.clone(),
-                kind,
+            let criteria = claims.iter().filter_map(|claim| claim.criterion.clone()).collect();
+            let terms = |Claim { criterion, threshold, scores, votes }: Claim| VerifierTerms {
+                name: criterion
+                    .as_ref()
+                    .map_or_else(|| name.clone(), |it| criterion_name(&name, it)),
+                kind: kind.clone(),
                 threshold,
                 scores,
                 ceiling: tariff.ceiling,
                 metered: tariff.is_metered(),
                 mean_over: Some(verifier.mean_over()),
+                votes,
+                // Its place is known once all verifiers are.
+                criterion: criterion.map(|it| CriterionTerms {
+                    verifier: name.clone(),
+                    name: it,
+                    first: 0,
+                }),
             };
-            let redactor = Redactor::default();
-            Ok((JobVerifier { name, verifier, tariff, limits, redactor }, terms))
+            let terms = claims.into_iter().map(terms).collect();
+            let (redactor, lead) = (Redactor::default(), AttributeId(0));
+            Ok((JobVerifier { name, verifier, tariff, limits, criteria, lead, redactor }, terms))
         }
         _ => Err(problems),
     }
@@ -553,11 +617,19 @@ fn text_of(spec: &JobSpec) -> String {
             Some(format!("identity = {}", toml_of(&verifier.identity))),
             verifier.threshold.map(|threshold| format!("threshold = {threshold}")),
             verifier.scores.map(|scores| format!("scores = {}", toml_of(&scores))),
+            verifier.votes.as_ref().map(|sizes| format!("votes = {}", toml_of(sizes))),
             verifier.pricing.map(|pricing| pricing.to_string()),
             verifier.retries.map(|retries| format!("retries = {retries}")),
         ];
         for line in lines.into_iter().flatten() {
             let _ = writeln!(text, "{line}");
+        }
+        for CriterionSpec { name, threshold, scores } in &verifier.criteria {
+            let _ = writeln!(text, "\n[[verifiers.criteria]]\nname = {}", toml_of(name));
+            let _ = writeln!(text, "threshold = {threshold}");
+            if let Some(scores) = scores {
+                let _ = writeln!(text, "scores = {}", toml_of(scores));
+            }
         }
     }
     text

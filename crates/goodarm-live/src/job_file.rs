@@ -114,6 +114,36 @@ pub struct VerifierKeys {
     pub retries: Option<u32>,
     /// Seconds that the verifier may be down before the run stops, to be resumed; 300 if not given.
     pub patience: Option<f64>,
+    /// What one reply of a command, a server or an LLM judge has a score for, each with a threshold of
+    /// its own.
+    pub criteria: Option<Vec<CriterionKeys>>,
+    /// A list, if each call is one draw that agrees with the answer or does not: the sizes of the
+    /// majorities that `threshold` is about, which single draws imply. A number is an LLM solver's.
+    pub votes: Option<Votes>,
+}
+
+/// How often a question is solved for one score, or which majorities single solutions imply.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "a number of solutions, or a list of odd numbers such as [1, 5]")]
+pub enum Votes {
+    /// Solutions a call; the most frequent final answer counts.
+    Number(u32),
+    /// One solution a call, and the sizes of majorities that follow from them; 1 is a single one.
+    Implied(Vec<u32>),
+}
+
+/// One of the scores in a reply.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CriterionKeys {
+    /// What reports call it, behind the verifier's name; no two of a verifier alike.
+    pub name: String,
+    /// The mean score that an answer must reach.
+    pub threshold: f64,
+    /// A JSON pointer to the score in the reply, such as /clarity.
+    pub pointer: String,
+    /// What is known of its scores before any is seen; as the verifier says if not given.
+    pub scores: Option<Scores>,
 }
 
 /// Prices for what a call turns out to take.

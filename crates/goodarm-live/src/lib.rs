@@ -3,7 +3,7 @@
 pub mod account;
 pub mod answer;
 pub mod audit;
-mod bounds;
+pub mod bounds;
 pub mod candidates;
 mod changes;
 pub mod charter;

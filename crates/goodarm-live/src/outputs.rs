@@ -9,11 +9,12 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{ArmId, ArmStatus, Books};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
 use serde::Serialize;
 
 use crate::account::Account;
 use crate::candidates::Candidates;
+use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError};
 use crate::job_file::CallsName;
@@ -69,6 +70,9 @@ pub struct PairFinding<'a> {
     pub verifier: &'a str,
     /// The mean score that is asked for.
     pub threshold: f64,
+    /// What a certificate says of majorities that single calls imply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
     /// What it has said.
     #[serde(flatten)]
     pub pair: PairView,
@@ -80,11 +84,11 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let (job, books) = (run.job(), run.session().books());
     let folder = Folder::new(&job.settings.output);
     let history = write_calls(&folder, &job.candidates, job.settings.calls)?;
-    write_findings(&folder, (books, run.account()), &job.candidates)?;
+    write_findings(&folder, (books, run.account()), &job.charter, &job.candidates)?;
     let table = folder.certified_table();
     match job.settings.certified {
         CallsName::Parquet => replace(&table, |file| {
-            certified_table(books, run.account(), &job.candidates).write_parquet(file)
+            certified_table(books, run.account(), &job.charter, &job.candidates).write_parquet(file)
         })?,
         // One of an earlier process would be out of date.
         CallsName::Jsonl => drop(fs::remove_file(table)),
@@ -113,8 +117,7 @@ fn write_calls(
     let journal = folder.journal();
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
-    let names: Vec<String> =
-        history.charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
+    let charter = history.charter.clone();
     let mut failure = None;
     let (path, other) = match calls {
         CallsName::Jsonl => (folder.calls(), folder.calls_table()),
@@ -126,7 +129,7 @@ fn write_calls(
             match history.next_entry() {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
-                    if let Some(line) = CallLine::new(&entry, name, &names) {
+                    if let Some(line) = CallLine::new(&entry, name, &charter) {
                         sink.push(&line)?;
                     }
                 }
@@ -181,13 +184,14 @@ impl<'a> Sink<'a> {
 fn write_findings(
     folder: &Folder,
     (books, account): (&Books, &Account),
+    charter: &Charter,
     candidates: &Candidates,
 ) -> Result<(), OutputError> {
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = finding(books, account, arm, ranks[arm.index()]);
+                let finding = finding((books, account), charter, arm, ranks[arm.index()]);
                 let finding = serde_json::to_string(&finding)?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
@@ -206,10 +210,15 @@ fn write_findings(
 }
 
 /// The certified answers as a table.
-pub(crate) fn certified_table(books: &Books, account: &Account, candidates: &Candidates) -> Table {
+pub(crate) fn certified_table(
+    books: &Books,
+    account: &Account,
+    charter: &Charter,
+    candidates: &Candidates,
+) -> Table {
     let row = |(&arm, rank): (&ArmId, usize)| flat::Row {
         candidate: candidates.get(arm),
-        finding: finding(books, account, arm, Some(rank)),
+        finding: finding((books, account), charter, arm, Some(rank)),
     };
     let rows: Vec<flat::Row<'_>> = books.certified().iter().zip(1..).map(row).collect();
     flat::table(&rows)
@@ -217,15 +226,16 @@ pub(crate) fn certified_table(books: &Books, account: &Account, candidates: &Can
 
 /// What is known about one candidate.
 pub fn finding<'a>(
-    books: &'a Books,
-    account: &Account,
+    (books, account): (&'a Books, &Account),
+    charter: &Charter,
     arm: ArmId,
     rank: Option<usize>,
 ) -> Finding<'a> {
     let problem = books.problem();
-    let pair = |attribute| PairFinding {
+    let pair = |attribute: AttributeId| PairFinding {
         verifier: problem.attribute(attribute).name(),
         threshold: problem.attribute(attribute).threshold(),
+        claims: charter.claims(attribute.index()),
         pair: PairView::new(books, account, arm, attribute),
     };
     Finding {

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::json;
 
 use crate::answer::same;
+use crate::bounds;
 use crate::job::Job;
 use crate::recording::Outcomes;
 use crate::verifier::FinalAnswers;
@@ -73,8 +74,14 @@ pub fn write(
 
 fn solutions(path: &Path, verifier: &str) -> io::Result<BTreeMap<String, Vec<(String, u32)>>> {
     let mut solutions: BTreeMap<String, Vec<(String, u32)>> = BTreeMap::new();
-    for line in BufReader::new(File::open(path)?).lines().skip(1) {
-        let outcomes: Outcomes = serde_json::from_str(&line?)?;
+    let lines = bounds::unpacked(path, File::open(path)?);
+    let lines = bounds::json_lines(lines, bounds::memory_max(bounds::length_of(path)));
+    for (line, number) in lines.zip(1..).skip(1) {
+        let at = |problem: &dyn std::fmt::Display| {
+            io::Error::other(format!("{}: line {number}: {problem}", path.display()))
+        };
+        let line = line.map_err(|error| at(&error))?;
+        let outcomes: Outcomes = serde_json::from_str(&line).map_err(|error| at(&error))?;
         if outcomes.verifier != verifier {
             continue;
         }

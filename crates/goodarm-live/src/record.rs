@@ -109,6 +109,11 @@ pub enum RecordError {
     /// Only replay verifiers, which are recorded already.
     #[error("the job has no verifier to record: replay verifiers are recorded already")]
     NothingToRecord,
+    /// A recording has one score a call.
+    #[error(
+        "{0} has criteria, and a recording has one score a call: record a verifier for each of them"
+    )]
+    Criteria(String),
 }
 
 impl RecordError {
@@ -370,6 +375,7 @@ fn outcome(verdict: Verdict) -> (Result<f64, Failure>, String) {
         }
         Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
         Verdict::Exhausted(reason) => (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason),
+        Verdict::Scores(_) => unreachable!("verifiers with criteria are refused"),
         // The recording is stopping.
         Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
     }
@@ -381,7 +387,7 @@ async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle
     let candidate = job.candidates.get(arm);
     let reply = job.verifiers[attribute.index()].call(&candidate, throttle).await;
     match &reply.verdict {
-        Verdict::Score(_) => throttle.scored(),
+        Verdict::Score(_) | Verdict::Scores(_) => throttle.scored(),
         Verdict::Failed(CountedFailure::GivenUp, _) if throttle.is_refused() => {
             throttle.unmade();
         }
@@ -447,6 +453,9 @@ fn pairs(
     done: &BTreeMap<(String, String), usize>,
 ) -> Result<(Vec<Pair>, usize), RecordError> {
     let (mut pairs, mut pair_total) = (Vec::new(), 0);
+    if let Some(verifier) = job.verifiers.iter().find(|it| !it.criteria.is_empty()) {
+        return Err(RecordError::Criteria(verifier.name.clone()));
+    }
     for arm in job.candidates.arms() {
         for (verifier, attribute) in job.verifiers.iter().zip(job.problem.attributes()) {
             let is_exact = verifier.verifier.default_scores() == Scores::Exact;

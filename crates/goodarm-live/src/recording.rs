@@ -13,13 +13,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use goodarm_core::Cost;
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{self, AtMost};
+use crate::bounds;
 use crate::fingerprint::{Fingerprint, Fingerprinted};
 use crate::job_file::Unit;
 
@@ -86,18 +86,19 @@ impl Recording {
         let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
         let unreadable = |error: io::Error| vec![at(&error)];
         let mut file = Fingerprinted::new(File::open(path).map_err(unreadable)?);
-        let parsed = Self::parse(unpacked(path, &mut file), verifier);
+        let memory_max = bounds::memory_max(bounds::length_of(path));
+        let parsed = Self::parse(bounds::unpacked(path, &mut file), memory_max, verifier);
         let recording = parsed
             .map_err(|problems| problems.iter().map(|problem| at(problem)).collect::<Vec<_>>())?;
         let file = file.finish(&path.display().to_string()).map_err(unreadable)?;
         Ok(Self { file, ..recording })
     }
 
-    fn parse(reader: impl BufRead, verifier: &str) -> Result<Self, Vec<String>> {
+    fn parse(reader: impl BufRead, memory_max: u64, verifier: &str) -> Result<Self, Vec<String>> {
         let mut recording = Self::default();
         let mut problems = Vec::new();
         let mut others: Vec<String> = Vec::new();
-        for (index, line) in bounds::lines(reader).enumerate() {
+        for (index, line) in bounds::json_lines(reader, memory_max).enumerate() {
             let problem = |reason: String| format!("line {}: {reason}", index + 1);
             let line = match line {
                 Ok(line) => line,
@@ -174,7 +175,9 @@ pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
     };
     let file = File::open(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
     let mut names: Vec<String> = Vec::new();
-    for (line, number) in bounds::lines(unpacked(path, file)).zip(1..) {
+    let memory_max = bounds::memory_max(bounds::length_of(path));
+    let lines = bounds::json_lines(bounds::unpacked(path, file), memory_max);
+    for (line, number) in lines.zip(1..) {
         let line = line.map_err(|error| at(number, &error))?;
         if number == 1 {
             unit_of_heading(&line).map_err(|error| at(number, &error))?;
@@ -187,18 +190,6 @@ pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
         }
     }
     Ok(names)
-}
-
-fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
-    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let length = || path.metadata().map_or(0, |metadata| metadata.len());
-    let reader: Box<dyn Read + 'a> = if is_packed {
-        let unpacked = flate2::read::GzDecoder::new(file);
-        Box::new(AtMost::new(unpacked, bounds::unpacked_max(length())))
-    } else {
-        Box::new(file)
-    };
-    BufReader::with_capacity(1 << 20, reader)
 }
 
 fn unit_of_heading(line: &str) -> Result<String, String> {

@@ -13,6 +13,7 @@ mod resume;
 #[cfg(test)]
 mod simulation;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use crate::account::Account;
 pub use crate::control::Control;
 use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
-use crate::history::Call;
+use crate::history::{Call, Scores};
 use crate::job::Job;
 use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _};
 use crate::outputs;
@@ -56,6 +57,8 @@ pub struct Run {
     held_by: Option<HeldBy>,
     /// Of each verifier that has yet to give a score: the first call that brought none.
     unscored: Vec<Option<Call<'static>>>,
+    /// And what it has yet to give a score for: its only attribute, or some criteria.
+    silent: Vec<BTreeSet<AttributeId>>,
     /// For hosts without one of their own; taken out while it is used.
     runtime: Option<Runtime>,
     /// Bytes that a power cut had left at the journal's end.
@@ -110,11 +113,7 @@ impl Run {
         job: Arc<Job>,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
-        // The journal's beginning is the first thing that a run writes: without it, anything else
-        // here was paid for in a run that is lost, or is not ours.
-        if let Some(path) = folder.outputs().into_iter().find(|path| path.exists()) {
-            return Err(RunError::InTheWay(path));
-        }
+        resume::in_the_way(folder)?;
         let session = new_session(&job, job.problem.clone());
         let storage = match storage {
             Some(mut storage) => storage.truncate(0).map(|()| storage),
@@ -134,9 +133,15 @@ impl Run {
         account: Account,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
-        let throttles = job.verifiers.iter().zip(&account.verifiers).map(|(verifier, totals)| {
+        let mut silent: Vec<BTreeSet<AttributeId>> = vec![BTreeSet::new(); job.verifiers.len()];
+        for attribute in job.problem.attributes() {
+            if account.verifiers[attribute.index()].score_count() == 0 {
+                silent[job.caller(attribute)].insert(attribute);
+            }
+        }
+        let throttles = job.verifiers.iter().zip(&silent).map(|(verifier, silent)| {
             let throttle = verifier.throttle(verifier.limits);
-            if totals.score_count() > 0 { throttle } else { throttle.on_trial() }
+            if silent.is_empty() { throttle } else { throttle.on_trial() }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
         let disk =
@@ -145,6 +150,7 @@ impl Run {
             untold: Vec::new(),
             announced_count: session.certified().len(),
             unscored: vec![None; job.verifiers.len()],
+            silent,
             held_by: None,
             job,
             session,
@@ -162,6 +168,11 @@ impl Run {
     /// Takes up the run in the job's output folder where it was left.
     pub fn resume(job: Arc<Job>) -> Result<Self, RunError> {
         resume::resume(&Files, job)
+    }
+
+    /// Every reason for which the run would not be resumed with the job as it is; nothing is changed.
+    pub fn refusals(job: &Job) -> Vec<RunError> {
+        resume::refusals(job)
     }
 
     /// The state of the work.
@@ -318,7 +329,7 @@ impl Run {
                     id: candidate.id,
                     // Of one that nobody answered, all addresses are worth knowing.
                     reason: match call {
-                        Some(call) if !matches!(call.outcome, Err(Failure::Void(_))) => {
+                        Some(call) if !matches!(call.failure(), Some(Failure::Void(_))) => {
                             call.note.reason.to_string()
                         }
                         _ => reason,
@@ -329,16 +340,24 @@ impl Run {
         }
     }
 
-    /// Whether the verifier works: whoever never gave a score is not asked for long.
+    /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not
+    /// asked for long.
     fn note_whether_scored(&mut self, call: &Call<'_>) {
-        let index = call.attribute.index();
+        let index = self.job.caller(call.attribute);
+        let problem = self.session.books().problem();
+        for (place, attribute) in problem.members(call.attribute).iter().enumerate() {
+            if call.outcome_for(place, problem.attribute(*attribute)).is_ok() {
+                self.silent[index].remove(attribute);
+            }
+        }
         let throttle = self.engine.throttle(index);
-        let is_on_trial = match call.outcome {
-            Ok(_) => {
+        let is_on_trial = match &call.outcome {
+            Ok(_) if self.silent[index].is_empty() => {
                 throttle.scored();
                 self.unscored[index] = None;
                 return;
             }
+            Ok(_) => throttle.unscored(&call.note.reason),
             // It was turned away for its answer, which says nothing about the verifier.
             Err(Failure::Counted(CountedFailure::GivenUp))
                 if throttle.on_answer(call.arm).is_refused() =>
@@ -354,7 +373,8 @@ impl Run {
         };
         if is_on_trial && self.unscored[index].is_none() {
             let note = call.note.clone().into_owned();
-            self.unscored[index] = Some(Call { note, ..*call });
+            let outcome = call.outcome.clone();
+            self.unscored[index] = Some(Call { note, outcome, ..*call });
         }
     }
 
@@ -365,7 +385,7 @@ impl Run {
         for _ in started_count..self.engine.concurrency() {
             let Some(pull) = self.disk.next_ready() else { break };
             let job = Arc::clone(&self.job);
-            let verifier = pull.attribute.index();
+            let verifier = job.caller(pull.attribute);
             self.engine.start(pull, verifier, async move |throttle| {
                 let throttle = throttle.on_answer(pull.arm);
                 throttle.begin().await;
@@ -408,6 +428,7 @@ impl Run {
             }
             let pull = match self.ask()? {
                 Ask::Pull(pull) => pull,
+                Ask::Question(_) => unreachable!("a job has no questions"),
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
                     return Ok(Next::Wait);
@@ -439,9 +460,8 @@ impl Run {
     /// Calls that others have made, in whatever process, or are making. One that was taken back, or
     /// found nobody, is not among them: its retry is.
     fn others_count(&self) -> u64 {
-        let totals = self.job.verifiers.iter().zip(&self.account.verifiers);
-        let others = totals.filter(|(verifier, _)| !verifier.verifier.is_reproducible());
-        let made_count: u64 = others.map(|(_, totals)| totals.call_count).sum();
+        let totals = |lead: AttributeId| &self.account.verifiers[lead.index()];
+        let made_count: u64 = self.job.others().map(|it| totals(it.lead).call_count).sum();
         made_count + self.session.books().in_flight_count() as u64
     }
 
@@ -449,7 +469,8 @@ impl Run {
     /// every call is.
     fn ask(&mut self) -> Result<Ask, AskError> {
         let books = self.session.books();
-        let mut aside = books.problem().attributes().zip(self.engine.aside_counts());
+        let leads = self.job.verifiers.iter().map(|verifier| verifier.lead);
+        let mut aside = leads.zip(self.engine.aside_counts());
         match aside.find(|&(of, count)| count > 0 && books.in_flight_count_of(of) <= count) {
             Some((attribute, _)) => self.session.ask_another(attribute),
             None => self.session.ask(),
@@ -459,7 +480,7 @@ impl Run {
     /// What a verifier says that this process evaluates itself; none if others do.
     fn own_reply(&self, pull: &Pull) -> Option<Reply> {
         let &Pull { arm, attribute, .. } = pull;
-        let verifier = &self.job.verifiers[attribute.index()];
+        let verifier = &self.job.verifiers[self.job.caller(attribute)];
         if !verifier.verifier.is_reproducible() {
             return None;
         }
@@ -496,10 +517,11 @@ impl Run {
         origin: Origin,
         announcer: &mut Announcer<'_>,
     ) {
-        let charged = self.job.verifiers[pull.attribute.index()].charge(&reply.usage);
+        let caller = self.job.caller(pull.attribute);
+        let charged = self.job.verifiers[caller].charge(&reply.usage);
         let remark = self.remark(pull.attribute, &reply);
         let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
-        let (outcome, reason) = match outcome(self.declared(pull.attribute), reply.verdict) {
+        let (outcome, reason) = match outcome(&self.declared(pull.attribute), reply.verdict) {
             // Its verifier does not wait for its throttle between attempts, or it would not come here.
             (Err(Failure::Void(_)), _) if pull.attempt >= VOID_ATTEMPTS_MAX => {
                 let reason = format!("given up after {} void attempts", pull.attempt);
@@ -509,12 +531,13 @@ impl Run {
             (outcome @ Err(Failure::Void(_)), _) => (outcome, std::mem::take(&mut reply.text)),
             outcome => outcome,
         };
+        let is_unpaid = outcome.as_ref().is_err_and(|failure| is_free(*failure));
         let call = Call {
             ticket: pull.ticket,
             arm: pull.arm,
             attribute: pull.attribute,
             outcome,
-            cost: if outcome.is_err_and(is_free) { Cost::ZERO } else { charged },
+            cost: if is_unpaid { Cost::ZERO } else { charged },
             note: Note {
                 // Without the time that it waited for its turn.
                 latency: reply.usage.worked,
@@ -528,15 +551,17 @@ impl Run {
         match origin {
             Origin::Own | Origin::Others if is_made => self.note_whether_scored(&call),
             Origin::Others => {
-                self.engine.throttle(pull.attribute.index()).unmade();
+                self.engine.throttle(caller).unmade();
             }
             Origin::Own | Origin::Unstarted => {}
         }
         self.untold.extend(announcer.settled(call));
     }
 
-    fn declared(&self, attribute: AttributeId) -> &Attribute {
-        self.session.books().problem().attribute(attribute)
+    /// What a call is to score.
+    fn declared(&self, lead: AttributeId) -> Vec<&Attribute> {
+        let problem = self.session.books().problem();
+        problem.members(lead).iter().map(|member| problem.attribute(*member)).collect()
     }
 
     /// What is to be known about a verifier since this reply, and is not in the journal yet.
@@ -545,17 +570,25 @@ impl Run {
         if known.len() >= REMARKS_MAX {
             return None;
         }
-        let range = match reply.verdict {
-            Verdict::Score(score) => outcome::off_scale(self.declared(attribute), score),
-            _ => None,
+        let declared = self.declared(attribute);
+        let scores: Vec<Option<f64>> = match &reply.verdict {
+            Verdict::Score(score) => vec![Some(*score)],
+            Verdict::Scores(scores) => scores.iter().map(|it| it.as_ref().ok().copied()).collect(),
+            _ => Vec::new(),
         };
-        let off_scale = range.map(|[lowest, highest]| Remark {
-            is_doubt: false,
-            text: format!(
-                "it scores on another scale than it declares, {lowest} to {highest}: such calls count as failed"
-            ),
+        let is_one_of_several = declared.len() > 1;
+        let off_scale = declared.iter().zip(scores).find_map(|(declared, score)| {
+            let [lowest, highest] = outcome::off_scale(declared, score?)?;
+            // The remark stands with the first criterion, whose calls they are.
+            let who = if is_one_of_several { declared.name() } else { "it" };
+            Some(Remark {
+                is_doubt: false,
+                text: format!(
+                    "{who} scores on another scale than it declares, {lowest} to {highest}: such calls count as failed"
+                ),
+            })
         });
-        let of_verifier = || self.job.verifiers[attribute.index()].remark();
+        let of_verifier = || self.job.verifiers[self.job.caller(attribute)].remark();
         off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
     }
 
@@ -566,9 +599,10 @@ impl Run {
             Origin::Own => self.disk.append(&record),
             Origin::Others | Origin::Unstarted => self.disk.append_outcome(&record),
         }
-        let told = match call.outcome {
-            Ok(score) => self.session.tell(call.ticket, score, call.cost),
-            Err(failure) => self.session.fail(call.ticket, failure, call.cost),
+        let told = match &call.outcome {
+            Ok(Scores::One(score)) => self.session.tell(call.ticket, *score, call.cost),
+            Ok(Scores::Each(scores)) => self.session.tell_all(call.ticket, scores, call.cost),
+            Err(failure) => self.session.fail(call.ticket, *failure, call.cost),
         };
         told.expect("the ticket is in flight, and the score checked");
         self.account.take_call(self.session.books(), call);

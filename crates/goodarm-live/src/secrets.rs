@@ -6,8 +6,11 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+mod forms;
+mod layers;
+
+use forms::Ends;
+use layers::Span;
 
 /// The secrets of one verifier; those of its whole job, once it is part of one.
 #[derive(Default)]
@@ -23,7 +26,13 @@ impl Secrets {
         let secret = secret.trim();
         if secret.len() >= SECRET_BYTES_MIN {
             self.own.add(secret);
-            in_base64(secret).iter().for_each(|form| self.own.add(form));
+            // Where a text is decoded, a key that looks encoded itself is decoded with it.
+            let mut bytes = secret.as_bytes().to_vec();
+            while let Some(unescaped) = layers::unescaped(&bytes) {
+                bytes = unescaped.text;
+                let text = str::from_utf8(&bytes).ok().filter(|it| it.len() >= SECRET_BYTES_MIN);
+                text.into_iter().for_each(|text| self.own.add(text));
+            }
         }
     }
 
@@ -57,10 +66,10 @@ struct Known {
 
 impl Redactor {
     /// The text with every secret struck out, in all the forms in which a text may repeat it. Where
-    /// secrets overlap, all of them go.
+    /// secrets overlap, all of them go. A text that is too much work to search is left out as a whole.
     pub(crate) fn remove(&self, text: String) -> String {
         let Some(known) = &self.0 else { return text };
-        let spans = known.spans(&text);
+        let Ok(spans) = known.spans(&text) else { return LEFT_OUT.to_owned() };
         let Some(&(_, last_end)) = spans.last() else { return text };
         let mut cleaned = String::with_capacity(text.len());
         let mut at = 0;
@@ -92,160 +101,66 @@ impl Redactor {
 
 impl Known {
     /// Where secrets stand, in order, without overlaps.
-    fn spans(&self, text: &str) -> Vec<(usize, usize)> {
-        let mut spans: Vec<(usize, usize)> = Vec::new();
-        let mut ends = Ends::default();
-        for (start, byte) in text.bytes().enumerate() {
-            if !self.starts[usize::from(byte)] {
-                continue;
-            }
-            let found = self.texts.iter().filter_map(|secret| ends.of(secret, text, start)).max();
-            let Some(end) = found else { continue };
+    fn spans(&self, text: &str) -> Result<Vec<Span>, TooMuch> {
+        let mut work = Work { left: text.len().saturating_mul(STEPS_PER_BYTE) + STEPS_MIN };
+        let mut all = Vec::new();
+        self.search(text.as_bytes(), 0, &mut work, &mut all)?;
+        all.sort_unstable();
+        let mut spans: Vec<Span> = Vec::new();
+        for (start, end) in all {
+            let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
             match spans.last_mut() {
                 Some((_, last_end)) if start <= *last_end => *last_end = end.max(*last_end),
                 _ => spans.push((start, end)),
             }
         }
-        spans
+        Ok(spans)
     }
-}
 
-/// Where what has been read of a secret may end: a text can often be read in more ways than one.
-#[derive(Default)]
-struct Ends {
-    now: Vec<usize>,
-    next: Vec<usize>,
-}
-
-impl Ends {
-    /// Where the secret ends that starts here, if it does: all of it, or so much of its beginning that the
-    /// text was probably cut.
-    fn of(&mut self, secret: &[char], text: &str, start: usize) -> Option<usize> {
-        self.now.clear();
-        self.now.push(start);
-        for (count, &wanted) in secret.iter().enumerate() {
-            self.next.clear();
-            for &at in &self.now {
-                push_ends(&text[at..], at, wanted, &mut self.next);
+    /// Finds secrets in the text, and in what is written in it in another way, down to
+    /// [`LAYERS_MAX`] layers.
+    fn search(
+        &self,
+        text: &[u8],
+        depth: usize,
+        work: &mut Work,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), TooMuch> {
+        work.take(text.len())?;
+        let mut ends = Ends::default();
+        for (start, &byte) in text.iter().enumerate() {
+            if !self.starts[usize::from(byte)] {
+                continue;
             }
-            if self.next.is_empty() {
-                let is_most = count >= BEGINNING_CHARS_MIN;
-                return self.now.iter().copied().max().filter(|_| is_most);
-            }
-            self.next.sort_unstable();
-            self.next.dedup();
-            std::mem::swap(&mut self.now, &mut self.next);
+            let found = self.texts.iter().filter_map(|secret| ends.of(secret, text, start)).max();
+            spans.extend(found.map(|end| (start, end)));
+            work.take(ends.take_steps())?;
         }
-        self.now.iter().copied().max()
-    }
-}
-
-/// Every way to read this character at the beginning of `rest`, which starts at `at`: as it is, behind
-/// backslashes, as JSON, Rust and Python escape it, as a query or a form has it, or as HTML does.
-fn push_ends(rest: &str, at: usize, wanted: char, ends: &mut Vec<usize>) {
-    let bytes = rest.as_bytes();
-    // JSON in JSON doubles them.
-    let slashes = bytes.iter().take(SLASHES_MAX).take_while(|&&byte| byte == b'\\').count();
-    let unescaped = &rest[slashes..];
-    if wanted == '\\' {
-        ends.extend((1..=slashes).map(|count| at + count));
-    } else if unescaped.starts_with(wanted) {
-        ends.push(at + slashes + wanted.len_utf8());
-    }
-    if slashes > 0 {
-        let len = escaped_len(unescaped, wanted);
-        ends.extend(len.map(|len| at + slashes + len));
-        return;
-    }
-    match bytes.first() {
-        Some(b'%') => ends.extend(
-            (0..=2).filter_map(|depth| percent_len(bytes, wanted, depth).map(|len| at + len)),
-        ),
-        Some(b'&') => ends.extend(entity_len(rest, wanted).map(|len| at + len)),
-        Some(b'+') if wanted == ' ' => ends.push(at + 1),
-        _ => {}
-    }
-}
-
-/// The length of an escape without its backslash.
-fn escaped_len(text: &str, wanted: char) -> Option<usize> {
-    let is_hex = |digits: &str, code: u32| u32::from_str_radix(digits, 16) == Ok(code);
-    let letter = text.chars().next()?;
-    match (letter, wanted) {
-        ('n', '\n') | ('r', '\r') | ('t', '\t') => return Some(1),
-        ('x', _) => return text.get(1..3).filter(|it| is_hex(it, wanted.into())).map(|_| 3),
-        ('u' | 'U', _) => {}
-        _ => return None,
-    }
-    if let Some(braced) = text.get(1..).and_then(|text| text.strip_prefix('{')) {
-        let end = braced.bytes().take(9).position(|byte| byte == b'}')?;
-        let digits = &braced[..end];
-        return is_hex(digits, wanted.into()).then_some(digits.len() + 3);
-    }
-    let mut units = [0; 2];
-    let mut len = 1;
-    for (index, unit) in wanted.encode_utf16(&mut units).iter().enumerate() {
-        if index > 0 {
-            len += text.get(len..)?.strip_prefix("\\u").map(|_| 2)?;
+        if depth == LAYERS_MAX {
+            return Ok(());
         }
-        text.get(len..len + 4).filter(|digits| is_hex(digits, u32::from(*unit)))?;
-        len += 4;
+        layers::each(text, |decoded| {
+            let mut inner = Vec::new();
+            self.search(&decoded.text, depth + 1, work, &mut inner)?;
+            spans.extend(inner.into_iter().map(|span| decoded.source(span)));
+            Ok(())
+        })
     }
-    Some(len)
 }
 
-/// The length of a character as a query has it: a query within a query has `%25` for each `%`.
-fn percent_len(bytes: &[u8], wanted: char, depth: usize) -> Option<usize> {
-    let mut len = 0;
-    for byte in wanted.encode_utf8(&mut [0; 4]).bytes() {
-        let written = format!("%{}{byte:02x}", "25".repeat(depth));
-        let found = bytes.get(len..len + written.len())?;
-        found.eq_ignore_ascii_case(written.as_bytes()).then_some(())?;
-        len += written.len();
-    }
-    Some(len)
+/// How many steps a search may still take: a text can be made so that it has many layers.
+struct Work {
+    left: usize,
 }
 
-/// The length of a character as HTML has it.
-fn entity_len(rest: &str, wanted: char) -> Option<usize> {
-    let end = rest.bytes().take(ENTITY_BYTES_MAX).position(|byte| byte == b';')?;
-    let name = rest.get(1..end)?;
-    let code = match name.strip_prefix('#') {
-        Some(number) => match number.strip_prefix(['x', 'X']) {
-            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-            None => number.parse().ok()?,
-        },
-        None => u32::from(match name {
-            "amp" => '&',
-            "lt" => '<',
-            "gt" => '>',
-            "quot" => '"',
-            "apos" => '\'',
-            "sol" => '/',
-            "plus" => '+',
-            "equals" => '=',
-            _ => return None,
-        }),
-    };
-    (code == u32::from(wanted)).then_some(end + 1)
+impl Work {
+    fn take(&mut self, steps: usize) -> Result<(), TooMuch> {
+        self.left = self.left.checked_sub(steps).ok_or(TooMuch)?;
+        Ok(())
+    }
 }
 
-/// What a secret looks like within anything that is written in Base64, as a name and a password are:
-/// for each of the three ways in which its bytes may fall, the signs that depend on nothing else.
-fn in_base64(secret: &str) -> Vec<String> {
-    let mut forms = Vec::new();
-    for before in 0..3 {
-        let bytes = [&[0; 2][..before], secret.as_bytes()].concat();
-        for engine in [&STANDARD, &URL_SAFE] {
-            let whole = engine.encode(&bytes);
-            let form = &whole[(before * 8).div_ceil(6)..bytes.len() * 8 / 6];
-            if !forms.iter().any(|known| known == form) {
-                forms.push(form.to_owned());
-            }
-        }
-    }
-    forms
-}
+struct TooMuch;
 
 /// Says nothing of what it hides.
 impl fmt::Debug for Secrets {
@@ -263,11 +178,13 @@ impl fmt::Debug for Redactor {
 
 /// A shorter secret cannot be told from ordinary words.
 pub const SECRET_BYTES_MIN: usize = 8;
-/// So much of a secret's beginning counts as all of it.
-const BEGINNING_CHARS_MIN: usize = 16;
-const SLASHES_MAX: usize = 16;
-const ENTITY_BYTES_MAX: usize = 12;
+/// So many ways of writing may be around each other; escapes may be within the innermost.
+const LAYERS_MAX: usize = 3;
+/// Ordinary texts take one to ten steps a byte: each byte of each layer is one, and each comparison.
+const STEPS_PER_BYTE: usize = 32;
+const STEPS_MIN: usize = 1 << 16;
 const STRUCK_OUT: &str = "***";
+const LEFT_OUT: &str = "*** (left out: it takes too long to search this text for keys)";
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Failure};
-use goodarm_files::Scores;
+use goodarm_core::{ArmId, Attribute, Cost, CountedFailure, Failure};
+use goodarm_files::Scores as Declared;
 use goodarm_files::words::counted;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +17,9 @@ use tokio::task::JoinSet;
 use crate::candidates::Candidate;
 use crate::control::Control;
 use crate::engine;
+use crate::history::Scores;
 use crate::job::Job;
+use crate::outputs::calls::CriterionScores;
 use crate::run::outcome;
 use crate::throttle::{Condition, Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
@@ -28,7 +30,7 @@ use crate::verifier::{Place, Reply};
 pub struct Trial {
     /// The verifier's number.
     #[serde(skip)]
-    pub attribute: usize,
+    pub place: usize,
     /// The verifier's name.
     pub verifier: String,
     /// The candidate's name.
@@ -37,7 +39,10 @@ pub struct Trial {
     pub exchanges: Vec<Exchange>,
     /// The score, if there is one.
     pub score: Option<f64>,
-    /// Why there is none.
+    /// The score of each criterion, if the verifier has them and the reply has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scores: Option<CriterionScores>,
+    /// Why there is none, or why some are lacking.
     pub reason: Option<String>,
     /// What was made of the replies.
     pub reply: String,
@@ -55,6 +60,17 @@ pub struct Trial {
     /// Whether it asked for a pause.
     #[serde(skip)]
     pub is_busy: bool,
+}
+
+impl Trial {
+    /// Whether it brought a score, be it for one of several criteria.
+    pub fn has_scored(&self) -> bool {
+        self.score.is_some() || self.scores.is_some()
+    }
+
+    fn criterion(&self, index: usize) -> Option<f64> {
+        self.scores.as_ref()?.0.get(index)?.1
+    }
 }
 
 /// What looks wrong about a verifier, judging by a few calls.
@@ -77,7 +93,7 @@ impl fmt::Display for Suspicion {
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
     let runtime = engine::runtime()?;
     let mut trials = engine::block_on(runtime, try_all(job, arms, control));
-    let place = |trial: &Trial| (trial.attribute, job.candidates.arm_of(&trial.id));
+    let place = |trial: &Trial| (trial.place, job.candidates.arm_of(&trial.id));
     trials.sort_by_key(place);
     Ok(trials)
 }
@@ -86,14 +102,14 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial> {
     let (sender, mut receiver) = unbounded_channel();
     let mut tasks = JoinSet::new();
-    for (attribute, verifier) in job.verifiers.iter().enumerate() {
+    for (place, verifier) in job.verifiers.iter().enumerate() {
         let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..verifier.limits };
         let throttle = verifier.throttle(limits).overheard(Transcript::kept());
         let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
         tasks.spawn(async move {
             for arm in arms {
                 // No one listens any more if all was stopped.
-                drop(sender.send(one(&job, attribute, arm, &throttle).await));
+                drop(sender.send(one(&job, place, arm, &throttle).await));
             }
         });
     }
@@ -112,24 +128,26 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
     trials
 }
 
-async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Trial {
-    let verifier = &job.verifiers[attribute];
+async fn one(job: &Job, place: usize, arm: ArmId, throttle: &Throttle) -> Trial {
+    let verifier = &job.verifiers[place];
     let candidate = job.candidates.get(arm);
-    let id = AttributeId(u32::try_from(attribute).expect("there are fewer than 2^32 verifiers"));
-    let place = Place { candidates: &job.candidates, arm, attribute: id, order: 0 };
-    let own = verifier.verifier.is_reproducible().then(|| verifier.answer_here(place));
+    let attribute = verifier.lead;
+    let call = Place { candidates: &job.candidates, arm, attribute, order: 0 };
+    let own = verifier.verifier.is_reproducible().then(|| verifier.answer_here(call));
     let reply = match own.flatten() {
         Some(reply) => reply,
         None => verifier.call(&candidate, throttle).await,
     };
     let Reply { verdict, usage, text } = reply;
-    let (outcome, mut reason) = outcome(job.problem.attribute(id), verdict);
+    let members = job.problem.members(attribute).iter();
+    let declared: Vec<&Attribute> = members.map(|it| job.problem.attribute(*it)).collect();
+    let (outcome, mut reason) = outcome(&declared, verdict);
     if matches!(outcome, Err(Failure::Void(_))) {
         reason.clone_from(&text);
     }
     // A call that is given up has never begun.
     let is_unmade = outcome == Err(Failure::Counted(CountedFailure::GivenUp))
-        || outcome.is_err_and(crate::run::is_free);
+        || outcome.as_ref().is_err_and(|failure| crate::run::is_free(*failure));
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
     let overheard = throttle.transcript().take().into_iter();
     let mut exchanges: Vec<Exchange> = overheard.map(|it| verifier.exchange(it)).collect();
@@ -137,13 +155,22 @@ async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Tr
         let sent = verifier.request(&candidate);
         exchanges.push(Exchange { sent, received: text.clone() });
     }
+    let (score, scores) = match &outcome {
+        Ok(Scores::One(score)) => (Some(*score), None),
+        Ok(Scores::Each(each)) => {
+            let named = verifier.criteria.iter().cloned().zip(each.iter().copied());
+            (None, Some(CriterionScores(named.collect())))
+        }
+        Err(_) => (None, None),
+    };
     Trial {
-        attribute,
+        place,
         verifier: verifier.name.clone(),
         id: candidate.id,
         exchanges,
-        score: outcome.ok(),
-        reason: outcome.is_err().then_some(reason),
+        score,
+        scores,
+        reason: (outcome.is_err() || !reason.is_empty()).then_some(reason),
         reply: text,
         cost,
         ceiling: verifier.tariff.ceiling,
@@ -155,9 +182,9 @@ async fn one(job: &Job, attribute: usize, arm: ArmId, throttle: &Throttle) -> Tr
 
 /// What looks wrong before any call is made.
 pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
-    let of_verifier = |attribute: usize| {
-        let verifier = job.verifiers[attribute].name.clone();
-        let texts = before_any_call(job, attribute);
+    let of_verifier = |place: usize| {
+        let verifier = job.verifiers[place].name.clone();
+        let texts = before_any_call(job, place);
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
     };
     (0..job.verifiers.len()).flat_map(of_verifier).collect()
@@ -165,19 +192,29 @@ pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
 
 /// What looks wrong.
 pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
-    let of_verifier = |attribute: usize| {
-        let own: Vec<&Trial> = trials.iter().filter(|it| it.attribute == attribute).collect();
-        let texts = suspicions_of(job, attribute, &own);
-        let verifier = job.verifiers[attribute].name.clone();
+    let of_verifier = |place: usize| {
+        let own: Vec<&Trial> = trials.iter().filter(|it| it.place == place).collect();
+        let texts = suspicions_of(job, place, &own);
+        let verifier = job.verifiers[place].name.clone();
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
     };
     (0..job.verifiers.len()).flat_map(of_verifier).collect()
 }
 
-fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> {
-    let (verifier, terms) = (&job.verifiers[attribute], &job.charter.verifiers[attribute]);
+fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
+    let verifier = &job.verifiers[place];
+    let terms = &job.charter.verifiers[verifier.lead.index()];
     let mut texts = Vec::new();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
+    let silent = verifier.criteria.iter().enumerate().filter(|(index, _)| {
+        let is_silent = |trial: &&Trial| trial.criterion(*index).is_none();
+        trials.iter().any(|trial| trial.scores.is_some()) && trials.iter().all(is_silent)
+    });
+    texts.extend(
+        silent.map(|(_, name)| {
+            format!("gave no score for {name}: a run would stop after a few calls")
+        }),
+    );
     if !trials.is_empty() && trials.iter().all(|trial| trial.is_unmade) {
         let patience = verifier.limits.patience.as_secs();
         texts.push(if trials.iter().all(|trial| trial.is_busy) {
@@ -185,13 +222,13 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
         } else {
             "was not reached: a run would stop after a few attempts".to_owned()
         });
-    } else if scores.is_empty() && !trials.is_empty() {
+    } else if !trials.is_empty() && !trials.iter().any(|trial| trial.has_scored()) {
         texts.push("gave no score: a run would stop after a few calls".to_owned());
     }
     let is_alike = |values: BTreeSet<&str>| trials.len() > 1 && values.len() == 1;
     let replies: BTreeSet<&str> = trials.iter().map(|trial| trial.reply.as_str()).collect();
     let is_long = trials.iter().any(|trial| trial.reply.len() > SHORT_REPLY_BYTES);
-    if is_alike(replies) && is_long && !scores.is_empty() {
+    if is_alike(replies) && is_long && trials.iter().any(|trial| trial.has_scored()) {
         texts.push("gave the same reply for every answer: does it see the answer?".to_owned());
     } else if scores.len() > 1
         && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())
@@ -204,13 +241,13 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
         ));
     }
     let is_coarse = scores.len() > 1 && scores.iter().all(|score| [0.0, 1.0].contains(score));
-    if is_coarse && terms.scores == Scores::UNIT {
+    if is_coarse && terms.scores == Declared::UNIT {
         let text = "gave only 0 and 1: if it never says anything else, scores = \"binary\" needs fewer calls";
         texts.push(text.to_owned());
     }
-    texts.extend(before_any_call(job, attribute));
+    texts.extend(before_any_call(job, place));
     let paid: Vec<&Trial> =
-        trials.iter().copied().filter(|trial| terms.metered && trial.score.is_some()).collect();
+        trials.iter().copied().filter(|trial| terms.metered && trial.has_scored()).collect();
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
     if !paid.is_empty() && paid.iter().all(|trial| trial.cost == trial.ceiling) {
         texts.push("does not say what its calls take: each is charged at the ceiling".to_owned());
@@ -223,15 +260,16 @@ fn suspicions_of(job: &Job, attribute: usize, trials: &[&Trial]) -> Vec<String> 
     texts
 }
 
-fn before_any_call(job: &Job, attribute: usize) -> Vec<String> {
-    let fields = job.verifiers[attribute].verifier.fields();
-    let mut texts: Vec<String> = single_braces(job, attribute).into_iter().collect();
-    texts.extend(job.verifiers[attribute].verifier.suspicion());
+fn before_any_call(job: &Job, place: usize) -> Vec<String> {
+    let fields = job.verifiers[place].verifier.fields();
+    let mut texts: Vec<String> = single_braces(job, place).into_iter().collect();
+    texts.extend(job.verifiers[place].verifier.suspicion());
     let sample: Vec<Candidate> =
         job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
     let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));
     let sees_answer = fields.iter().any(|field| field.split('.').next() == Some(ANSWER));
-    let is_llm = job.charter.verifiers[attribute].kind == "llm";
+    let lead = job.verifiers[place].lead;
+    let is_llm = job.charter.verifiers[lead.index()].kind == "llm";
     if is_llm && has_answer && !fields.is_empty() && !sees_answer {
         texts.push(
             "does not see the field `answer`: {{ answer }} puts it into the prompt".to_owned(),
@@ -248,9 +286,9 @@ fn before_any_call(job: &Job, attribute: usize) -> Vec<String> {
 }
 
 /// A field's name in single braces, as other tools have it, is sent as it stands.
-fn single_braces(job: &Job, attribute: usize) -> Option<String> {
+fn single_braces(job: &Job, place: usize) -> Option<String> {
     let candidate = job.candidates.arms().next().map(|arm| job.candidates.get(arm))?;
-    let preview = job.verifiers[attribute].preview(&candidate);
+    let preview = job.verifiers[place].preview(&candidate);
     let fields = candidate.fields();
     let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
     // The answer itself may have it.

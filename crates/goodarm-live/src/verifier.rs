@@ -13,6 +13,7 @@ mod kind;
 pub mod llm;
 pub mod problem;
 pub mod replay;
+pub(crate) mod rubric;
 mod score;
 mod untold;
 
@@ -105,6 +106,11 @@ pub trait Verifier: Send + Sync {
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
         let _ = place;
         None
+    }
+
+    /// How many criteria each reply has a score for, by [`Verdict::Scores`]; 0 if a reply is one score.
+    fn criteria_count(&self) -> usize {
+        0
     }
 
     /// What its mean score is the mean of.
@@ -206,6 +212,8 @@ pub struct Reply {
 pub enum Verdict {
     /// A score; whether its model allows it is checked later.
     Score(f64),
+    /// A score for each criterion of the verifier, or why the reply lacks it; at least one is there.
+    Scores(Vec<Result<f64, String>>),
     /// A score that needed no call, and says nothing about whether the verifier works.
     Known(f64),
     /// The verifier never began to work, and the run is stopping: to be tried again on resume.

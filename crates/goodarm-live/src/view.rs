@@ -166,12 +166,21 @@ pub struct Step {
 pub struct VerifierView {
     /// What reports call it.
     pub name: String,
+    /// The verifier that it is a criterion of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub criterion_of: Option<String>,
+    /// The earlier criterion whose calls score this one: they are paid and take their time there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_with: Option<String>,
     /// What it is.
     pub kind: String,
     /// It always says the same, so one call tells all.
     pub exact: bool,
     /// The mean score that is asked for.
     pub threshold: f64,
+    /// What a certificate says of majorities that single calls imply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
     /// The most that a call may cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub ceiling: Cost,
@@ -371,9 +380,16 @@ fn verifier(
     };
     VerifierView {
         name: terms.name.clone(),
+        criterion_of: terms.criterion.as_ref().map(|criterion| criterion.verifier.clone()),
+        paid_with: terms
+            .criterion
+            .as_ref()
+            .filter(|criterion| criterion.first != index)
+            .and_then(|criterion| Some(charter.verifiers.get(criterion.first)?.name.clone())),
         kind: terms.kind.clone(),
         exact: terms.scores == Scores::Exact,
         threshold: terms.threshold,
+        claims: charter.claims(index),
         ceiling: terms.ceiling,
         calls: totals.call_count,
         mean_over: charter.means_over()[index],
@@ -384,7 +400,7 @@ fn verifier(
         spent_on_failures: totals.spent_on_failures,
         mean_score,
         mean_price: totals.mean_price(),
-        mean_latency: totals.mean_latency(),
+        mean_latency: totals.mean_latency().filter(|_| charter.is_called(index)),
         latency_median: totals.latency_quantile(0.5),
         latency_p95: totals.latency_quantile(0.95),
         noise: None,
@@ -450,8 +466,19 @@ pub fn promise(charter: &Charter) -> String {
         ""
     };
     format!(
-        "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}."
+        "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}.{}",
+        majorities(charter)
     )
+}
+
+/// What the promise says of majorities that single calls imply.
+fn majorities(charter: &Charter) -> String {
+    let all = charter.verifiers.iter().filter_map(|terms| Some((terms, terms.votes.as_ref()?)));
+    let said = all.map(|(terms, votes)| {
+        let claims = votes.claims().join(", and ");
+        format!(" Of {}, by its threshold of {}: {claims}.", terms.name, terms.threshold)
+    });
+    said.collect()
 }
 
 /// What speaks against the promise, to stand beside it.

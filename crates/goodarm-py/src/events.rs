@@ -25,6 +25,9 @@ pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound
         Event::BudgetRaised { budget } => ("budget-raised", budget.to_string()).into_pyobject(py),
         Event::Released { arm } => ("released", arm.0).into_pyobject(py),
         Event::ArmsAdded { count } => ("arms-added", count).into_pyobject(py),
+        Event::QuestionAsked { .. } | Event::ToldAll { .. } | Event::Answered { .. } => {
+            unreachable!("a session in Python has no questions, and one score a call")
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use goodarm_core::policy::Choice;
-use goodarm_core::{ArmId, AttributeId, Books, Change, Policy, Share};
+use goodarm_core::{ArmId, AttributeId, Books, Change, Policy, Share, Target};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -92,7 +92,7 @@ impl PythonPolicy {
         let wrong = |_| PyTypeError::new_err("choose() returns (arm, verifier), or None to wait");
         let (arm, verifier) = choice.extract::<(u32, Bound<'_, PyAny>)>().map_err(wrong)?;
         let attribute = self.view.bind(py).get().attribute(&verifier)?;
-        Ok(Some(Choice { arm: ArmId(arm), attribute, branch: "python" }))
+        Ok(Some(Choice::pair(ArmId(arm), attribute, "python")))
     }
 }
 
@@ -116,8 +116,9 @@ impl Policy for PythonPolicy {
             let share = books.equal_share();
             return (share > Share::NONE).then_some(share);
         }
+        let Target::Arm(arm, attribute) = choice.target else { return None };
         let fraction = self.shown(books, |py| {
-            let arguments = (&self.view, choice.arm.0, choice.attribute.0);
+            let arguments = (&self.view, arm.0, attribute.0);
             self.object.call_method1(py, "lend", arguments)?.extract::<Option<f64>>(py)
         });
         fraction.flatten().map(Share::of)

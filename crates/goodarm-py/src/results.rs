@@ -81,9 +81,12 @@ impl Results {
     /// are, and what else there is to know.
     fn audit(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, usize, Vec<String>) {
         let report = py.detach(|| audit::audit(&self.path));
-        let wrong = report.problems.iter().map(ToString::to_string).collect();
+        let wrong = report.problems.iter().map(ToString::to_string);
+        // Results that are not there are not right.
+        let count = report.problem_count + usize::from(report.unfinished.is_some());
+        let wrong = wrong.chain(report.unfinished).collect();
         let notes = report.notes.into_iter().chain(report.doubt).collect();
-        (report.checked, wrong, report.problem_count, notes)
+        (report.checked, wrong, count, notes)
     }
 
     /// Writes the report, and says where it is.
@@ -108,8 +111,7 @@ impl Results {
     fn read_calls(&self) -> Result<Table, HistoryError> {
         let folder = Folder::new(&self.path);
         let mut history = History::open(&folder.journal())?;
-        let verifiers: Vec<String> =
-            history.charter.verifiers.iter().map(|terms| terms.name.clone()).collect();
+        let charter = history.charter.clone();
         let candidates =
             Candidates::read_kept(&folder.candidates(), &history.charter.id_field()).ok();
         let mut columns = Columns::default();
@@ -118,7 +120,7 @@ impl Results {
                 Some(candidates) if arm.index() < candidates.len() => candidates.id(arm),
                 _ => "",
             };
-            if let Some(line) = CallLine::new(&entry, id, &verifiers) {
+            if let Some(line) = CallLine::new(&entry, id, &charter) {
                 columns.push(&line);
             }
         }
@@ -146,6 +148,7 @@ struct Columns {
     id: LargeStringBuilder,
     verifier: LargeStringBuilder,
     score: Float64Builder,
+    scores: LargeStringBuilder,
     failure: LargeStringBuilder,
     reason: LargeStringBuilder,
     lent: Float64Builder,
@@ -164,6 +167,8 @@ impl Columns {
         self.id.append_value(&line.id);
         self.verifier.append_value(&line.verifier);
         self.score.append_option(line.score);
+        let scores = line.scores.as_ref();
+        self.scores.append_option(scores.and_then(|it| serde_json::to_string(it).ok()));
         self.failure.append_option(line.failure.as_deref());
         self.reason.append_value(&line.reason);
         self.lent.append_option(line.lent);
@@ -176,11 +181,12 @@ impl Columns {
     }
 
     fn finish(mut self) -> Table {
-        let columns: [(&str, ArrayRef); 13] = [
+        let columns: [(&str, ArrayRef); 14] = [
             ("call", Arc::new(self.call.finish())),
             ("id", Arc::new(self.id.finish())),
             ("verifier", Arc::new(self.verifier.finish())),
             ("score", Arc::new(self.score.finish())),
+            ("scores", Arc::new(self.scores.finish())),
             ("failure", Arc::new(self.failure.finish())),
             ("reason", Arc::new(self.reason.finish())),
             ("lent", Arc::new(self.lent.finish())),

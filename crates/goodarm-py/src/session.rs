@@ -323,7 +323,7 @@ impl Session {
         let events =
             events.try_iter()?.map(|event| event_of(&event?)).collect::<PyResult<Vec<Event>>>()?;
         let result = self.with(py, |inner| {
-            inner.session.replay(events.iter().copied())?;
+            inner.session.replay(events.iter().cloned())?;
             events.into_iter().for_each(|event| inner.note(event));
             inner.stop = None;
             Ok::<_, goodarm_core::session::ReplayError>(())
@@ -410,6 +410,7 @@ impl Inner {
                     self.note(pull.into());
                     pulls.push(pull);
                 }
+                Ok(Ask::Question(_)) => unreachable!("a session in Python has no questions"),
                 Ok(Ask::Wait) => break,
                 Ok(Ask::Done(reason)) => {
                     self.stop = Some(reason);

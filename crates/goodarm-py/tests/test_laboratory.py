@@ -279,7 +279,7 @@ def test_a_figure_is_reproduced(tmp_path: Path) -> None:
 def test_recorded_answers_are_needed_and_replayed(tmp_path: Path) -> None:
     with pytest.raises(ga.ReproduceError.DataNeeded, match='data="POOLS.jsonl"'):
         ga.reproduce("gsm8k")
-    with pytest.warns(UserWarning, match="gsm8k: left out"):
+    with pytest.warns(UserWarning, match="gsm8k, questions-gsm8k and implied-majority: left out"):
         assert list(ga.reproduce("gsm8k", "allocation")) == ["allocation"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use goodarm_files::toml_text::{TomlError, parse};
+use goodarm_live::bounds;
 use goodarm_sim::experiment::{Experiment, ExperimentError};
 use thiserror::Error;
 
@@ -53,11 +54,7 @@ pub fn read_data(path: &Path) -> Result<String, ExperimentFileError> {
     let read = || -> io::Result<String> {
         let mut text = String::new();
         let file = fs::File::open(path)?;
-        if path.extension().is_some_and(|extension| extension == "gz") {
-            flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
-        } else {
-            io::BufReader::new(file).read_to_string(&mut text)?;
-        }
+        bounds::unpacked(path, file).read_to_string(&mut text)?;
         Ok(text)
     };
     read().map_err(|error| unreadable(path, error))
@@ -69,6 +66,8 @@ fn unreadable(path: &Path, error: io::Error) -> ExperimentFileError {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use goodarm_sim::experiment::ExperimentSpec;
 
     use super::*;
@@ -77,6 +76,18 @@ mod tests {
     fn a_misspelt_key_is_named_with_its_line_and_the_right_spelling() {
         let error = parse::<ExperimentSpec>("title = \"x\"\nsed = 1\n").unwrap_err();
         assert_eq!((error.line, error.suggestion.as_deref()), (2, Some("seed")), "{error}");
+    }
+
+    /// A megabyte of zeros packs to a kilobyte, over and over.
+    #[test]
+    fn recorded_answers_that_unpack_without_end_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bomb.jsonl.gz");
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        (0..129).for_each(|_| packed.write_all(&[b' '; 1 << 20]).unwrap());
+        fs::write(&path, packed.finish().unwrap()).unwrap();
+        let error = read_data(&path).unwrap_err().to_string();
+        assert!(error.contains("it unpacks to more than 128 MiB"), "{error}");
     }
 
     #[test]

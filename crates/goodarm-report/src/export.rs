@@ -149,6 +149,7 @@ impl Report {
                     .map(|(verifier, pair)| PairFinding {
                         verifier: &verifier.name,
                         threshold: verifier.threshold,
+                        claims: verifier.claims.clone(),
                         pair: pair.view.clone(),
                     })
                     .collect(),

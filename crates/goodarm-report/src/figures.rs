@@ -3,6 +3,7 @@
 mod beyond;
 mod page;
 mod paper;
+mod questions;
 mod reproduce;
 mod run;
 
@@ -55,7 +56,7 @@ macro_rules! experiment {
 }
 
 /// Every figure: the paper's first, then those beyond it.
-pub const ENTRIES: [Entry; 13] = [
+pub const ENTRIES: [Entry; 18] = [
     Entry {
         name: "synthetic",
         title: "The paper's synthetic experiments",
@@ -147,6 +148,41 @@ pub const ENTRIES: [Entry; 13] = [
         recorded: Recorded::Nothing,
         draw: beyond::instances,
     },
+    Entry {
+        name: "questions",
+        title: "Questions whose answers are made on demand",
+        experiments: &[experiment!("questions-invented")],
+        recorded: Recorded::Nothing,
+        draw: questions::questions,
+    },
+    Entry {
+        name: "questions-gsm8k",
+        title: "GSM8K questions, answered and certified",
+        experiments: &[experiment!("questions-gsm8k"), experiment!("questions-gsm8k-votes")],
+        recorded: Recorded::Given,
+        draw: questions::questions,
+    },
+    Entry {
+        name: "questions-capitals",
+        title: "Questions about capitals, answered and certified",
+        experiments: &[experiment!("questions-capitals"), experiment!("questions-capitals-votes")],
+        recorded: Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl")),
+        draw: questions::questions,
+    },
+    Entry {
+        name: "shared-calls",
+        title: "One call, several scores",
+        experiments: &[experiment!("shared-calls")],
+        recorded: Recorded::Nothing,
+        draw: questions::shared_calls,
+    },
+    Entry {
+        name: "implied-majority",
+        title: "A majority that single draws imply",
+        experiments: &[experiment!("implied-majority")],
+        recorded: Recorded::Given,
+        draw: questions::costs_of_certificates,
+    },
 ];
 
 impl Run {
@@ -219,7 +255,14 @@ fn point(x: f64, y: Estimate) -> Point {
 
 /// The same method looks the same in every figure; a longer name begins with a shorter one's.
 fn role(method: &str) -> Role {
-    const LOOKS: [(&str, usize); 27] = [
+    const LOOKS: [(&str, usize); 34] = [
+        ("one by one", 12),
+        ("best of 1", 2),
+        ("best of 2", 13),
+        ("best of 4", 14),
+        ("best of 8", 15),
+        ("union, best of 4", 1),
+        ("self-consistency", 0),
         ("BMA-GAI, 1", 8),
         ("BMA-GAI, 0.2", 9),
         ("CB-GAI, 1", 10),

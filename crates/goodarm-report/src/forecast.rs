@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use goodarm_files::Scores;
 use goodarm_files::toml_text::TomlError;
+use goodarm_live::charter::VerifierTerms;
 use goodarm_live::job::{Job, JobError};
 use goodarm_live::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, PlanSpec, VerifierSpec};
@@ -72,6 +73,13 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
         spread: SPREAD,
     });
     let terms = job.charter.verifiers.iter();
+    // A call is paid once: each of the criteria that it scores has its part of the price, as if it were
+    // called by itself.
+    let criteria_count = |terms: &VerifierTerms| {
+        let criterion = terms.criterion.as_ref();
+        let count = criterion.map_or(1, |it| job.charter.criteria_count(it.first));
+        f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+    };
     let spec = PlanSpec {
         delta: job.settings.delta,
         budget: Some(job.settings.budget.units() / scale),
@@ -84,7 +92,7 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
         verifiers: terms
             .map(|terms| VerifierSpec {
                 name: terms.name.clone(),
-                price: terms.ceiling.units(),
+                price: terms.ceiling.units() / criteria_count(terms),
                 threshold: terms.threshold,
                 scores: terms.scores.into(),
                 deviation: None,

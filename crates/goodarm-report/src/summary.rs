@@ -32,8 +32,11 @@ pub fn summary_text(summary: &Overview) -> String {
     }
     let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
     for verifier in &summary.verifiers {
-        let spent =
-            if is_free(verifier.ceiling) { "free".to_owned() } else { money(verifier.spent, unit) };
+        let spent = match &verifier.paid_with {
+            Some(_) => "the same calls".to_owned(),
+            None if is_free(verifier.ceiling) => "free".to_owned(),
+            None => money(verifier.spent, unit),
+        };
         let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
         text += &format!(
             "  {:width$}  {:>15}  {spent:>18}  mean score {mean} (threshold {})\n",

@@ -27,7 +27,7 @@ pub struct Episode {
 struct InFlight {
     time: f64,
     queue: BinaryHeap<Reverse<(Time, Ticket)>>,
-    replies: std::collections::BTreeMap<Ticket, (Pull, Reply)>,
+    replies: std::collections::BTreeMap<Ticket, (Pull, Reply, Vec<Option<f64>>)>,
 }
 
 /// A finite time, which can be ordered.
@@ -102,20 +102,22 @@ pub fn run_while(
             Ask::Pull(pull) => {
                 let pair = pull.arm.index() * attribute_count + pull.attribute.index();
                 let reply = verifiers.reply(seed, pull.arm, pull.attribute, called[pair]);
+                let scores = shared_scores(session, verifiers, seed, pull, called[pair]);
                 called[pair] += 1;
                 pull_count += 1;
                 if concurrency > 1 {
-                    out.send(*pull, reply);
+                    out.send(*pull, reply, scores);
                     continue;
                 }
-                answer(session, pull, &reply);
+                answer_all(session, pull, &reply, &scores);
                 if !watch(session, pull, &reply) {
                     break None;
                 }
             }
+            Ask::Question(_) => unreachable!("arms of a world answer no questions"),
             Ask::Wait => {
-                let (pull, reply) = out.receive();
-                answer(session, &pull, &reply);
+                let (pull, reply, scores) = out.receive();
+                answer_all(session, &pull, &reply, &scores);
                 if !watch(session, &pull, &reply) {
                     break None;
                 }
@@ -135,17 +137,46 @@ pub fn run_while(
     }
 }
 
+/// What a call says of all attributes that it scores; its bill, latency and failures are the lead's.
+/// Nothing if there is only one.
+fn shared_scores(
+    session: &Session,
+    verifiers: &(impl Verifiers + ?Sized),
+    seed: u64,
+    pull: &Pull,
+    call: u64,
+) -> Vec<Option<f64>> {
+    let members = session.books().problem().members(pull.attribute);
+    if members.len() == 1 {
+        return Vec::new();
+    }
+    let score = |&member| match verifiers.reply(seed, pull.arm, member, call).outcome {
+        Outcome::Score(score) => Some(score),
+        Outcome::Broken | Outcome::Void | Outcome::Exhausted => None,
+    };
+    members.iter().map(score).collect()
+}
+
 impl InFlight {
-    fn send(&mut self, pull: Pull, reply: Reply) {
+    fn send(&mut self, pull: Pull, reply: Reply, scores: Vec<Option<f64>>) {
         self.queue.push(Reverse((Time(self.time + reply.latency()), pull.ticket)));
-        self.replies.insert(pull.ticket, (pull, reply));
+        self.replies.insert(pull.ticket, (pull, reply, scores));
     }
 
-    fn receive(&mut self) -> (Pull, Reply) {
+    fn receive(&mut self) -> (Pull, Reply, Vec<Option<f64>>) {
         let Reverse((time, ticket)) = self.queue.pop().expect("sessions wait only for calls");
         self.time = time.0;
         self.replies.remove(&ticket).expect("every call in the queue has a reply")
     }
+}
+
+/// Tells a session what a call brought for all attributes that it scores.
+fn answer_all(session: &mut Session, pull: &Pull, reply: &Reply, scores: &[Option<f64>]) {
+    if scores.is_empty() || !matches!(reply.outcome, Outcome::Score(_)) {
+        return answer(session, pull, reply);
+    }
+    let told = session.tell_all(pull.ticket, scores, reply.bill);
+    told.expect("tickets are answered once, with scores that fit their model");
 }
 
 /// Tells a session what a call brought.

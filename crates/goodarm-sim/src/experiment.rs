@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use goodarm_core::Options;
 use goodarm_core::policy::Parameters;
+use goodarm_core::policy::rcb::FreshRule;
 use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -119,6 +120,9 @@ pub struct MethodSpec {
     /// Explore only unresolved attributes.
     #[serde(default)]
     pub unresolved_only: bool,
+    /// When a question gets another answer, in worlds of questions.
+    #[serde(default)]
+    pub answers: AnswersKey,
     /// Give money back when no arm has a chance.
     #[serde(default)]
     pub stop_when_hopeless: bool,
@@ -128,6 +132,29 @@ pub struct MethodSpec {
     /// The share of the budget that there is at first; the rest comes when the session has ended.
     #[serde(default)]
     pub budget_raised_at: Option<f64>,
+}
+
+/// When a question gets another answer.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswersKey {
+    /// When that is the cheapest way to one more certificate.
+    #[default]
+    Joint,
+    /// When the chance of the last one is below this.
+    OneByOne(f64),
+    /// So many for each before anything is checked.
+    Fixed(usize),
+}
+
+impl From<AnswersKey> for FreshRule {
+    fn from(key: AnswersKey) -> Self {
+        match key {
+            AnswersKey::Joint => Self::Joint,
+            AnswersKey::OneByOne(below) => Self::OneByOne { below },
+            AnswersKey::Fixed(count) => Self::Fixed { count },
+        }
+    }
 }
 
 fn in_flight_share() -> f64 {
@@ -146,6 +173,7 @@ impl From<&MethodSpec> for Method {
             parameters: Parameters {
                 allocation_constant: spec.allocation_constant,
                 unresolved_only: spec.unresolved_only,
+                fresh: spec.answers.into(),
                 ..Parameters::default()
             },
             options: Options {

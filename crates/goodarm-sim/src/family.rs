@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use goodarm_core::{AttributeSpec, Cost};
+use goodarm_core::{AttributeSpec, Cost, ScoredBy};
 use goodarm_files::Scores;
 use serde::Deserialize;
 
 use crate::instance::Instance;
 use crate::noise::{DeviationError, ScoresKey};
 use crate::pools::{Bills, Draws, PoolError, Pools};
+use crate::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
 use crate::random::Random;
 use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World};
 
@@ -35,6 +36,9 @@ pub struct WorldSpec {
     /// How much longer a call takes whose score is below its threshold.
     #[serde(default = "one")]
     pub slowdown: f64,
+    /// Whether one call scores all attributes, for the price of the first.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 const fn scores_of_the_paper() -> ScoresKey {
@@ -86,6 +90,9 @@ pub enum WorldError {
     /// Not shares of one variance.
     #[error("bills: between = {0} and between_pairs = {1} are not shares that add up to 1 at most")]
     Between(f64, f64),
+    /// Questions that cannot be invented.
+    #[error("questions: {0}")]
+    Questions(&'static str),
     /// Not the parameters of a Beta law.
     #[error("{0}: [{1}, {2}] are not two positive numbers")]
     MeansLaw(&'static str, f64, f64),
@@ -182,7 +189,30 @@ pub enum Means {
         bills: Bills,
         /// How the pools are drawn from.
         draws: Draws,
+        /// Whether the majority of five is not called: at thresholds of a half it is implied by single
+        /// solutions.
+        #[serde(default)]
+        majority_implied: bool,
     },
+    /// Another instance in every repetition: a rubric, whose criteria have thresholds of a half. Good answers
+    /// meet all of them; a bad one fails each with probability a half, and at least one.
+    Rubric {
+        /// How many arms.
+        arms: usize,
+        /// The share of good ones.
+        good: f64,
+        /// How many criteria.
+        criteria: usize,
+        /// What a call costs.
+        price: f64,
+        /// Whether all criteria that an answer meets have one mean, and all that it fails another.
+        #[serde(default)]
+        alike: bool,
+    },
+    /// Other questions in every repetition, whose answers are made on demand.
+    Questions(InventedSpec),
+    /// Recorded questions, whose answers are drawn from those that were recorded.
+    QuestionPools(RecordedSpec),
 }
 
 /// How bills scatter.
@@ -219,15 +249,30 @@ struct Skeleton {
 impl WorldSpec {
     /// Whether every repetition has an instance of its own.
     pub const fn varies(&self) -> bool {
-        matches!(self.means, Means::Random { .. } | Means::Bimodal { .. })
+        matches!(
+            self.means,
+            Means::Random { .. }
+                | Means::Bimodal { .. }
+                | Means::Rubric { .. }
+                | Means::Questions(_)
+        )
     }
 
     /// The instance; `seed` matters only if it varies, `data` only for pools.
     pub fn instance(&self, seed: u64, data: Option<&str>) -> Result<Instance, WorldError> {
         let skeleton = match &self.means {
-            Means::Pools { questions, bills, draws } => {
+            Means::Pools { questions, bills, draws, majority_implied } => {
                 let data = data.ok_or(WorldError::PoolsMissing)?;
-                return Ok(recorded(Pools::parse(data, *questions, *bills, *draws)?));
+                let instance = recorded(Pools::parse(data, *questions, *bills, *draws)?);
+                return Ok(if *majority_implied { instance.without(2) } else { instance });
+            }
+            Means::Questions(spec) => {
+                spec.check()?;
+                return Ok(of_questions(QuestionWorld::invented(spec, seed)));
+            }
+            Means::QuestionPools(spec) => {
+                let data = data.ok_or(WorldError::PoolsMissing)?;
+                return Ok(of_questions(QuestionWorld::recorded(data, spec)?));
             }
             means => means.skeleton(seed)?,
         };
@@ -276,6 +321,7 @@ impl WorldSpec {
                     scores: self.scores.model(),
                 }
             });
+        let attribute_count = prices.len();
         Instance {
             attributes: attributes.collect(),
             laws: verifiers.scores.clone(),
@@ -285,6 +331,8 @@ impl WorldSpec {
             type_names,
             right: None,
             verifiers: Arc::new(verifiers),
+            scored_by: if self.shared { one_call(attribute_count) } else { Vec::new() },
+            questions: None,
         }
     }
 }
@@ -315,7 +363,30 @@ fn recorded(pools: Pools) -> Instance {
         right: Some(pools.pools().iter().map(|pool| pool.right).collect()),
         means,
         verifiers: Arc::new(pools),
+        scored_by: Vec::new(),
+        questions: None,
     }
+}
+
+fn of_questions(world: QuestionWorld) -> Instance {
+    Instance {
+        attributes: world.attributes.clone(),
+        costs: world.attributes.iter().map(|attribute| attribute.price).collect(),
+        laws: vec![ScoreLaw::Binary; world.attributes.len()],
+        means: Vec::new(),
+        types: Vec::new(),
+        type_names: vec!["question".into()],
+        right: None,
+        verifiers: Arc::new(World::new(Vec::new(), Vec::new(), &[])),
+        scored_by: Vec::new(),
+        questions: Some(Arc::new(world)),
+    }
+}
+
+/// All attributes are scored by the calls of the first.
+fn one_call(attribute_count: usize) -> Vec<ScoredBy> {
+    let by = |attribute| if attribute == 0 { ScoredBy::OwnCalls } else { ScoredBy::CallsOf(0) };
+    (0..attribute_count).map(by).collect()
 }
 
 impl Means {
@@ -345,10 +416,16 @@ impl Means {
                 }
                 Ok(bimodal(*arms, *good, [*good_means, *bad_means], *price_max, seed))
             }
+            Self::Rubric { arms, good, criteria, price, alike } => {
+                let gaps = rubric(*arms, *good, *criteria, *alike, seed);
+                Ok(matrix(&vec![*price; *criteria], &vec![0.5; *criteria], &gaps, &[]))
+            }
             Self::BoundaryNull { arms, good, attributes } => {
                 Ok(boundary_null(*arms, *good, *attributes))
             }
-            Self::Pools { .. } => Err(WorldError::PoolsMissing),
+            Self::Pools { .. } | Self::Questions(_) | Self::QuestionPools(_) => {
+                unreachable!("made without a matrix of means")
+            }
         }
     }
 }
@@ -360,7 +437,10 @@ impl Means {
             Self::Gsm8kLike { arms, .. } => (*arms, 3),
             Self::Random { arms, .. } | Self::Bimodal { arms, .. } => (*arms, 5),
             Self::BoundaryNull { arms, attributes, .. } => (*arms, *attributes),
-            Self::Matrix { .. }
+            Self::Rubric { arms, criteria, .. } => (*arms, *criteria),
+            Self::Questions(spec) => (spec.questions, 1),
+            Self::QuestionPools(_)
+            | Self::Matrix { .. }
             | Self::ExpensiveDecoys { .. }
             | Self::OneFailure { .. }
             | Self::Pools { .. } => return Ok(()),
@@ -523,6 +603,29 @@ fn bimodal(arms: usize, good: f64, laws: [[f64; 2]; 2], price_max: f64, seed: u6
         .collect();
     matrix(&prices, &vec![0.5; prices.len()], &gaps, &[])
 }
+
+fn rubric(arms: usize, good: f64, criteria: usize, alike: bool, seed: u64) -> Vec<Vec<f64>> {
+    let mut random = Random::at(seed, &[0x52]);
+    let mut row = |arm: usize| {
+        // At least one good arm, or there is nothing to certify.
+        let is_good = arm == 0 || random.uniform() < good;
+        let fails_surely = random.below(criteria as u64);
+        let mut gaps_of_all = [None; 2];
+        let gap = |criterion: u64| {
+            let fails = !is_good && (criterion == fails_surely || random.uniform() < 0.5);
+            let [a, b] = if fails { [3.0, 7.0] } else { [17.0, 3.0] };
+            let drawn = random.beta(a, b) - 0.5;
+            let drawn = if fails { drawn.min(-RUBRIC_GAP_MIN) } else { drawn.max(RUBRIC_GAP_MIN) };
+            let of_all = *gaps_of_all[usize::from(fails)].get_or_insert(drawn);
+            if alike { of_all } else { drawn }
+        };
+        (0..criteria as u64).map(gap).collect()
+    };
+    (0..arms).map(&mut row).collect()
+}
+
+/// No criterion is nearer to its threshold.
+const RUBRIC_GAP_MIN: f64 = 0.05;
 
 fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
     let gaps: Vec<Vec<f64>> = (0..arms)

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, AttributeSpec};
+use goodarm_core::{ArmId, AttributeSpec, ScoredBy};
 
+use crate::questions::world::QuestionWorld;
 use crate::theory::{Complexity, Test};
 use crate::world::{ScoreLaw, Verifiers, Without};
 
@@ -26,6 +27,10 @@ pub struct Instance {
     pub right: Option<Vec<bool>>,
     /// What answers the calls.
     pub verifiers: Arc<dyn Verifiers + Send + Sync>,
+    /// Which calls score each attribute; none given, each has its own.
+    pub scored_by: Vec<ScoredBy>,
+    /// Questions instead of arms: there are no means then, and no arm before the first call.
+    pub questions: Option<Arc<QuestionWorld>>,
 }
 
 impl Instance {
@@ -36,6 +41,7 @@ impl Instance {
 
     /// The same instance without one of its attributes.
     pub(crate) fn without(mut self, attribute: usize) -> Self {
+        assert!(self.scored_by.is_empty(), "attributes that share calls cannot be left out");
         self.attributes.remove(attribute);
         self.costs.remove(attribute);
         self.laws.remove(attribute);

@@ -11,6 +11,7 @@ pub mod instance;
 pub mod noise;
 pub mod plan;
 pub mod pools;
+pub mod questions;
 pub mod random;
 pub mod summary;
 pub mod theory;

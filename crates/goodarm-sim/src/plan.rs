@@ -411,6 +411,8 @@ impl PlanSpec {
             right: None,
             means,
             verifiers: Arc::new(world),
+            scored_by: Vec::new(),
+            questions: None,
         })
     }
 

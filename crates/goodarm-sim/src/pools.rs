@@ -4,7 +4,7 @@
 //! Draws with replacement from a fixed pool are independent, as the model asks; what they certify is
 //! the pool's mean, not the verifier's.
 
-use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, ScoreModel};
+use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, Label, ScoreModel};
 use serde::Deserialize;
 
 use crate::random::Random;
@@ -152,6 +152,120 @@ fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) ->
         term *= shares[index] * ratio(left - count, count + 1);
     }
     sum
+}
+
+/// One question with all its recorded answers, the candidate's among them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuestionPool {
+    /// The candidate's answer, if it could be read.
+    pub candidate: Option<Label>,
+    /// The right answer, if anybody gave it.
+    pub gold: Option<Label>,
+    /// Of each solution, the number of its answer, if it could be read.
+    solutions: Vec<Option<Label>>,
+    tokens: f64,
+    /// Of each answer, how often it is the most frequent of five.
+    majorities: Vec<f64>,
+}
+
+/// Reads questions of a pools file, from the given one on.
+pub fn question_pools(
+    text: &str,
+    first: usize,
+    count: usize,
+) -> Result<Vec<QuestionPool>, PoolError> {
+    let mut pools = Vec::new();
+    for (index, line) in text.lines().enumerate().skip(first).take(count) {
+        let error = |reason: String| PoolError { line: index + 1, reason };
+        let line: Line = serde_json::from_str(line).map_err(|e| error(e.to_string()))?;
+        pools.push(QuestionPool::new(&line).map_err(error)?);
+    }
+    if pools.is_empty() {
+        return Err(PoolError { line: first + 1, reason: "the file holds no question".into() });
+    }
+    Ok(pools)
+}
+
+impl QuestionPool {
+    fn new(line: &Line) -> Result<Self, String> {
+        if line.solutions.is_empty() {
+            return Err("solutions: at least one is needed".into());
+        }
+        let mut names: Vec<&str> = Vec::new();
+        let mut label = |answer: &'_ String| -> Option<Label> {
+            if answer.is_empty() {
+                return None;
+            }
+            let known = names.iter().position(|name| name == answer);
+            let number = known.unwrap_or(names.len());
+            if known.is_none() {
+                // The line outlives the names.
+                names.push(line.answers().find(|it| *it == answer)?);
+            }
+            u32::try_from(number).ok().map(Label)
+        };
+        let candidate = label(&line.candidate.answer);
+        let solutions: Vec<_> = line.solutions.iter().map(|it| label(&it.answer)).collect();
+        let gold = names.iter().position(|name| *name == line.gold);
+        let tokens: f64 = line.solutions.iter().map(|it| f64::from(it.tokens)).sum();
+        let share = |label: Option<Label>| {
+            let count = solutions.iter().filter(|it| **it == label).count();
+            ratio(count, solutions.len())
+        };
+        let labels: Vec<Label> = (0_u32..).take(names.len()).map(Label).collect();
+        // What cannot be read is an answer like any other, and never the one that is asked about.
+        let majorities = labels.iter().map(|&asked| {
+            let others = labels.iter().filter(|it| **it != asked);
+            let mut shares = vec![share(Some(asked))];
+            shares.extend(others.map(|&label| share(Some(label))));
+            shares.push(share(None));
+            majority(&shares, &mut Vec::new(), VOTES, 1.0)
+        });
+        let majorities = majorities.collect();
+        let gold = gold.and_then(|number| u32::try_from(number).ok()).map(Label);
+        let tokens = tokens / ratio(line.solutions.len(), 1);
+        Ok(Self { candidate, gold, solutions, tokens, majorities })
+    }
+
+    /// Of a recorded solution.
+    pub const fn mean_tokens(&self) -> f64 {
+        self.tokens
+    }
+
+    /// Every answer that somebody gave.
+    pub fn labels(&self) -> impl Iterator<Item = Label> + use<> {
+        (0_u32..).take(self.majorities.len()).map(Label)
+    }
+
+    /// The share of solutions with this answer.
+    pub fn share(&self, label: Label) -> f64 {
+        let count = self.solutions.iter().filter(|it| **it == Some(label)).count();
+        ratio(count, self.solutions.len())
+    }
+
+    /// How often it is the most frequent of five.
+    pub fn majority_share(&self, label: Label) -> f64 {
+        self.majorities[label.0 as usize]
+    }
+
+    pub(crate) fn draw(&self, random: &mut Random) -> Option<Label> {
+        let index = random.below(self.solutions.len() as u64);
+        self.solutions[usize::try_from(index).expect("an index")]
+    }
+
+    pub(crate) fn majority_of_five(&self, random: &mut Random) -> Option<Label> {
+        let votes: [Option<Label>; VOTES] = core::array::from_fn(|_| self.draw(random));
+        let support = |answer: Option<Label>| votes.iter().filter(|vote| **vote == answer).count();
+        let most = votes.iter().map(|vote| support(*vote)).max().unwrap_or(0);
+        votes.into_iter().find(|&answer| support(answer) == most).flatten()
+    }
+}
+
+impl Line {
+    fn answers(&self) -> impl Iterator<Item = &str> {
+        let solutions = self.solutions.iter().map(|it| it.answer.as_str());
+        std::iter::once(self.candidate.answer.as_str()).chain(solutions)
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "small counts")]

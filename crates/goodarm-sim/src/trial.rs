@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use goodarm_core::policy::{NAMES, Parameters, PolicyError, by_name};
 use goodarm_core::session::InFlightShareOutOfRange;
 use goodarm_core::{
-    ArmId, Cost, Guarantee, Options, Problem, ProblemSpec, Pull, Session, SpecError, StopReason,
+    ArmId, Cost, Design, Guarantee, Options, Problem, ProblemSpec, Pull, Session, SpecError,
+    StopReason,
 };
 
 use crate::episode::{self, Course};
 use crate::instance::Instance;
+use crate::questions;
 use crate::random::Random;
 use crate::world::{Reordered, Reply};
 
@@ -117,6 +119,14 @@ pub enum TrialError {
         /// What was given.
         share: f64,
     },
+    /// Worlds of questions know no such setting.
+    #[error("method {method}: worlds of questions know no {setting}")]
+    OfQuestions {
+        /// Whose.
+        method: String,
+        /// Which setting.
+        setting: &'static str,
+    },
     /// A setting of the session is wrong.
     #[error("method {method}: {reason}")]
     InFlightShare {
@@ -129,6 +139,9 @@ pub enum TrialError {
 
 /// Runs one trial.
 pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, TrialError> {
+    if let Some(world) = &instance.questions {
+        return questions::trial::run(world, method, setting);
+    }
     let order = order(instance.means.len(), setting);
     let first_share = method.raised_at.unwrap_or(1.0);
     if !(first_share > 0.0 && first_share <= 1.0) {
@@ -219,14 +232,16 @@ fn session(
     setting: Setting,
     order: &[ArmId],
 ) -> Result<Session, TrialError> {
-    let problem = Problem::new(ProblemSpec {
+    let spec = ProblemSpec {
         arms: instance.means.len(),
         attributes: instance.attributes.clone(),
         budget: setting.budget,
         delta: setting.delta,
         guarantee: method.guarantee,
         prior_weights: None,
-    })?;
+    };
+    let design = Design { scored_by: instance.scored_by.clone(), questions: None };
+    let problem = Problem::designed(spec, design)?;
     let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
     let parameters = Parameters {
         seed: setting.seed,

@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_live::history::Call;
+use goodarm_core::AttributeId;
+use goodarm_live::history::{Call, Scores};
 use goodarm_live::job::Job;
 use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
@@ -133,10 +134,16 @@ impl<'a> Display<'a> {
             }
         }
         if let Some((arm, attribute)) = progress.working_on {
-            let verifier = &self.job.verifiers[attribute.index()].name;
+            let verifier = &self.job.verifiers[self.job.caller(attribute)].name;
             text += &format!(" ({verifier} on {})", printable(self.job.candidates.id(arm)));
         }
         text
+    }
+
+    /// Scores by the names of the verifier's criteria.
+    fn named(&self, lead: AttributeId, scores: &[Option<f64>]) -> serde_json::Value {
+        let criteria = &self.job.verifiers[self.job.caller(lead)].criteria;
+        criteria.iter().cloned().zip(scores.iter().map(|score| json!(score))).collect()
     }
 
     fn progress_json(&self, progress: &Progress) -> serde_json::Value {
@@ -179,11 +186,22 @@ impl Observer for Display<'_> {
         let is_json = matches!(self.style, Style::Json);
         match notice {
             Notice::Progress(progress) => self.progress(progress),
-            Notice::Called { id, verifier, call } => print_json(&json!({
-                "event": "call", "id": id, "verifier": verifier, "score": call.outcome.ok(),
-                "failure": call.outcome.err().map(failure_name), "reason": reason(call),
-                "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
-            })),
+            Notice::Called { id, verifier, call } => {
+                let (score, scores) = match &call.outcome {
+                    Ok(Scores::One(score)) => (Some(score), None),
+                    Ok(Scores::Each(scores)) => (None, Some(self.named(call.attribute, scores))),
+                    Err(_) => (None, None),
+                };
+                let mut line = json!({
+                    "event": "call", "id": id, "verifier": verifier, "score": score,
+                    "failure": call.failure().map(failure_name), "reason": reason(call),
+                    "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
+                });
+                if let Some(scores) = scores {
+                    line["scores"] = scores;
+                }
+                print_json(&line);
+            }
             Notice::Certified { id, count, .. } if is_json => {
                 print_json(&json!({"event": "certified", "id": id, "count": count}));
             }
@@ -215,9 +233,10 @@ impl Drop for Display<'_> {
     }
 }
 
-/// Why a call has no score, in words; none if it has one.
+/// Why a call has no score, or lacks some, in words; none if it has all.
 fn reason<'a>(call: &'a Call<'_>) -> Option<&'a str> {
-    call.outcome.err().map(|_| call.note.reason.as_ref())
+    let reason = call.note.reason.as_ref();
+    (call.outcome.is_err() || !reason.is_empty()).then_some(reason)
 }
 
 fn print_json(value: &serde_json::Value) {

@@ -8,6 +8,7 @@ use crate::evidence::Evidence;
 use crate::evidence::bounded::Wealths;
 use crate::guarantee::lent::Lent;
 use crate::problem::ARMS_MAX;
+use crate::pull::Target;
 use crate::units::{ArmId, AttributeId, Share};
 
 /// What an arm was lent before a call, with what its evidence will be made of.
@@ -56,6 +57,9 @@ pub enum AddArmsError {
     /// The other guarantees divide δ among a number of arms that is fixed before the first call.
     #[error("arms can be added only where the guarantee is Lent")]
     NotLending,
+    /// Which question would they answer?
+    #[error("an answer to a question is added by asking for one")]
+    Questions,
     /// There would be more than [`ARMS_MAX`] arms.
     #[error("there can be at most {ARMS_MAX} arms")]
     Full,
@@ -75,6 +79,11 @@ impl Books {
     /// How many shares are out: lent, and neither returned nor released.
     pub fn shares_out_count(&self) -> usize {
         self.certifier.lent().map_or(0, Lent::out_count)
+    }
+
+    /// How many shares were taken back without much of them being left.
+    pub(crate) fn shares_lost_count(&self) -> usize {
+        self.certifier.lent().map_or(0, Lent::lost_count)
     }
 
     /// How many of a pair's scores prove nothing, because their calls came before the arm's loan.
@@ -139,12 +148,18 @@ impl Books {
         if self.lending(arm)?.share(arm).is_none() {
             return Err(LendError::NothingLent(arm));
         }
+        self.changes.clear();
+        self.take_share_back(arm);
+        Ok(())
+    }
+
+    pub(super) fn take_share_back(&mut self, arm: ArmId) {
         let inexact = |attribute: &_| !self.problem.attribute(*attribute).is_exact();
         let log_e_min = (self.problem.attributes().filter(inexact))
             .map(|attribute| self.imputed(arm, attribute))
             .fold(f64::INFINITY, f64::min);
-        self.changes.clear();
-        self.certifier.lent_mut().ok_or(LendError::NotLending)?.release(arm, log_e_min);
+        let lent = self.certifier.lent_mut().expect("a share was lent");
+        lent.release(arm, log_e_min);
         for attribute in self.problem.attributes() {
             if !self.problem.attribute(attribute).is_exact() {
                 let index = self.problem.pair_index(arm, attribute);
@@ -154,12 +169,14 @@ impl Books {
             }
         }
         self.changes.push(Change::Released(arm));
-        Ok(())
     }
 
     /// More arms, which can be asked about and certified as if they had been there from the start:
     /// nothing of δ was set aside for those that were.
     pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
+        if self.problem.questions().is_some() {
+            return Err(AddArmsError::Questions);
+        }
         let lent = self.certifier.lent_mut().ok_or(AddArmsError::NotLending)?;
         let arm_count = self.problem.arm_count().saturating_add(count);
         if arm_count > ARMS_MAX {
@@ -174,6 +191,18 @@ impl Books {
             push_pairs(&mut self.pairs, &self.processes, self.problem.guarantee());
         }
         Ok(())
+    }
+
+    /// A loan before a call is to the arm of the call, or to an answer of its question.
+    pub(crate) fn check_borrower(&self, arm: ArmId, target: Target) -> Result<(), LendError> {
+        let belongs = match target {
+            Target::Arm(of, _) => of == arm,
+            Target::Question(question, _) => {
+                let questions = self.problem.questions();
+                arm.index() < self.arms.len() && questions.is_some_and(|it| it.of(arm) == question)
+            }
+        };
+        if belongs { Ok(()) } else { Err(LendError::NoSuchArm(arm)) }
     }
 
     fn lending(&self, arm: ArmId) -> Result<&Lent, LendError> {

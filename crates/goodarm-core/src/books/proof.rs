@@ -1,6 +1,6 @@
 //! What the scores prove: evidence in dispatch order, certificates, rejections.
 
-use crate::books::calls::{Place, Told};
+use crate::books::calls::Told;
 use crate::books::{ArmStatus, Books, Change};
 use crate::evidence::{Process, Rule};
 use crate::guarantee::Certificate;
@@ -14,7 +14,7 @@ impl Books {
             weights: &self.weights[attribute.index()],
             threshold: self.problem.attribute(attribute).threshold(),
             floor: self.certifier.level(arm) - self.floor_below_level,
-            floor_against: self.rejection_level.of(arm),
+            floor_against: self.rejection_level.of(arm, attribute),
             keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
         };
         let slot = self.wealth_slots[attribute.index()];
@@ -22,7 +22,7 @@ impl Books {
         let index = self.problem.pair_index(arm, attribute);
         let evidence = &mut self.pairs[index].evidence;
         evidence.absorb(rule, wealths.map(|at| &mut self.wealths[at]), score);
-        let rejects = evidence.against > self.rejection_level.of(arm);
+        let rejects = evidence.against > self.rejection_level.of(arm, attribute);
         // Whether an exact verifier has spoken, or merely failed, is known elsewhere.
         let is_exact = self.problem.attribute(attribute).is_exact();
         if rejects && !is_exact && self.arms[arm.index()].status == ArmStatus::Undecided {
@@ -100,6 +100,7 @@ impl Books {
         self.certified.push(arm);
         self.certified_levels.insert(arm, level);
         self.leave(arm);
+        self.close_question_of(arm);
     }
 
     pub(super) fn leave(&mut self, arm: ArmId) {
@@ -107,6 +108,9 @@ impl Books {
         self.arms_left_count += 1;
         self.certifier.leave(arm);
         self.drop_owed(arm);
+        if let Some(questions) = self.problem.questions() {
+            self.drop_useless_retries(questions.of(arm));
+        }
         self.changes.push(Change::Left(arm));
     }
 
@@ -122,7 +126,7 @@ impl Books {
         }
         let lowest = match self.problem.attribute(attribute).lowest_score() {
             // A score that no number can stand for is among those that are missing.
-            _ if !drained && self.is_blocked(arm, attribute) => return f64::NEG_INFINITY,
+            _ if self.is_blocked(arm, attribute) => return f64::NEG_INFINITY,
             Some(lowest) => lowest,
             None if drained => 0.0,
             None => return f64::NEG_INFINITY,
@@ -131,8 +135,10 @@ impl Books {
         let mut evidence = pair.evidence;
         let mut wealths = self.wealths(arm, attribute).copied();
         for order in evidence.count..stream_len {
-            let place = Place { arm, attribute, order };
-            let score = self.calls.early.get(&place).copied().unwrap_or(lowest);
+            let Some(score) = self.early_score(arm, attribute, order).unwrap_or(Some(lowest))
+            else {
+                return f64::NEG_INFINITY;
+            };
             evidence.absorb(rule, wealths.as_mut(), score);
         }
         evidence.present(rule, wealths.as_ref())

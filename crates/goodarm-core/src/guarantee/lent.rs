@@ -22,6 +22,8 @@ pub(crate) struct Lent {
     loans: Vec<Loan>,
     /// Shares that are lent, to arms that are neither certified nor exactly bad.
     out_count: usize,
+    /// Shares that came back as less than half.
+    lost_count: usize,
     /// Arms that take pulls and have never been lent anything, or have given it back.
     idle_count: usize,
 }
@@ -44,6 +46,7 @@ impl Lent {
             pool: Share::WHOLE,
             loans: vec![Loan::IDLE; problem.arm_count()],
             out_count: 0,
+            lost_count: 0,
             idle_count: problem.arm_count(),
         }
     }
@@ -54,6 +57,10 @@ impl Lent {
 
     pub(crate) const fn out_count(&self) -> usize {
         self.out_count
+    }
+
+    pub(crate) const fn lost_count(&self) -> usize {
+        self.lost_count
     }
 
     pub(crate) const fn idle_count(&self) -> usize {
@@ -83,6 +90,7 @@ impl Lent {
     pub(crate) fn release(&mut self, arm: ArmId, log_e_min: f64) {
         let Loan { share, .. } = core::mem::replace(&mut self.loans[arm.index()], Loan::IDLE);
         let kept = libm::exp(log_e_min.min(0.0)) * ROUND_DOWN;
+        self.lost_count += usize::from(kept < 0.5);
         self.pool = self.pool.plus(Share::of(share.fraction() * kept).min(share));
         self.out_count -= 1;
         self.idle_count += 1;

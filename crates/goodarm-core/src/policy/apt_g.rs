@@ -60,7 +60,7 @@ impl Policy for AptG {
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let (_, arm, attribute) = self.least.find(books)?;
-        Some(Choice { arm, attribute, branch: "least-clear" })
+        Some(Choice::pair(arm, attribute, "least-clear"))
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {

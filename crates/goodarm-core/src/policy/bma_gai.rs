@@ -367,13 +367,13 @@ impl Policy for BmaGai {
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let (fewest, arm, attribute) = self.fewest_pulls.find(books)?;
         if Self::must_explore(books, fewest) {
-            return Some(Choice { arm, attribute, branch: "explore" });
+            return Some(Choice::pair(arm, attribute, "explore"));
         }
         let Some(target) = self.stable_target(books) else {
-            return Some(Choice { arm, attribute, branch: "fallback" });
+            return Some(Choice::pair(arm, attribute, "fallback"));
         };
         let attribute = self.attribute(books, target)?;
-        Some(Choice { arm: target, attribute, branch: "target" })
+        Some(Choice::pair(target, attribute, "target"))
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {
@@ -394,7 +394,7 @@ impl Policy for BmaGai {
                     self.recompute(books, arm);
                 }
             }
-            Change::PriorsRefreshed | Change::Lent(_) => {}
+            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
         }
     }
 }

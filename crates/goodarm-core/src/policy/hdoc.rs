@@ -26,7 +26,7 @@ impl Policy for Hdoc {
         for arm in books.problem().arms() {
             let Some((worth, attribute)) = weakest(books, arm, log_time) else { continue };
             if best.is_none_or(|(most, _)| worth > most) {
-                best = Some((worth, Choice { arm, attribute, branch: "ucb" }));
+                best = Some((worth, Choice::pair(arm, attribute, "ucb")));
             }
         }
         best.map(|(_, choice)| choice)

@@ -70,7 +70,7 @@ impl<M: Measure> Least<M> {
             Change::AffordableChanged => {
                 self.split_if_too_dear(books);
             }
-            Change::PriorsRefreshed | Change::Lent(_) => {}
+            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
         }
     }
 

@@ -79,7 +79,7 @@ impl Policy for LucbG {
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let (arm, attribute) = self.ranking.best(books)?;
-        Some(Choice { arm, attribute, branch: "ucb" })
+        Some(Choice::pair(arm, attribute, "ucb"))
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {

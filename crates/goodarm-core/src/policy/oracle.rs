@@ -101,7 +101,7 @@ impl Policy for Oracle {
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let (arm, attribute) = self.ranking.best(books)?;
-        Some(Choice { arm, attribute, branch: "cheapest-good" })
+        Some(Choice::pair(arm, attribute, "cheapest-good"))
     }
 
     /// Its arms are good, so that nearly all of δ comes back each time.

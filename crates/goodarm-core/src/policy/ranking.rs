@@ -108,6 +108,9 @@ impl<R: Rule> Ranking<R> {
 
     pub(crate) fn on_change(&mut self, books: &Books, change: Change) {
         match change {
+            // One call for all of them, of which the lead's change tells.
+            Change::Dispatched(_, attribute) | Change::Observed(_, attribute)
+                if books.problem().lead(attribute) != attribute => {}
             Change::Dispatched(arm, _) => {
                 let state = &mut self.states[arm.index()];
                 state.calls_in_flight += 1;
@@ -134,7 +137,25 @@ impl<R: Rule> Ranking<R> {
                 self.rate_all_if_stale(books);
             }
             Change::PriorsRefreshed | Change::AffordableChanged => self.rate_all(books),
+            Change::Question(_) | Change::Born(_) => {}
         }
+    }
+
+    /// One arm more, the last; of arms that look alike, it comes last as well.
+    pub(crate) fn add(&mut self, books: &Books, arm: ArmId) {
+        self.catch_up();
+        self.ties.add(arm);
+        self.keys.push(f64::ABSENT);
+        let calls_in_flight = books.outstanding_arms().filter(|&of| of == arm).count();
+        let calls_in_flight = u32::try_from(calls_in_flight).unwrap_or(u32::MAX);
+        self.states.push(State { rating: Rating::NONE, calls_in_flight });
+        self.rate(books, arm);
+    }
+
+    /// The smallest key; infinite if no arm should be pulled.
+    pub(crate) fn best_key(&mut self) -> f64 {
+        self.catch_up();
+        self.keys.min()
     }
 
     fn catch_up(&mut self) {
@@ -144,7 +165,7 @@ impl<R: Rule> Ranking<R> {
         }
     }
 
-    fn rate(&mut self, books: &Books, arm: ArmId) {
+    pub(crate) fn rate(&mut self, books: &Books, arm: ArmId) {
         if self.late == Some(arm) {
             self.late = None;
         }
@@ -203,6 +224,13 @@ impl Ties {
         order.places = vec![0; arm_count];
         for (place, arm) in order.arms.iter().enumerate() {
             order.places[arm.index()] = ArmId::at(place).0;
+        }
+    }
+
+    fn add(&mut self, arm: ArmId) {
+        if let Self::Shuffled(order) = self {
+            order.places.push(arm.0);
+            order.arms.push(arm);
         }
     }
 

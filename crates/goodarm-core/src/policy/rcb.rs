@@ -7,24 +7,39 @@
 //! first attribute. It is a Gittins rate with abandonment between stages; beliefs come from the
 //! attribute's prior, learned over all arms, and from the arm's own scores.
 
+mod fresh;
 mod memory;
 
 use alloc::vec::Vec;
 
 use crate::bills::ExpectedBills;
 use crate::books::{ArmStatus, Books, Change, Pair};
+use crate::min_tree::{Key, MinTree};
 use crate::num::real;
 use crate::offer::{offered_level, offered_share};
-use crate::outlook::Outlook;
+use crate::outlook::{Outlook, Prospect};
 use crate::policy::ranking::{Ranking, Rating, Rule};
+pub use crate::policy::rcb::fresh::FreshRule;
+use crate::policy::rcb::fresh::Population;
 use crate::policy::rcb::memory::Memory;
 use crate::policy::{Choice, Policy};
-use crate::units::{ArmId, AttributeId, Share};
+use crate::pull::{Source, Target};
+use crate::units::{ArmId, AttributeId, QuestionId, Share};
 
 /// The staged remaining-cost index.
 #[derive(Clone, Debug)]
 pub struct Rcb {
     ranking: Ranking<RemainingCost>,
+    questions: QuestionRanking,
+}
+
+/// Questions ranked by what a certificate for a fresh answer would cost.
+#[derive(Clone, Debug)]
+struct QuestionRanking {
+    keys: MinTree<f64>,
+    sources: Vec<Option<Source>>,
+    /// When all of them were rated, in ratings of all arms.
+    epoch: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -33,6 +48,10 @@ struct RemainingCost {
     offered_level: f64,
     /// How many scores were back when all arms were last rated.
     rated_at: u64,
+    /// How often all arms were rated.
+    epoch: u64,
+    fresh_rule: FreshRule,
+    population: Population,
     /// The rating of all arms that were never asked about, since then.
     untouched: Option<Option<Rating>>,
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
@@ -49,7 +68,34 @@ impl Rcb {
     /// Arms that look alike are tried in an order that is drawn from the seed, never in that of
     /// their numbers, which may mean something.
     pub fn seeded(seed: u64) -> Self {
-        Self { ranking: Ranking::shuffled(RemainingCost::default(), seed) }
+        Self::with_fresh_rule(seed, FreshRule::default())
+    }
+
+    /// With another rule for when a question gets another answer.
+    pub fn with_fresh_rule(seed: u64, fresh_rule: FreshRule) -> Self {
+        let rule = RemainingCost { fresh_rule, ..RemainingCost::default() };
+        let keys = MinTree::new(0, f64::ABSENT);
+        let questions = QuestionRanking { keys, sources: Vec::new(), epoch: 0 };
+        Self { ranking: Ranking::shuffled(rule, seed), questions }
+    }
+
+    /// All questions, if all arms were rated since; one of them otherwise.
+    fn rate_questions(&mut self, books: &Books, changed: Option<QuestionId>) {
+        let Some(questions) = books.problem().questions() else { return };
+        let rule = self.ranking.rule();
+        if self.questions.epoch != rule.epoch {
+            self.questions.epoch = rule.epoch;
+            let ratings: Vec<_> = questions.ids().map(|it| rule.rate_fresh(books, it)).collect();
+            self.questions.keys = MinTree::new(ratings.len(), f64::ABSENT);
+            let key = |rating: &Option<(f64, Source)>| rating.map_or(f64::ABSENT, |it| it.0);
+            self.questions.keys.fill(ratings.iter().map(key).enumerate());
+            self.questions.sources = ratings.iter().map(|it| it.map(|it| it.1)).collect();
+        } else if let Some(question) = changed {
+            let rating = rule.rate_fresh(books, question);
+            self.questions.sources[question.index()] = rating.map(|it| it.1);
+            let key = rating.map_or(f64::ABSENT, |it| it.0);
+            self.questions.keys.set(question.index(), key);
+        }
     }
 }
 
@@ -59,13 +105,14 @@ impl Default for Rcb {
     }
 }
 
-/// One unresolved attribute of an arm.
+/// One unresolved attribute of an arm, or several that the same calls score.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
+    /// Whose calls they are.
     attribute: AttributeId,
     cost: f64,
     outlook: Outlook,
-    /// The price of a rejection here, √(cost of changing our mind)/P(fail).
+    /// The price of a rejection here.
     order: f64,
     /// Calls in flight, or back but behind one in flight: they will be evidence.
     ahead: u64,
@@ -73,8 +120,10 @@ struct Stage {
 
 impl Rule for RemainingCost {
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
-        // Prior weights make arms different from the start.
-        if books.is_touched(arm) || books.problem().prior_weights().is_some() {
+        // Prior weights make arms different from the start, and so do questions.
+        let problem = books.problem();
+        let differs = problem.prior_weights().is_some() || problem.questions().is_some();
+        if books.is_touched(arm) || differs {
             return self.rate_one(books, arm);
         }
         if self.untouched.is_none() {
@@ -88,6 +137,8 @@ impl Rule for RemainingCost {
         self.offered_level = offered_level(books);
         self.rated_at = books.observation_count();
         self.untouched = None;
+        self.epoch += 1;
+        self.learn_population(books);
     }
 
     /// What is offered changes with every loan, most of the time by little; and to rate all arms anew
@@ -105,68 +156,141 @@ impl RemainingCost {
         if books.status(arm) == ArmStatus::Rejected {
             return None;
         }
-        self.stages.clear();
-        let bills = ExpectedBills::of(books, arm);
         let level = books.level_above_base(arm);
-        let offered = level == f64::INFINITY;
-        for (attribute, pair) in books.problem().attributes().zip(books.pairs_of(arm)) {
+        let level = if level == f64::INFINITY { self.offered_level } else { level };
+        self.stage(books, arm, level)?;
+        if !self.bend_by_question(books, arm) {
+            return None;
+        }
+        let favour = if books.share(arm).is_some() { FAVOUR_OF_SHARES } else { 1.0 };
+        rate_stages(&self.stages, favour)
+    }
+
+    /// The calls that an arm still needs to reach a level, in the order of their tests; none if they cannot
+    /// be made.
+    fn stage(&mut self, books: &Books, arm: ArmId, level: f64) -> Option<()> {
+        self.stages.clear();
+        let problem = books.problem();
+        let bills = ExpectedBills::of(books, arm);
+        for (attribute, pair) in problem.attributes().zip(books.pairs_of(arm)) {
             let base = books.base(attribute);
-            if pair.evidence.held >= level + base {
+            if pair.evidence.held >= books.level_above_base(arm) + base {
                 continue;
             }
             // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
             if !books.is_affordable(attribute) || pair.evidence.closed {
                 return None;
             }
-            let need = if offered { self.offered_level } else { level + base } + MARGIN;
+            let need = level + base + MARGIN;
             let prospect = self.memory.prospect(books, (arm, attribute), OPTIMISM);
             let outlook = prospect.outlook(books, (arm, attribute), need);
-            let stage = Stage::new(bills.get(attribute), (attribute, pair), outlook);
+            let lead = problem.lead(attribute);
+            let earlier = self.stages.iter().position(|stage| stage.attribute == lead);
+            let stage = match earlier {
+                // One call for all of them: as many as the slowest needs, and all must pass.
+                Some(earlier) => self.stages.remove(earlier).with(outlook),
+                None => Stage::new(bills.get(lead), (lead, pair), outlook),
+            };
             let place = self.stages.iter().position(|later| stage.order < later.order);
             self.stages.insert(place.unwrap_or(self.stages.len()), stage);
         }
-        let favour = if books.share(arm).is_some() { FAVOUR_OF_SHARES } else { 1.0 };
-        rate_stages(&self.stages, favour)
+        Some(())
+    }
+
+    fn pass_probability(&mut self, books: &Books, pair: (ArmId, AttributeId)) -> f64 {
+        self.memory.prospect(books, pair, OPTIMISM).pass_probability()
+    }
+
+    /// The stages of an answer without scores, and its chance by the priors alone.
+    fn stages_of_nobody(&mut self, books: &Books) -> (Vec<Stage>, f64) {
+        let problem = books.problem();
+        let mut stages: Vec<Stage> = Vec::new();
+        for attribute in problem.attributes() {
+            let prospect = Prospect::of_nobody(books, attribute);
+            let need = self.offered_level_of(books) + books.base(attribute) + MARGIN;
+            let outlook = prospect.outlook_of_nobody(books, attribute, need);
+            let lead = problem.lead(attribute);
+            let earlier = stages.iter().position(|stage| stage.attribute == lead);
+            let stage = match earlier {
+                Some(earlier) => stages.remove(earlier).with(outlook),
+                None => {
+                    let cost = books.mean_bill(lead);
+                    let order = rejection_price(cost, outlook);
+                    Stage { attribute: lead, cost, outlook, order, ahead: 0 }
+                }
+            };
+            let place = stages.iter().position(|later| stage.order < later.order);
+            stages.insert(place.unwrap_or(stages.len()), stage);
+        }
+        let chance = stages.iter().map(|stage| stage.outlook.pass_probability).product();
+        (stages, chance)
+    }
+
+    /// What an answer that has no share would need.
+    fn offered_level_of(&self, books: &Books) -> f64 {
+        if books.pool().is_some() { self.offered_level } else { books.level_of_fresh() }
     }
 
     /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
     /// a share before the next call, which then counts.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
-        let need = books.level_of(share) + MARGIN;
-        let bills = ExpectedBills::of(books, choice.arm);
+        let Target::Arm(arm, attribute) = choice.target else { return false };
+        let next = books.problem().lead(attribute);
+        if self.stage(books, arm, books.level_of(share)).is_none() {
+            return false;
+        }
         let (mut price, mut probability) = (0.0, 1.0);
-        let (mut paid, mut next) = (0.0, 0.0);
-        for attribute in books.problem().attributes() {
-            if books.is_resolved(choice.arm, attribute) {
+        let (mut paid, mut bill) = (0.0, 0.0);
+        for lead in books.problem().attributes() {
+            let Some(stage) = self.stages.iter().find(|stage| stage.attribute == lead) else {
                 continue;
-            }
-            let pair = (choice.arm, attribute);
-            let prospect = self.memory.prospect(books, pair, OPTIMISM);
-            let outlook = prospect.outlook(books, pair, need);
-            let bill = bills.get(attribute);
-            price += bill * outlook.remaining;
-            probability *= outlook.pass_probability;
-            paid += bill * real(books.tally(choice.arm, attribute).dispatched_count);
-            if attribute == choice.attribute {
-                next = bill;
+            };
+            price += stage.cost * stage.outlook.remaining;
+            probability *= stage.outlook.pass_probability;
+            paid += stage.cost * real(books.tally(arm, lead).dispatched_count);
+            if lead == next {
+                bill = stage.cost;
             }
         }
-        let part = (paid + next) / price;
+        let part = (paid + bill) / price;
         part > PAID_MAX || (part > PAID_MIN && probability > TRUSTED)
     }
 }
 
 impl Stage {
     fn new(cost: f64, (attribute, pair): (AttributeId, &Pair), outlook: Outlook) -> Self {
-        let failure = 1.0 - outlook.pass_probability + FAILURE_MIN;
-        let order = libm::sqrt(cost * outlook.revision) / failure;
         let ahead = pair.tally.dispatched_count - pair.evidence.count;
-        Self { attribute, cost, outlook, order, ahead }
+        Self { attribute, cost, outlook, order: rejection_price(cost, outlook), ahead }
+    }
+
+    /// With another attribute that the same calls score.
+    fn with(self, other: Outlook) -> Self {
+        let outlook = Outlook {
+            pass_probability: self.outlook.pass_probability * other.pass_probability,
+            remaining: self.outlook.remaining.max(other.remaining),
+            revision: self.outlook.revision.max(other.revision),
+        };
+        Self { outlook, order: rejection_price(self.cost, outlook), ..self }
+    }
+}
+
+/// The price of a rejection, √(cost of changing our mind)/P(fail).
+fn rejection_price(cost: f64, outlook: Outlook) -> f64 {
+    libm::sqrt(cost * outlook.revision) / (1.0 - outlook.pass_probability + FAILURE_MIN)
+}
+
+/// Makes a chance another one, by the same power of each stage's.
+fn bend(stages: &mut [Stage], chance: f64, wanted: f64) {
+    let log = libm::log(chance.clamp(1e-9, 1.0 - 1e-9));
+    let power = (libm::log(wanted.clamp(1e-9, 1.0 - 1e-9)) / log).clamp(POWER_MIN, POWER_MAX);
+    for stage in stages {
+        let bent = libm::pow(stage.outlook.pass_probability, power);
+        stage.outlook.pass_probability = bent;
     }
 }
 
 // I = Σ_j c_j (r_j - t_j + t_j/P_j), P_j the probability that attribute j and all after it pass
-fn rate_stages(stages: &[Stage], favour: f64) -> Option<Rating> {
+fn staged_price(stages: &[Stage]) -> f64 {
     let mut price = 0.0;
     let mut probability = 1.0;
     for Stage { cost, outlook, .. } in stages.iter().rev() {
@@ -174,6 +298,11 @@ fn rate_stages(stages: &[Stage], favour: f64) -> Option<Rating> {
         let wasted = outlook.revision / f64::max(probability, PROBABILITY_MIN);
         price += cost * (outlook.remaining - outlook.revision + wasted);
     }
+    price
+}
+
+fn rate_stages(stages: &[Stage], favour: f64) -> Option<Rating> {
+    let price = staged_price(stages);
     // Where all the calls that are needed are in flight, the next attribute has its turn.
     let unfinished = |stage: &&Stage| real(stage.ahead) < stage.outlook.remaining;
     let next = stages.iter().find(unfinished)?;
@@ -194,11 +323,19 @@ impl Policy for Rcb {
 
     fn begin(&mut self, books: &Books) {
         self.ranking.begin(books);
+        self.rate_questions(books, None);
     }
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
+        if self.questions.keys.min() < self.ranking.best_key()
+            && let Some(index) = self.questions.keys.argmin()
+            && let Some(source) = self.questions.sources[index]
+        {
+            let target = Target::Question(QuestionId::at(index), source);
+            return Some(Choice { target, branch: "fresh" });
+        }
         let (arm, attribute) = self.ranking.best(books)?;
-        Some(Choice { arm, attribute, branch: "index" })
+        Some(Choice::pair(arm, attribute, "index"))
     }
 
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
@@ -210,6 +347,23 @@ impl Policy for Rcb {
 
     fn on_change(&mut self, books: &Books, change: Change) {
         self.ranking.on_change(books, change);
+        let Some(questions) = books.problem().questions() else { return };
+        let question = match change {
+            Change::Question(question) => Some(question),
+            Change::Observed(arm, _) | Change::Left(arm) => Some(questions.of(arm)),
+            _ => None,
+        };
+        // What became of one answer tells something about its siblings, unless votes did already.
+        if let Some(question) = question.filter(|_| !books.has_votes()) {
+            for sibling in books.active_answers(question) {
+                self.ranking.rate(books, sibling);
+            }
+        }
+        self.rate_questions(books, question);
+    }
+
+    fn on_birth(&mut self, books: &Books, arm: ArmId) {
+        self.ranking.add(books, arm);
     }
 }
 
@@ -226,6 +380,9 @@ const TRUSTED: f64 = 0.9;
 const PAID_MAX: f64 = 0.3;
 /// Smaller changes of the offered level are not worth rating all arms anew.
 const OFFER_CHANGE_MIN: f64 = 0.1;
+/// No chance is bent further.
+const POWER_MIN: f64 = 0.02;
+const POWER_MAX: f64 = 50.0;
 const FAILURE_MIN: f64 = 1e-5;
 const PROBABILITY_MIN: f64 = 1e-6;
 /// How much a call in flight raises the arm's price, relative to one call in `revision`: `revision`

@@ -28,7 +28,7 @@ impl Policy for RoundRobin {
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let (_, arm, attribute) = self.least.find(books)?;
-        Some(Choice { arm, attribute, branch: "fewest-pulls" })
+        Some(Choice::pair(arm, attribute, "fewest-pulls"))
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {

@@ -29,10 +29,18 @@ impl Measure for Money {
     const KEYED_BY_ANSWERS: bool = true;
 
     fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Cost {
-        let tally = books.tally(arm, attribute);
-        let price = books.problem().attribute(attribute).price();
+        let problem = books.problem();
+        // Calls that score several pairs are paid once: for the lead, or for the question.
+        let tally = books.tally(arm, problem.lead(attribute));
+        let spent = match problem.questions() {
+            Some(questions) if problem.are_votes(attribute) => {
+                books.question(questions.of(arm)).spent_on_votes()
+            }
+            _ => tally.spent,
+        };
+        let price = problem.attribute(attribute).price();
         let pending = Cost::from_picos(price.picos() * u128::from(tally.pending_count()));
-        tally.spent.saturating_add(pending)
+        spent.saturating_add(pending)
     }
 }
 
@@ -47,7 +55,7 @@ impl Policy for Uniform {
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let (_, arm, attribute) = self.least.find(books)?;
-        Some(Choice { arm, attribute, branch: "least-money" })
+        Some(Choice::pair(arm, attribute, "least-money"))
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {

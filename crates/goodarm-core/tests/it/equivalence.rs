@@ -117,6 +117,7 @@ fn check(mut case: Case, random: &mut Random, branches: &mut Branches) {
         let expected = case.algorithm.next();
         let pull = match session.ask().expect("a legal pull") {
             Ask::Pull(pull) => pull,
+            Ask::Question(_) => unreachable!("there are no questions"),
             Ask::Wait => panic!("no call is in flight"),
             Ask::Done(reason) => {
                 assert_eq!(expected, None, "step {step}: stopped because {reason:?}");

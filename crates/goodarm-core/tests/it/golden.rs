@@ -42,6 +42,7 @@ fn transcript() -> String {
         while pulls.len() < IN_FLIGHT {
             match session.ask().expect("a rule that names what is there") {
                 Ask::Pull(pull) => pulls.push(pull),
+                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => break,
                 Ask::Done(reason) => {
                     let certified: Vec<u32> = session.certified().iter().map(|arm| arm.0).collect();

@@ -1,5 +1,6 @@
 //! One binary for all integration tests of the core.
 
+mod designed;
 mod equivalence;
 mod golden;
 mod paper_map;
@@ -9,5 +10,6 @@ mod samples;
 mod scanning;
 mod scenario;
 mod session_rules;
+mod streams_model;
 mod transcription;
 mod validity;

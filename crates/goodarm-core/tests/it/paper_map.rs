@@ -52,3 +52,21 @@ fn every_identifier_of_the_notation_exists() {
         assert!(words.contains(identifier), "{identifier}");
     }
 }
+
+/// What `docs/certificates.md` links to is there, and so are the tests that it names by their beginnings.
+#[test]
+fn every_test_and_twin_of_the_certificates_exists() {
+    let page = std::fs::read_to_string(root().join("docs/certificates.md")).unwrap();
+    let linked = page.split("](../").skip(1).map(|rest| rest.split(')').next().unwrap_or(rest));
+    for path in linked {
+        assert!(root().join(path).exists(), "{path}");
+    }
+    let tests = source(&root().join("crates/goodarm-core/tests/it"));
+    let names = page.split('`').skip(1).step_by(2).filter_map(|name| name.strip_suffix('…'));
+    let mut name_count = 0;
+    for name in names {
+        assert!(tests.contains(&format!("fn {name}")), "{name}");
+        name_count += 1;
+    }
+    assert!(name_count >= 9, "{name_count}");
+}

@@ -84,7 +84,7 @@ impl Scanning {
                 }
             }
         }
-        best.map(|(_, attribute)| Choice { arm, attribute, branch: "target" })
+        best.map(|(_, attribute)| Choice::pair(arm, attribute, "target"))
     }
 }
 
@@ -97,8 +97,8 @@ impl Policy for Scanning {
         let (fewest, arm, attribute) = self.least_pulled(books)?;
         let pairs = real(books.problem().pair_count() as u64);
         if real(fewest) < libm::sqrt(real(books.observation_count()) + 1.0) / pairs {
-            return Some(Choice { arm, attribute, branch: "explore" });
+            return Some(Choice::pair(arm, attribute, "explore"));
         }
-        self.target(books).or(Some(Choice { arm, attribute, branch: "fallback" }))
+        self.target(books).or(Some(Choice::pair(arm, attribute, "fallback")))
     }
 }

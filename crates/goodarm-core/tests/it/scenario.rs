@@ -144,11 +144,12 @@ impl Scenario {
                     out.push((pull, reply));
                     watch(session, pull.into());
                 }
+                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => {
                     let chosen = random.below(out.len() as u64);
                     let (pull, reply) = out.swap_remove(usize::try_from(chosen).expect("an index"));
                     let event = event(&pull, &reply);
-                    session.replay([event]).expect("a sound answer");
+                    session.replay([event.clone()]).expect("a sound answer");
                     watch(session, event);
                 }
                 Ask::Done(reason) => return reason,

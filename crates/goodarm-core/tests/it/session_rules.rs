@@ -21,13 +21,19 @@
 //! 16. (Of recorded scores: they certify the recording.)
 //! 17. A call that overruns is recorded, with its score.
 //! 18. A budget may be raised, never lowered.
-//! 19. Arms may join later only where shares of δ are lent.
+//! 19. Arms may join later only where shares of δ are lent, or as answers to a question.
+//! 20. A reply that scores several pairs has one place in each of their streams, and counts once.
+//! 21. Of the answers to a question at most one is certified; δ is lent, or shared over all that there can be.
 
 mod asking;
+mod forged;
 mod lending;
 mod levels;
 mod money;
+mod questions;
 mod refusals;
+mod shared;
+mod shared_policies;
 mod streams;
 
 use std::collections::VecDeque;
@@ -148,14 +154,14 @@ impl Policy for Scripted {
     fn choose(&mut self, _: &Books) -> Option<Choice> {
         let mut requests = self.requests.lock().expect("no thread panics with the lock");
         let (arm, attribute) = requests.pop_front()?;
-        Some(Choice { arm, attribute, branch: "requested" })
+        Some(Choice::pair(arm, attribute, "requested"))
     }
 }
 
 fn pulled(ask: Ask) -> Pull {
     match ask {
         Ask::Pull(pull) => pull,
-        Ask::Wait | Ask::Done(_) => panic!("a call was expected, not {ask:?}"),
+        Ask::Question(_) | Ask::Wait | Ask::Done(_) => panic!("a call was expected, not {ask:?}"),
     }
 }
 

@@ -11,6 +11,8 @@ mod hostile;
 mod lab;
 mod lending;
 mod limit;
+mod questions;
+mod shared;
 mod twins;
 
 use goodarm_core::Guarantee;

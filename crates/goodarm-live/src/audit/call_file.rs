@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 
+use crate::bounds;
 use crate::folder::Folder;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableReader;
@@ -15,7 +16,7 @@ pub(super) struct CallFile {
 }
 
 enum Source {
-    Lines { reader: BufReader<File>, line: String },
+    Lines { reader: BufReader<File>, line: Vec<u8> },
     Rows(Box<TableReader>),
 }
 
@@ -36,6 +37,9 @@ impl fmt::Display for Place {
 /// A call as it is written down, or what is wrong with it.
 type Written<'a> = Result<CallLine<'a>, String>;
 
+/// The same, and where it is.
+pub(super) type Next<'a> = (Place, Written<'a>);
+
 impl CallFile {
     pub(super) fn open(folder: &Folder) -> Result<Self, String> {
         let table = folder.calls_table();
@@ -51,13 +55,11 @@ impl CallFile {
         let path = folder.calls();
         let file = File::open(&path).map_err(|error| {
             let path = path.display();
-            format!(
-                "{path}: {error}; a run that goes on or was cut off has none: --resume writes it"
-            )
+            format!("{path}: {error}, and summary.json was made from all calls: --resume writes it")
         })?;
         let reader = BufReader::with_capacity(1 << 20, file);
         let place = Place { file: "calls.jsonl", unit: "line", number: 0 };
-        Ok(Self { place, source: Source::Lines { reader, line: String::new() } })
+        Ok(Self { place, source: Source::Lines { reader, line: Vec::new() } })
     }
 
     /// Where the last call was.
@@ -66,25 +68,23 @@ impl CallFile {
     }
 
     /// The next call; an error that nothing can be read after.
-    pub(super) fn next_call(&mut self) -> Result<Option<(Place, Written<'_>)>, String> {
+    pub(super) fn next_call(&mut self) -> Result<Option<Next<'_>>, String> {
         self.place.number += 1;
         match &mut self.source {
             Source::Rows(rows) => Ok(rows.next_line().map(|line| (self.place, line))),
             Source::Lines { reader, line } => {
                 loop {
-                    line.clear();
-                    let length = reader
-                        .read_line(line)
+                    let is_there = bounds::read_line(reader, line)
                         .map_err(|error| format!("{}: {error}", self.place))?;
-                    if length == 0 {
+                    if !is_there {
                         return Ok(None);
                     }
-                    if !line.trim().is_empty() {
+                    if !line.trim_ascii().is_empty() {
                         break;
                     }
                     self.place.number += 1;
                 }
-                let written = serde_json::from_str(line).map_err(|error| error.to_string());
+                let written = serde_json::from_slice(line).map_err(|error| error.to_string());
                 Ok(Some((self.place, written)))
             }
         }

@@ -1,7 +1,7 @@
 //! What the run claims about each candidate, against what its calls prove.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 
 use goodarm_core::{ArmId, ArmStatus, Books};
 use goodarm_files::words::{counted, number};
@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::{Area, Auditor, Problem, Report, problem, shortened};
 use crate::account::Account;
+use crate::bounds;
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::History;
@@ -87,7 +88,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
                 continue;
             }
         };
-        let lines = BufReader::with_capacity(1 << 18, file).lines();
+        let lines = bounds::lines(BufReader::with_capacity(1 << 18, file));
         for (index, text) in lines.enumerate() {
             let at = || format!("{name} line {}", index + 1);
             let text = match text {
@@ -126,7 +127,7 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { books, account, candidates, .. } = auditor;
+        let Auditor { history, books, account, candidates, .. } = auditor;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
         match is_seen.get_mut(arm.index()) {
@@ -144,7 +145,8 @@ impl Claim<'_> {
         if is_certificate && books.certified().get(self.place - 1) != Some(&arm) {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
-        let finding = finding(books, account, arm, is_certificate.then_some(self.place));
+        let rank = is_certificate.then_some(self.place);
+        let finding = finding((books, account), &history.charter, arm, rank);
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

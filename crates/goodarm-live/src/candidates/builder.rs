@@ -11,6 +11,7 @@ use super::error::{CandidatesError, FaultKind, Faults, Unit, nearest};
 use super::ids::Ids;
 use super::json::{self, Id, Scanned};
 use super::{Candidates, lookup};
+use crate::bounds;
 use crate::job_file;
 use crate::outputs;
 
@@ -24,6 +25,8 @@ pub(super) struct Builder<'a> {
     makes_ids: Option<bool>,
     /// More text is not kept.
     bytes_max: u64,
+    /// More memory is not taken for the values of one object.
+    memory_max: u64,
     candidates: Candidates,
 }
 
@@ -45,13 +48,30 @@ impl<'a> Builder<'a> {
             are_ids_made: false,
         };
         let faults = Faults::new(path, unit);
-        let (notes, bytes_max) = (Vec::new(), u64::MAX);
-        Self { path, id_field, faults, notes, makes_ids: None, bytes_max, candidates }
+        Self {
+            path,
+            id_field,
+            faults,
+            notes: Vec::new(),
+            makes_ids: None,
+            bytes_max: u64::MAX,
+            memory_max: u64::MAX,
+            candidates,
+        }
     }
 
-    /// Keeps no more text than this: a file may hold far more than it is long.
-    pub(super) fn at_most(self, bytes_max: u64) -> Self {
-        Self { bytes_max, ..self }
+    /// Keeps no more text than this, and builds no more values: a file may hold far more than it is
+    /// long.
+    pub(super) fn at_most(self, bytes_max: u64, memory_max: u64) -> Self {
+        Self { bytes_max, memory_max, ..self }
+    }
+
+    /// Whether a text has so many values that it is not read.
+    pub(super) fn is_too_much(&mut self, line: u64, text: &[u8]) -> bool {
+        let problem = bounds::too_many_values(text, self.memory_max);
+        let is_too_much = problem.is_some();
+        problem.into_iter().for_each(|it| self.faults.push(line, FaultKind::TooManyValues(it)));
+        is_too_much
     }
 
     /// Says what the file turned out to be made of.

@@ -143,6 +143,10 @@ impl<R: Read> Read for Watched<R> {
             let line = self.rows.ahead.back().copied().unwrap_or(self.rows.line);
             return Err(io::Error::new(error.kind(), format!("line {line}: {error}")));
         }
+        if self.rows.row_fields > COLUMNS_MAX {
+            let line = self.rows.ahead.back().copied().unwrap_or(self.rows.line);
+            return Err(io::Error::other(format!("line {line}: more than {COLUMNS_MAX} columns")));
+        }
         Ok(length)
     }
 }
@@ -157,6 +161,8 @@ struct RowStarts {
     quote_line: u64,
     /// How long the row is that was begun last.
     row_bytes: u64,
+    /// How many fields of it have begun.
+    row_fields: u64,
     /// The lines of rows that were seen here and not yet read.
     ahead: VecDeque<u64>,
 }
@@ -173,15 +179,22 @@ enum Csv {
 
 impl RowStarts {
     const fn new(delimiter: u8) -> Self {
-        let ahead = VecDeque::new();
-        Self { delimiter, state: Csv::RowStart, line: 1, quote_line: 1, row_bytes: 0, ahead }
+        Self {
+            delimiter,
+            state: Csv::RowStart,
+            line: 1,
+            quote_line: 1,
+            row_bytes: 0,
+            row_fields: 0,
+            ahead: VecDeque::new(),
+        }
     }
 
     fn see(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if self.state == Csv::RowStart && !matches!(byte, b'\n' | b'\r') {
                 self.ahead.push_back(self.line);
-                self.row_bytes = 0;
+                (self.row_bytes, self.row_fields) = (0, 1);
             }
             self.row_bytes += 1;
             self.state = match (self.state, byte) {
@@ -192,7 +205,10 @@ impl RowStarts {
                     Csv::Quoted
                 }
                 (_, b'\n' | b'\r') => Csv::RowStart,
-                (_, byte) if *byte == self.delimiter => Csv::FieldStart,
+                (_, byte) if *byte == self.delimiter => {
+                    self.row_fields += 1;
+                    Csv::FieldStart
+                }
                 (_, _) => Csv::Unquoted,
             };
             self.line += u64::from(*byte == b'\n');
@@ -208,3 +224,6 @@ impl RowStarts {
         (self.state == Csv::Quoted).then_some(self.quote_line)
     }
 }
+
+/// No table has more; a row of commas alone takes many times its length.
+const COLUMNS_MAX: u64 = 1 << 20;

@@ -199,6 +199,9 @@ pub enum FaultKind {
         /// As many as the row has.
         found: usize,
     },
+    /// A text whose values would take far more memory than the file is long.
+    #[error("{0}")]
+    TooManyValues(String),
     /// A quoted text that the end of the file cuts off.
     #[error("a quote that is opened here is never closed")]
     OpenQuote,

@@ -34,6 +34,9 @@ impl<'a> Intake<'a> {
 
     /// Takes one JSON text in.
     pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+        if self.builder.is_too_much(line, text.as_bytes()) {
+            return Ok(());
+        }
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.writer_of(text),

@@ -220,14 +220,14 @@ fn a_hundred_thousand_ids_are_found_again() {
 #[test]
 fn a_packed_line_without_end_is_an_error_with_its_place() {
     let mut bomb = b"id,answer\na,\"".to_vec();
-    bomb.resize(260 << 20, b' ');
+    bomb.resize(66 << 20, b' ');
     let rows = gzipped(&bomb);
     let lines = zstd::encode_all(&bomb[..], 1).unwrap();
     drop(bomb);
     for (name, bytes) in [("a.csv.gz", rows), ("a.jsonl.zst", lines)] {
         assert!(bytes.len() < 10 << 20);
         let error = read(name, &bytes).unwrap_err().to_string();
-        assert!(error.contains(name) && error.ends_with("line 2: longer than 256 MiB"), "{error}");
+        assert!(error.contains(name) && error.ends_with("line 2: longer than 64 MiB"), "{error}");
     }
 }
 
@@ -237,10 +237,31 @@ fn what_is_kept_of_a_file_has_a_bound() {
     let path = Path::new("a.jsonl");
     let text = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";
     let read = |bytes_max| {
-        let builder = Builder::new(path, Unit::Line, "id").at_most(bytes_max);
+        let builder = Builder::new(path, Unit::Line, "id").at_most(bytes_max, u64::MAX);
         json_text::read_lines(text.as_bytes(), Intake::new(builder, Some(Format::Jsonl)))
     };
     assert_eq!(read(27).unwrap().len(), 3);
     let error = read(26).unwrap_err().to_string();
     assert!(error.starts_with("a.jsonl: line 3: with it the candidates take more"), "{error}");
+}
+
+/// A file of a few hundred bytes may hold values that take all memory.
+#[test]
+fn values_that_would_take_far_more_memory_than_the_file_are_not_built() {
+    let objects = "{},".repeat(1_500_000);
+    let line = format!(r#"{{"id":"a","answer":[{objects}0]}}"#);
+    let inspect = format!(r#"{{"eval":{{}},"status":"","version":2,"samples":[{objects}0]}}"#);
+    let lines = format!("{{\"id\":\"b\"}}\n{line}\n");
+    for (name, bytes, place) in [
+        ("a.jsonl", lines.clone().into_bytes(), "line 2"),
+        ("a.jsonl.gz", gzipped(lines.as_bytes()), "line 2"),
+        ("a.json.zst", zstd_packed(inspect.as_bytes()), "entry 1"),
+    ] {
+        let error = read(name, &bytes).unwrap_err().to_string();
+        assert!(error.contains(&format!("{name}, {place}: about 3,0")), "{error}");
+        assert!(error.contains("MiB of memory; at most 1,024 MiB are taken"), "{error}");
+    }
+    let commas = format!("id{}\n", ",".repeat(1 << 20));
+    let error = read("a.csv", commas.as_bytes()).unwrap_err().to_string();
+    assert!(error.ends_with("line 1: more than 1048576 columns"), "{error}");
 }

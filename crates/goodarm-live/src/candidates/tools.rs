@@ -149,14 +149,18 @@ impl Answer {
 }
 
 /// The entries of a document; a lone entry is its own.
-pub(super) fn entries_of(tool: &mut Tool, fields: Map<String, Value>) -> Vec<Map<String, Value>> {
+pub(super) fn entries_of(
+    tool: &mut Tool,
+    mut fields: Map<String, Value>,
+) -> Vec<Map<String, Value>> {
     let list = match tool.format {
-        Format::Inspect => inspect::samples(tool, &fields),
-        Format::Promptfoo => promptfoo::results(&fields),
+        Format::Inspect => inspect::samples(tool, &mut fields),
+        Format::Promptfoo => promptfoo::results_mut(&mut fields).map(std::mem::take),
         _ => None,
     };
+    let object = |entry| if let Value::Object(fields) = entry { Some(fields) } else { None };
     match list {
-        Some(list) => list.iter().filter_map(|entry| entry.as_object().cloned()).collect(),
+        Some(list) => list.into_iter().filter_map(object).collect(),
         None => vec![fields],
     }
 }

@@ -36,6 +36,9 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         }
         bytes_left -= bytes.len() as u64;
         number += u64::from(is_sample(name));
+        if intake.builder.is_too_much(number, &bytes) {
+            continue;
+        }
         let text = String::from_utf8_lossy(&bytes);
         match serde_json::from_str::<Map<String, Value>>(&json::without_nan(&text)) {
             Ok(fields) => intake.entry(number, fields)?,

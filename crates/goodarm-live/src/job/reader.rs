@@ -12,12 +12,16 @@ use goodarm_files::money::Written;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::error::{self, JobError, JobProblem};
-use super::{Given, Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble, in_range};
+use super::{
+    CriterionSpec, Given, Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble,
+    in_range,
+};
 use crate::candidates::Candidates;
 use crate::job_file::table::{Table, unknown_keys};
-use crate::job_file::{GuaranteeName, JobFile, VerifierKeys, key_names};
+use crate::job_file::{CriterionKeys, GuaranteeName, JobFile, VerifierKeys, Votes, key_names};
 use crate::pricing::{Pricing, TIMEOUT};
 use crate::verifier::problem::{Problem, ProblemKind, collect};
+use crate::verifier::rubric;
 use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
 
 /// The text of a job file.
@@ -240,7 +244,11 @@ fn build(
     let (mut verifiers, mut places) = (Vec::new(), Vec::new());
     for (place, entry) in read.into_iter().enumerate() {
         let Some(ReadEntry { keys, own }) = entry else { continue };
-        let mut more = Vec::new();
+        let mut more = rubric::problems(&keys);
+        if matches!(keys.votes, Some(Votes::Number(_))) && keys.kind != "llm" {
+            let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
+            more.push(Problem::new("votes", message));
+        }
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, &mut more);
         let setting = Setting {
             keys: &keys,
@@ -298,11 +306,22 @@ fn verifier_spec(
     problems: &mut Vec<Problem>,
 ) -> VerifierSpec {
     let spec = VerifierSpec::new(&keys.name, verifier);
+    let criteria = keys.criteria.iter().flatten();
+    let criterion = |keys: &CriterionKeys| CriterionSpec {
+        name: keys.name.clone(),
+        threshold: keys.threshold,
+        scores: keys.scores,
+    };
     let pricing = collect(Pricing::of_keys(keys.price, keys.metered.as_ref(), unit), problems);
     VerifierSpec {
         kind: keys.kind.clone(),
         threshold: keys.threshold,
         scores: keys.scores,
+        criteria: criteria.map(criterion).collect(),
+        votes: match &keys.votes {
+            Some(Votes::Implied(sizes)) => Some(sizes.clone()),
+            Some(Votes::Number(_)) | None => None,
+        },
         // A price that is wrong is not missing as well.
         pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),
         rate: keys.rate,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use goodarm_core::problem::ATTRIBUTES_MAX;
 use goodarm_core::{
     ArmId, AttributeId, BlockingFailure as Blocking, Cost, CountedFailure as Counted, Event,
     Failure, Loan, Share, Ticket, VoidFailure as Void,
@@ -10,7 +11,7 @@ use goodarm_core::{
 use thiserror::Error;
 
 use super::format::FORMAT_VERSION;
-use super::varint::{Input, put_large, put_number, put_score, put_text};
+use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
 use crate::verifier::Remark;
 
 /// What a journal is about; its first record.
@@ -46,7 +47,7 @@ pub struct Note<'a> {
     pub latency: Duration,
     /// What the verifier said, as far as it is kept.
     pub reply: Cow<'a, str>,
-    /// Why there is no score, in words.
+    /// Why there is no score, or why some are lacking, in words.
     pub reason: Cow<'a, str>,
     /// What is to be known about the verifier since this call.
     pub remark: Option<Remark>,
@@ -147,6 +148,7 @@ const TAG_RELEASED: u8 = 7;
 const TAG_ARMS_ADDED: u8 = 8;
 /// Comes before the record of the call that it belongs to.
 const TAG_REMARK: u8 = 9;
+const TAG_TOLD_ALL: u8 = 10;
 /// The last byte of a payload. As it is not zero, a tail of zeros is never what was written.
 pub(super) const TAG_END: u8 = 0xE5;
 
@@ -209,6 +211,16 @@ impl Record<'_> {
                 put_large(bytes, latency.as_nanos());
                 put_text(bytes, reply);
             }
+            Event::ToldAll { ticket, ref scores, cost } => {
+                bytes.push(TAG_TOLD_ALL);
+                put_number(bytes, ticket.0);
+                put_number(bytes, scores.len() as u64);
+                scores.iter().for_each(|score| put_score_or_none(bytes, *score));
+                put_large(bytes, cost.picos());
+                put_large(bytes, latency.as_nanos());
+                put_text(bytes, reply);
+                put_text(bytes, reason);
+            }
             Event::Failed { ticket, failure, cost } => {
                 bytes.push(TAG_FAILED);
                 put_number(bytes, ticket.0);
@@ -230,6 +242,9 @@ impl Record<'_> {
                 bytes.push(TAG_ARMS_ADDED);
                 put_number(bytes, count.into());
                 bytes.extend_from_slice(candidates);
+            }
+            Event::QuestionAsked { .. } | Event::Answered { .. } => {
+                unreachable!("no run has them")
             }
         }
     }
@@ -259,6 +274,23 @@ impl<'a> Record<'a> {
                 note.latency = input.duration()?;
                 note.reply = Cow::Borrowed(input.text()?);
                 Event::Told { ticket, score, cost }
+            }
+            TAG_TOLD_ALL => {
+                let ticket = Ticket(input.number()?);
+                let count = input.number()?;
+                // No call has more, and no room is made for a count that lies.
+                if count > ATTRIBUTES_MAX as u64 {
+                    return Err(Malformed::Number);
+                }
+                let mut scores = Vec::new();
+                for _ in 0..count {
+                    scores.push(input.score_or_none()?);
+                }
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                note.reason = Cow::Borrowed(input.text()?);
+                Event::ToldAll { ticket, scores: scores.into(), cost }
             }
             TAG_FAILED => {
                 let ticket = Ticket(input.number()?);

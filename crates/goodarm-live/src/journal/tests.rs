@@ -126,6 +126,19 @@ fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
     }
 }
 
+fn told_all(ticket: u64, scores: &[Option<f64>], reason: &str) -> Record<'static> {
+    let cost = Cost::of_price(0.02).unwrap();
+    Record {
+        event: Event::ToldAll { ticket: Ticket(ticket), scores: scores.into(), cost },
+        note: Note {
+            latency: Duration::from_millis(730),
+            reply: Cow::Borrowed("{}"),
+            reason: Cow::Owned(reason.to_owned()),
+            ..Note::default()
+        },
+    }
+}
+
 fn failed(ticket: u64, failure: Failure) -> Record<'static> {
     Record {
         event: Event::Failed { ticket: Ticket(ticket), failure, cost: Cost::from_picos(u128::MAX) },

@@ -11,6 +11,7 @@ const MORE_OF_EIGHT: u64 = u64::from_le_bytes([MORE; 8]);
 const SCORE_ZERO: u8 = 0;
 const SCORE_ONE: u8 = 1;
 const SCORE_BITS: u8 = 2;
+const SCORE_NONE: u8 = 3;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
@@ -48,6 +49,14 @@ pub(super) fn put_score(bytes: &mut Vec<u8>, score: f64) {
     } else {
         bytes.push(SCORE_BITS);
         bytes.extend_from_slice(&bits.to_le_bytes());
+    }
+}
+
+/// A score among several, which a reply may lack.
+pub(super) fn put_score_or_none(bytes: &mut Vec<u8>, score: Option<f64>) {
+    match score {
+        Some(score) => put_score(bytes, score),
+        None => bytes.push(SCORE_NONE),
     }
 }
 
@@ -177,6 +186,14 @@ impl<'a> Input<'a> {
             SCORE_BITS => Ok(f64::from_bits(u64::from_le_bytes(self.array()?))),
             code => Err(Malformed::Score(code)),
         }
+    }
+
+    pub(super) fn score_or_none(&mut self) -> Result<Option<f64>, Malformed> {
+        if self.rest.first() == Some(&SCORE_NONE) {
+            self.byte()?;
+            return Ok(None);
+        }
+        self.score().map(Some)
     }
 
     #[inline]

@@ -2,10 +2,14 @@
 
 pub mod table;
 
-use goodarm_core::{ArmId, BlockingFailure, Cost, CountedFailure, Failure, VoidFailure};
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
-use crate::history::Entry;
+use goodarm_core::{ArmId, BlockingFailure, Cost, CountedFailure, Failure, VoidFailure};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::charter::Charter;
+use crate::history::{Entry, Scores};
 
 /// One call, as a line.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -19,8 +23,11 @@ pub struct CallLine<'a> {
     /// The verifier.
     #[serde(borrow)]
     pub verifier: std::borrow::Cow<'a, str>,
-    /// What it said; null if it failed.
+    /// What it said; null if it failed, or has a score for each criterion.
     pub score: Option<f64>,
+    /// What it said of each criterion; null for one that the reply lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<CriterionScores>,
     /// How it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<std::borrow::Cow<'a, str>>,
@@ -47,19 +54,30 @@ pub struct CallLine<'a> {
 }
 
 impl<'a> CallLine<'a> {
-    /// The line of an entry's call, if one came back; given the names of candidates and verifiers.
+    /// The line of an entry's call, if one came back; given the names of candidates, and a charter with
+    /// those of verifiers.
     pub fn new(
         entry: &'a Entry<'_>,
         id: impl FnOnce(ArmId) -> &'a str,
-        verifiers: &'a [String],
+        charter: &'a Charter,
     ) -> Option<Self> {
         let call = entry.call.as_ref()?;
+        let (score, scores) = match &call.outcome {
+            Ok(Scores::One(score)) => (Some(*score), None),
+            Ok(Scores::Each(each)) => {
+                let names = charter.criteria(call.attribute.index()).into_iter();
+                let named = names.map(str::to_owned).zip(each.iter().copied());
+                (None, Some(CriterionScores(named.collect())))
+            }
+            Err(_) => (None, None),
+        };
         Some(Self {
             call: call.ticket.0,
             id: id(call.arm).into(),
-            verifier: verifiers[call.attribute.index()].as_str().into(),
-            score: call.outcome.ok(),
-            failure: call.outcome.err().map(|failure| failure_name(failure).into()),
+            verifier: charter.caller(call.attribute.index()).into(),
+            score,
+            scores,
+            failure: call.failure().map(|failure| failure_name(failure).into()),
             reason: call.note.reason.as_ref().into(),
             lent: entry.loan.map(|loan| loan.share.fraction()),
             cost: call.cost,
@@ -78,19 +96,56 @@ impl<'a> CallLine<'a> {
             id: own(&self.id),
             verifier: own(&self.verifier),
             failure: self.failure.as_ref().map(own),
+            scores: self.scores.clone(),
             reason: own(&self.reason),
             reply: own(&self.reply),
             ..*self
         }
     }
 
-    /// The score, or how it failed; none if the line says neither or both.
-    pub fn outcome(&self) -> Option<Result<f64, Failure>> {
-        match (self.score, &self.failure) {
-            (Some(score), None) => Some(Ok(score)),
-            (None, Some(name)) => failure_of(name).map(Err),
+    /// The scores, or how it failed; none if the line says neither or both.
+    pub fn outcome(&self) -> Option<Result<Scores, Failure>> {
+        match (self.score, &self.scores, &self.failure) {
+            (Some(score), None, None) => Some(Ok(Scores::One(score))),
+            (None, Some(scores), None) => {
+                let each = scores.0.iter().map(|(_, score)| *score);
+                Some(Ok(Scores::Each(each.collect())))
+            }
+            (None, None, Some(name)) => failure_of(name).map(Err),
             _ => None,
         }
+    }
+}
+
+/// Scores by the names of their criteria, in the order of these: an object in JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CriterionScores(pub Vec<(String, Option<f64>)>);
+
+impl Serialize for CriterionScores {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, score)| (name, score)))
+    }
+}
+
+impl<'de> Deserialize<'de> for CriterionScores {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = CriterionScores;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with a score for each criterion")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut scores = Vec::new();
+                while let Some(score) = map.next_entry()? {
+                    scores.push(score);
+                }
+                Ok(CriterionScores(scores))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
     }
 }
 

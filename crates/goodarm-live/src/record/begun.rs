@@ -39,7 +39,8 @@ impl Begun {
             file => file.map_err(file_error)?,
         };
         begun.bytes = file.metadata().map_err(file_error)?.len();
-        for (line, number) in bounds::lines(BufReader::new(file)).zip(1..) {
+        let lines = bounds::json_lines(BufReader::new(file), bounds::memory_max(begun.bytes));
+        for (line, number) in lines.zip(1..) {
             let taken = line.map_err(|error| error.to_string()).and_then(|line| match number {
                 1 => recording::check_unit(&line, job.unit()),
                 _ => begun.take(&line),

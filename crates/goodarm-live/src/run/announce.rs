@@ -7,7 +7,7 @@ use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
 use goodarm_files::words::{money, were};
 use tokio::time::Instant;
 
-use crate::history::Call;
+use crate::history::{Call, Scores};
 use crate::run::{Control, HeldBy, Run};
 use crate::throttle::Condition;
 use crate::view::warnings::{Warning, WarningKind, warnings};
@@ -160,7 +160,7 @@ impl<'a> Announcer<'a> {
             overrun_count: run.session.books().ledger().overrun_count(),
             warned: Vec::new(),
             first_failures: Vec::new(),
-            told: vec![Vec::new(); run.job.verifiers.len()],
+            told: vec![Vec::new(); run.job.problem.attribute_count()],
         }
     }
 
@@ -170,6 +170,7 @@ impl<'a> Announcer<'a> {
 
     /// Takes note of a call, and gives it back if it is to be told when it is durable.
     pub(super) fn settled(&mut self, call: Call<'static>) -> Option<Call<'static>> {
+        // Of each attribute, although only those with calls of their own have any.
         let told = &mut self.told[call.attribute.index()];
         if let Some(kind) = FailureKind::of(&call)
             && !told.contains(&kind)
@@ -183,7 +184,7 @@ impl<'a> Announcer<'a> {
     pub(super) fn tell_of_calls(&mut self, run: &mut Run) {
         let untold = std::mem::take(&mut run.untold);
         let names = |call: &Call<'_>| {
-            let verifier = &run.job.verifiers[call.attribute.index()].name;
+            let verifier = &run.job.verifiers[run.job.caller(call.attribute)].name;
             (run.job.candidates.id(call.arm), verifier.as_str())
         };
         for call in untold {
@@ -204,6 +205,9 @@ impl<'a> Announcer<'a> {
                         "{verifier}: its call on {id} failed{counts}: {reason} (more failures are only counted; `goodarm try` shows whole replies)"
                     )
                 }
+                FailureKind::Partly => format!(
+                    "{verifier}: its reply on {id} lacks a score, which counts as the lowest one for that criterion alone: {reason} (more such replies are only counted; `goodarm try` shows whole replies)"
+                ),
                 FailureKind::Blocking(BlockingFailure::BelowLowest) => format!(
                     "{verifier}: its {reason}, on {id}: it is not asked about this answer any more, and certificates rest on what it declares (more such scores are only counted)"
                 ),
@@ -353,6 +357,8 @@ impl<'a> Announcer<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailureKind {
     Counted,
+    /// Some criterion has no score that counts.
+    Partly,
     Blocking(BlockingFailure),
 }
 
@@ -361,6 +367,8 @@ impl FailureKind {
         match call.outcome {
             Err(Failure::Counted(_)) => Some(Self::Counted),
             Err(Failure::Blocking(failure)) => Some(Self::Blocking(failure)),
+            // Only of what is lacking there is something to say.
+            Ok(Scores::Each(_)) if !call.note.reason.is_empty() => Some(Self::Partly),
             Ok(_) | Err(Failure::Void(_)) => None,
         }
     }

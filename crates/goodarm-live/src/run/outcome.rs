@@ -2,20 +2,81 @@
 
 use goodarm_core::{Attribute, BlockingFailure, CountedFailure, Failure, ScoreModel, VoidFailure};
 
+use crate::history::Scores;
 use crate::verifier::Verdict;
 
-/// What a verdict of a verifier that is declared so counts as, and why if it is not a score.
-pub(crate) fn outcome(declared: &Attribute, verdict: Verdict) -> (Result<f64, Failure>, String) {
+/// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
+/// is not a score for each.
+pub(crate) fn outcome(
+    declared: &[&Attribute],
+    verdict: Verdict,
+) -> (Result<Scores, Failure>, String) {
+    let first = declared[0];
     match verdict {
-        Verdict::Score(score) | Verdict::Known(score) => of_score(declared, score),
+        Verdict::Score(_) | Verdict::Known(_) if declared.len() > 1 => {
+            let reason = format!("one score for {} criteria", declared.len());
+            (Err(Failure::Counted(CountedFailure::Unreadable)), reason)
+        }
+        Verdict::Score(score) | Verdict::Known(score) => {
+            let (outcome, reason) = of_score(first, score);
+            (outcome.map(Scores::One), reason)
+        }
+        Verdict::Scores(scores) => of_scores(declared, scores),
         // Only from an exact verifier can it be made again.
-        Verdict::Void(VoidFailure::LostRepeatable) if !declared.is_exact() => {
+        Verdict::Void(VoidFailure::LostRepeatable) if !first.is_exact() => {
             (Err(Failure::Counted(CountedFailure::Lost)), "lost on its way back".to_owned())
         }
         Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
         Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
         Verdict::Exhausted(reason) => (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason),
     }
+}
+
+/// A criterion without a score that its model allows is lacking. If all are, the call has failed; so has
+/// one of an exact verifier, whose answer is neither good nor bad then.
+fn of_scores(
+    declared: &[&Attribute],
+    scores: Vec<Result<f64, String>>,
+) -> (Result<Scores, Failure>, String) {
+    if declared.len() != scores.len() {
+        let reason = format!("{} scores for {} criteria", scores.len(), declared.len());
+        return (Err(Failure::Counted(CountedFailure::Unreadable)), reason);
+    }
+    let (mut each, mut reasons) = (Vec::with_capacity(scores.len()), Vec::new());
+    let (mut is_any_good, mut is_any_below) = (false, false);
+    for (declared, score) in declared.iter().zip(scores) {
+        let (outcome, reason) = match score {
+            Ok(score) => (Some((score, of_score(declared, score))), String::new()),
+            Err(reason) => (None, reason),
+        };
+        each.push(match outcome {
+            Some((score, (Ok(_), _))) => {
+                is_any_good = true;
+                Some(score)
+            }
+            Some((score, (Err(failure), reason))) => {
+                reasons.push(format!("{}: {reason}", declared.name()));
+                // The books are told of it, and block the pair.
+                let is_below = matches!(failure, Failure::Blocking(_));
+                is_any_below |= is_below;
+                is_below.then_some(score)
+            }
+            None => {
+                reasons.push(reason);
+                None
+            }
+        });
+    }
+    let reason = reasons.join("; ");
+    if is_any_good && (reasons.is_empty() || !declared[0].is_exact()) {
+        return (Ok(Scores::Each(each.into())), reason);
+    }
+    let failure = if is_any_below {
+        Failure::Blocking(BlockingFailure::BelowLowest)
+    } else {
+        Failure::Counted(CountedFailure::Unreadable)
+    };
+    (Err(failure), reason)
 }
 
 fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) {

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Pull, Ticket, VoidFailure,
+    ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Problem, Pull, Session, Ticket,
+    VoidFailure,
 };
 use goodarm_files::words::were;
 
@@ -17,9 +18,9 @@ use crate::folder::Folder;
 use crate::history::{Call, History, HistoryError};
 use crate::job::Job;
 use crate::job_file::GuaranteeName;
-use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
+use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
 use crate::run::announce::Announcer;
-use crate::run::disk::{Media, Medium};
+use crate::run::disk::{Files, Media, Medium};
 use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session};
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
@@ -50,7 +51,7 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let lock = FolderLock::take(folder.path())?;
     let storage = open_journal(media, &folder)?.ok_or_else(nothing)?;
     let journal_error = |error| RunError::Journal { path: path.clone(), error };
-    let mut history = match History::open(&path) {
+    let history = match History::open(&path) {
         Ok(history) => history,
         Err(HistoryError::NeverBegun) => {
             return Run::begin_in(media, &folder, Some(storage), job, lock);
@@ -61,38 +62,17 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let problem = history.problem().map_err(journal_error)?;
     // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
-    let mut session = new_session(&job, problem);
-    let mut account = Account::new(session.books());
-    let mut refused: BTreeMap<_, u32> = BTreeMap::new();
-    while let Some(entry) = history.next_entry().map_err(journal_error)? {
-        session
-            .replay([entry.event])
-            .map_err(|error| RunError::Diverged(format!("entry {}: {error}", entry.index)))?;
-        if let Some(fingerprint) = &entry.candidates
-            && !job.candidates.begin_with(session.books().problem().arm_count(), fingerprint)
-        {
-            return Err(RunError::Changed(vec![other_candidates(&job)]));
-        }
-        account.take(session.books(), &entry);
-        if let Some(Call { arm, attribute, outcome, .. }) = entry.call {
-            let pair = (attribute, arm);
-            match outcome {
-                Err(Failure::Counted(CountedFailure::GivenUp)) => {
-                    *refused.entry(pair).or_default() += 1;
-                }
-                Ok(_) => drop(refused.remove(&pair)),
-                Err(_) => {}
-            }
-        }
-    }
-    let lost: Vec<_> = history.in_flight().collect();
-    let tail = history.finish().map_err(journal_error)?;
+    let Past { session, account, refused, lost, tail } = Past::read(history, problem, &job)?;
     folder.check_seen()?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, session, journal, account, lock)?;
     run.bytes_cut = tail.bytes_cut;
     for ((attribute, arm), count) in refused {
-        run.engine.throttle(attribute.index()).remember_refused(arm, count);
+        let caller = run.job.caller(attribute);
+        // After a fixed number of attempts a call is given up whatever becomes of others.
+        if run.job.verifiers[caller].limits.retries.is_none() {
+            run.engine.throttle(caller).remember_refused(arm, count);
+        }
     }
     run.raise_budget()?;
     keep_inputs(&folder, &run.job)?;
@@ -100,6 +80,150 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     run.add_candidates()?;
     run.disk.commit_first().map_err(RunError::NotDurable)?;
     Ok(run)
+}
+
+/// Every reason for which the run of this job would not be resumed as it is, in the order in which it
+/// would be told. Nothing is changed.
+pub(super) fn refusals(job: &Job) -> Vec<RunError> {
+    let folder = Folder::new(&job.settings.output);
+    let path = folder.journal();
+    if !path.exists() {
+        return vec![RunError::NothingToResume(folder.path().to_owned())];
+    }
+    let mut refusals = Vec::new();
+    // The file `lock` is not made here if it is not there; then nobody holds it.
+    let is_locked = folder.path().join("lock").exists();
+    let lock = is_locked.then(|| FolderLock::take(folder.path())).transpose();
+    match lock {
+        Err(error) => refusals.push(error.into()),
+        Ok(_) => refusals.extend(open_journal(&Files, &folder).err()),
+    }
+    let history = match History::open(&path) {
+        Ok(history) => history,
+        Err(HistoryError::NeverBegun) => {
+            refusals.extend(in_the_way(&folder).err());
+            return refusals;
+        }
+        Err(HistoryError::Charter(error)) => {
+            refusals.push(error.into());
+            return refusals;
+        }
+        Err(error) => {
+            refusals.push(RunError::Journal { path, error });
+            return refusals;
+        }
+    };
+    let problem = match history.problem() {
+        Ok(problem) => problem,
+        Err(error) => {
+            refusals.push(RunError::Journal { path, error });
+            return refusals;
+        }
+    };
+    let mut changes = match check_terms(history.header(), &history.charter, job) {
+        Err(RunError::Changed(changes)) => changes,
+        _ => Vec::new(),
+    };
+    if changes.is_empty() {
+        match Past::read(history, problem, job) {
+            Ok(mut past) => changes.extend(past.unwanted(job)),
+            Err(RunError::Changed(more)) => changes.extend(more),
+            Err(error) => refusals.push(error),
+        }
+    } else {
+        match last_budget(history) {
+            Ok((began, now)) => changes.extend(lowered_budget(began, now, job)),
+            Err(error) => refusals.push(RunError::Journal { path, error }),
+        }
+    }
+    if !changes.is_empty() {
+        refusals.push(RunError::Changed(changes));
+    }
+    refusals.extend(folder.check_seen().err().map(RunError::from));
+    refusals
+}
+
+/// The journal's beginning is the first thing that a run writes: without it, anything else here was paid
+/// for in a run that is lost, or is not ours.
+pub(super) fn in_the_way(folder: &Folder) -> Result<(), RunError> {
+    let file = folder.outputs().into_iter().find(|path| path.exists());
+    file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
+}
+
+/// What a journal leads to.
+struct Past {
+    session: Session,
+    account: Account,
+    /// Calls that were given up, and how many since one got through.
+    refused: BTreeMap<(AttributeId, ArmId), u32>,
+    lost: Vec<(Ticket, ArmId, AttributeId)>,
+    tail: Tail,
+}
+
+impl Past {
+    /// Does again what is in the journal of this job.
+    fn read(mut history: History, problem: Problem, job: &Job) -> Result<Self, RunError> {
+        let path = Folder::new(&job.settings.output).journal();
+        let journal_error = |error| RunError::Journal { path: path.clone(), error };
+        let mut session = new_session(job, problem);
+        let mut account = Account::new(session.books());
+        let mut refused: BTreeMap<_, u32> = BTreeMap::new();
+        while let Some(entry) = history.next_entry().map_err(journal_error)? {
+            session
+                .replay([entry.event.clone()])
+                .map_err(|error| RunError::Diverged(format!("entry {}: {error}", entry.index)))?;
+            if let Some(fingerprint) = &entry.candidates
+                && !job.candidates.begin_with(session.books().problem().arm_count(), fingerprint)
+            {
+                return Err(RunError::Changed(vec![other_candidates(job)]));
+            }
+            account.take(session.books(), &entry);
+            if let Some(Call { arm, attribute, outcome, .. }) = entry.call {
+                let pair = (attribute, arm);
+                match outcome {
+                    Err(Failure::Counted(CountedFailure::GivenUp)) => {
+                        *refused.entry(pair).or_default() += 1;
+                    }
+                    Ok(_) => drop(refused.remove(&pair)),
+                    Err(_) => {}
+                }
+            }
+        }
+        let lost = history.in_flight().collect();
+        let tail = history.finish().map_err(journal_error)?;
+        Ok(Self { session, account, refused, lost, tail })
+    }
+
+    /// What of the job cannot be taken up behind it.
+    fn unwanted(&mut self, job: &Job) -> Vec<String> {
+        let books = self.session.books();
+        let (began, now) = (books.problem().budget(), books.ledger().budget());
+        let count = job.candidates.len().saturating_sub(books.problem().arm_count());
+        let added = if count > 0 { self.session.add_arms(count) } else { Ok(()) };
+        let added = added.err().map(|error| format!("  {}: {error}", job.candidates_name));
+        lowered_budget(began, now, job).into_iter().chain(added).collect()
+    }
+}
+
+/// The budget that a run began with, and the one that it has now.
+fn last_budget(mut history: History) -> Result<(Cost, Cost), HistoryError> {
+    let began = history.charter.budget;
+    let mut now = began;
+    while let Some(entry) = history.next_entry()? {
+        if let Event::BudgetRaised { budget } = entry.event {
+            now = budget;
+        }
+    }
+    Ok((began, now))
+}
+
+/// No money is spent beyond what the job says now, even if it was promised once.
+fn lowered_budget(began: Cost, now: Cost, job: &Job) -> Option<String> {
+    let wanted = job.settings.budget;
+    let raised = if now > began { format!("was raised to {now} and ") } else { String::new() };
+    (wanted < now).then(|| format!(
+        "  budget: {now} → {wanted} (it {raised}cannot be lowered: write {now} into the job file, or say --budget {now})"
+    ))
 }
 
 impl Run {
@@ -156,14 +280,8 @@ impl Run {
     fn raise_budget(&mut self) -> Result<(), RunError> {
         let now = self.session.books().ledger().budget();
         let wanted = self.job.settings.budget;
-        // No money is spent beyond what the job says now, even if it was promised once.
-        if wanted < now {
-            let began = self.session.books().problem().budget();
-            let raised =
-                if now > began { format!("was raised to {now} and ") } else { String::new() };
-            let text = format!(
-                "  budget: {now} → {wanted} (it {raised}cannot be lowered: write {now} into the job file, or say --budget {now})"
-            );
+        let began = self.session.books().problem().budget();
+        if let Some(text) = lowered_budget(began, now, &self.job) {
             return Err(RunError::Changed(vec![text]));
         }
         if wanted > now {

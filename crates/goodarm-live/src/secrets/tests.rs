@@ -1,5 +1,5 @@
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
 use super::*;
@@ -53,6 +53,76 @@ fn a_key_in_base64_is_struck_out_wherever_its_bytes_fall() {
         let cleaned = secrets(&[key]).remove(text.clone());
         assert!(cleaned.contains("***") && cleaned.len() < 3 + before.len() * 2 + 10, "{cleaned}");
     }
+}
+
+/// One way of writing around another. Which of them come to the same is not important.
+fn encoded(text: &str, way: usize) -> String {
+    let each = |escape: fn(u8) -> String| text.bytes().map(escape).collect::<String>();
+    match way {
+        0 => {
+            let quoted = serde_json::Value::from(text).to_string();
+            quoted[1..quoted.len() - 1].replace('/', "\\/")
+        }
+        1 => text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect(),
+        2 => each(|byte| format!("%{byte:02x}")),
+        3 => each(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        }),
+        4 => text.chars().map(|c| format!("&#{};", u32::from(c))).collect(),
+        5 => text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;"),
+        6 => STANDARD.encode(text),
+        7 => URL_SAFE_NO_PAD.encode(format!("m{text}")),
+        8 => STANDARD
+            .encode(text)
+            .as_bytes()
+            .chunks(16)
+            .map(str::from_utf8)
+            .fold(String::new(), |lines, line| lines + line.expect("ASCII") + "\r\n"),
+        9 => each(|byte| format!("{byte:02x}")),
+        10 => each(|byte| format!("{byte:02X}:")),
+        _ => each(|byte| format!("\\x{byte:02x}")),
+    }
+}
+
+const WAYS: usize = 12;
+
+#[test]
+fn a_key_that_is_encoded_twice_is_struck_out() {
+    for (one, other) in (0..WAYS).flat_map(|one| (0..WAYS).map(move |other| (one, other))) {
+        let text = encoded(&encoded(KEY, one), other);
+        let cleaned = secrets(&[KEY]).remove(format!("it is <{text}>!"));
+        assert!(cleaned.starts_with("it is <") && cleaned.ends_with(">!"), "{cleaned}");
+        assert!(cleaned.contains("***"), "{one} {other}: {text}");
+        // What was put around the key may stay, and the ends of groups of signs.
+        assert!(cleaned.len() < 40, "{one} {other}: {text}: {cleaned}");
+    }
+}
+
+#[test]
+fn ordinary_texts_stay_as_they_are() {
+    let words = "Kilimandscharo decade deadbeefdeadbeefdeadbeef 100% a\\b \\u0041 &amp; 12:34:56:78:9a:bc:de:f0";
+    let picture = STANDARD.encode((0..=255).cycle().take(5000).collect::<Vec<u8>>());
+    check(&[KEY], words, words);
+    check(&[KEY], &picture, &picture);
+    check(&[KEY], &encoded(&picture, 9), &encoded(&picture, 9));
+}
+
+#[test]
+fn the_work_on_a_text_is_bounded_and_what_takes_more_is_left_out() {
+    let mut deep = KEY.repeat(20);
+    for way in [6, 9, 6, 9, 6, 1] {
+        deep = encoded(&deep, way);
+    }
+    let hostile = ["\\", "%", "%25", "&", "&#x61;", "VVVV", "4141", "\\u0041", "ab/+c=é&", "a"];
+    let hostile = hostile.map(|it| it.repeat((1 << 16) / it.len()));
+    for text in hostile.into_iter().chain([deep]) {
+        assert_ne!(secrets(&[KEY]).remove(text.clone()), LEFT_OUT, "{:?}", text.get(..8));
+    }
+    let key = "a".repeat(60) + "b";
+    assert_eq!(secrets(&[&key]).remove("a".repeat(1 << 16)), LEFT_OUT);
 }
 
 #[test]
@@ -109,6 +179,19 @@ proptest! {
         }).collect();
         let cleaned = secrets(&[&key]).remove(format!("<<<{escaped}>>>"));
         prop_assert_eq!(cleaned, "<<<***>>>");
+    }
+
+    /// Up to three ways of writing around any key, in the midst of anything.
+    #[test]
+    fn any_layers(
+        key in "[a-zA-Z0-9/+=%&\\\\\"é-]{8,40}",
+        ways in prop::collection::vec(0..WAYS, 1..4),
+        before in "[a-z ]{0,5}",
+    ) {
+        let text = ways.iter().fold(key.clone(), |text, way| encoded(&text, *way));
+        let cleaned = secrets(&[&key]).remove(format!("{before}<{text}>"));
+        prop_assert!(cleaned.contains("***"), "{} {:?}: {}", key, ways, text);
+        prop_assert!(cleaned.len() < 120, "{} {:?}: {}", key, ways, cleaned);
     }
 
     /// Whatever the text is, nothing panics, and it ends soon.

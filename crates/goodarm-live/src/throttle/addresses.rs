@@ -125,6 +125,13 @@ impl Addresses {
         self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
     }
 
+    /// Since when none of them has answered; none if one is well.
+    pub(super) fn silent_since(&self) -> Option<Instant> {
+        let troubles = self.troubles();
+        let all = (troubles.len() == self.list.len()).then_some(troubles)?;
+        all.iter().map(|trouble| trouble.since).max()
+    }
+
     /// What went wrong last with each of them.
     pub(super) fn reasons(&self) -> String {
         reasons(&self.troubles())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use goodarm_core::ArmId;
 
-use super::{Stopping, Throttle, Turn};
+use super::{State, Stopping, Throttle, Turn};
 
 /// What became of requests, which are numbered in the order in which they are sent.
 #[derive(Debug, Default)]
@@ -19,8 +19,12 @@ pub(super) struct Signs {
     got_through: u64,
     /// Answers of which calls were given up so, and how many since one got through.
     refused_answers: BTreeMap<ArmId, u32>,
+    /// Of answers whose calls were given up after a number of attempts: what speaks against them so far.
+    strikes: BTreeMap<ArmId, u32>,
     /// Calls that were turned away and go on trying.
     pub(super) aside_count: usize,
+    /// Those of them that others got through beside.
+    struck_count: usize,
 }
 
 impl Signs {
@@ -45,6 +49,8 @@ pub(crate) struct Refusals<'a> {
     throttle: &'a Throttle,
     count: u32,
     strikes: u32,
+    /// Whether others were answered between two times that it was turned away.
+    is_struck: bool,
     /// How many requests had been sent when it was turned away last.
     sent_before: u64,
 }
@@ -75,7 +81,7 @@ impl Throttle {
 
     /// No refusal yet of a call that begins.
     pub(crate) const fn refusals(&self) -> Refusals<'_> {
-        Refusals { throttle: self, count: 0, strikes: 0, sent_before: 0 }
+        Refusals { throttle: self, count: 0, strikes: 0, is_struck: false, sent_before: 0 }
     }
 }
 
@@ -87,8 +93,41 @@ impl<'a> Refusals<'a> {
 
     /// The call was turned away once more; says why it is given up, if it is.
     pub(crate) fn one_more(&mut self) -> Option<GivenUp> {
-        let mut state = self.throttle.state();
-        let signs = &mut state.signs;
+        let mut guard = self.throttle.state();
+        let state = &mut *guard;
+        self.note(&mut state.signs);
+        let (answer, count) = (self.throttle.answer, self.count);
+        let refused = &mut state.signs.refused_answers;
+        if let Some(given_up) = answer.and_then(|answer| refused.get_mut(&answer)) {
+            *given_up += 1;
+            let reason = "turned away like earlier calls on this answer".into();
+            let is_enough = *given_up >= CALLS_GIVEN_UP_MAX;
+            return Some(if is_enough { GivenUp::Answer(reason) } else { GivenUp::Call(reason) });
+        }
+        let others = "times while other calls were answered";
+        let reason = match self.throttle.limits.retries {
+            Some(retries) if count > retries => format!("given up after {count} attempts"),
+            None if self.strikes >= STRIKES_MAX => format!("turned away {count} {others}"),
+            None if self.is_left_alone(state) => {
+                self.strikes = STRIKES_MAX;
+                // It is not the verifier that is in trouble.
+                state.addresses.reopen();
+                format!("turned away {count} {others}, and nothing else is left to do")
+            }
+            _ => return None,
+        };
+        if let Some(answer) = answer {
+            let strikes = state.signs.strikes.entry(answer).or_default();
+            *strikes += self.strikes;
+            if *strikes >= STRIKES_MAX {
+                state.signs.refused_answers.insert(answer, 1);
+            }
+        }
+        Some(GivenUp::Call(reason))
+    }
+
+    /// Takes down that it was turned away.
+    fn note(&mut self, signs: &mut Signs) {
         self.count += 1;
         if self.count == 1 {
             signs.aside_count += 1;
@@ -96,25 +135,23 @@ impl<'a> Refusals<'a> {
             let is_busy = signs.got_through > self.sent_before;
             self.strikes += if is_busy { STRIKE_IF_BUSY } else { STRIKE };
         }
+        if self.strikes >= STRIKE && !self.is_struck {
+            self.is_struck = true;
+            signs.struck_count += 1;
+        }
         self.sent_before = signs.sent_count;
-        let count = self.count;
-        if let Some(retries) = self.throttle.limits.retries {
-            let reason = || GivenUp::Call(format!("given up after {count} attempts"));
-            return (count > retries).then(reason);
-        }
-        let answer = self.throttle.answer;
-        if let Some(given_up) = answer.and_then(|answer| signs.refused_answers.get_mut(&answer)) {
-            *given_up += 1;
-            let reason = "turned away like earlier calls on this answer".into();
-            let is_enough = *given_up >= CALLS_GIVEN_UP_MAX;
-            return Some(if is_enough { GivenUp::Answer(reason) } else { GivenUp::Call(reason) });
-        }
-        if self.strikes < STRIKES_MAX {
-            return None;
-        }
-        signs.refused_answers.extend(answer.map(|answer| (answer, 1)));
-        let reason = format!("turned away {count} times while other calls were answered");
-        Some(GivenUp::Call(reason))
+    }
+
+    /// Whether all calls that there are were turned away while others got through, and nobody has been
+    /// answered since for half of the patience. While there is other work, one of its calls is sent to find out:
+    /// if the verifier were down, that one would be among these, and nobody would have got through beside it.
+    fn is_left_alone(&self, state: &State) -> bool {
+        let Signs { aside_count, struck_count, .. } = state.signs;
+        let is_alone = aside_count == struck_count && state.calls_out as usize <= aside_count;
+        let since = state.addresses.silent_since();
+        let is_long =
+            since.is_some_and(|since| since.elapsed() >= self.throttle.limits.patience / 2);
+        self.is_struck && is_alone && is_long
     }
 
     /// The call is answered by this turn's request.
@@ -125,6 +162,7 @@ impl<'a> Refusals<'a> {
         }
         if let Some(answer) = &self.throttle.answer {
             state.signs.refused_answers.remove(answer);
+            state.signs.strikes.remove(answer);
         }
     }
 }
@@ -132,7 +170,9 @@ impl<'a> Refusals<'a> {
 impl Drop for Refusals<'_> {
     fn drop(&mut self) {
         if self.count > 0 {
-            self.throttle.state().signs.aside_count -= 1;
+            let mut state = self.throttle.state();
+            state.signs.aside_count -= 1;
+            state.signs.struck_count -= usize::from(self.is_struck);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::addresses::BREAKS_MAX;
 use super::backoff::PAUSE_MAX;
 use super::*;
 
+mod alone;
 mod spreading;
 
 const LIMITS: Limits =

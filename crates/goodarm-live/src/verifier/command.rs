@@ -21,7 +21,8 @@ use self::process::Process;
 use self::worker::Pool;
 use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
-use super::score::{cost_of, in_short, score_of, shorten};
+use super::rubric::Rubric;
+use super::score::{cost_of, in_short, score_at, score_of, shorten};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
@@ -48,7 +49,9 @@ pub struct CommandKeys {
 
 impl KindKeys for CommandKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        Ok(Box::new(Command::new(self, setting.folder, setting.timeout)?))
+        let mut command = Command::new(self, setting.folder, setting.timeout)?;
+        command.program.rubric = Rubric::of(setting.keys);
+        Ok(Box::new(command))
     }
 }
 
@@ -71,6 +74,8 @@ struct Program {
     shown: String,
     environment: Environment,
     secrets: Secrets,
+    /// What its answers have scores for.
+    rubric: Option<Rubric>,
 }
 
 /// What a process has said, or why it has not.
@@ -164,6 +169,10 @@ impl Verifier for Command {
         })
     }
 
+    fn criteria_count(&self) -> usize {
+        self.program.rubric.as_ref().map_or(0, Rubric::count)
+    }
+
     /// Its three pipes.
     fn files_per_request(&self) -> usize {
         3
@@ -217,7 +226,7 @@ impl Program {
             OsString::from(&shown)
         };
         let (environment, secrets) = (Environment::default(), Secrets::default());
-        let program = Self { path, arguments, folder, shown, environment, secrets };
+        let program = Self { path, arguments, folder, shown, environment, secrets, rubric: None };
         match program.obstacle() {
             Some(reason) => Err(Problem::new("command", reason)),
             None => Ok(program),
@@ -368,7 +377,7 @@ impl Outcome {
         match self {
             Self::Answered(output) => {
                 let text = program.text(&output);
-                let (verdict, cost) = read(&text);
+                let (verdict, cost) = read(&text, program.rubric.as_ref());
                 let usage = Usage { cost, ..usage };
                 Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
             }
@@ -400,9 +409,9 @@ fn input_line(json: &str) -> String {
     line
 }
 
-/// The score and the cost in what a program wrote: a bare number, or an object with `score`, in the
-/// last line that is not empty, or as all of it.
-pub(crate) fn read(output: &str) -> (Verdict, Option<Cost>) {
+/// The score and the cost in what a program wrote: a bare number, or an object with `score` or with
+/// the scores of all criteria, in the last line that is not empty, or as all of it.
+pub(crate) fn read(output: &str, rubric: Option<&Rubric>) -> (Verdict, Option<Cost>) {
     let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
     let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) else {
         return unreadable("the program wrote nothing".to_owned());
@@ -414,6 +423,9 @@ pub(crate) fn read(output: &str) -> (Verdict, Option<Cost>) {
     let Some(value) = value else {
         return unreadable(format!("no score in the last line: {}", in_short(line)));
     };
+    if let Some(rubric) = rubric {
+        return (rubric.verdict(&value, score_at), cost_of(value.get("cost")));
+    }
     let score = if value.is_object() { value.get("score") } else { Some(&value) };
     match score.and_then(score_of) {
         Some(score) => (Verdict::Score(score), cost_of(value.get("cost"))),
@@ -425,8 +437,9 @@ pub(crate) fn read(output: &str) -> (Verdict, Option<Cost>) {
 }
 
 /// Whether there is a score in what a program wrote.
-fn is_score(output: &[u8]) -> bool {
-    matches!(read(&String::from_utf8_lossy(output)), (Verdict::Score(_), _))
+fn is_score(output: &[u8], rubric: Option<&Rubric>) -> bool {
+    let (verdict, _) = read(&String::from_utf8_lossy(output), rubric);
+    matches!(verdict, Verdict::Score(_) | Verdict::Scores(_))
 }
 
 /// `.5`, `1.` and `+1` are numbers to everyone but JSON.

@@ -13,6 +13,7 @@ use super::endpoint::{
     Endpoint, EndpointKeys, KeyHeader, Received, has_pasted_key, pasted_key_problem,
 };
 use super::problem::{Problem, collect};
+use super::rubric::Rubric;
 use super::score::{NOTHING, cost_of, in_short, score_of};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
@@ -54,7 +55,14 @@ impl KindKeys for HttpKeys {
 pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
-    pointer: String,
+    scores: Scores,
+}
+
+/// Where the reply has them.
+#[derive(Debug)]
+enum Scores {
+    One { pointer: String },
+    Each(Rubric),
 }
 
 impl Http {
@@ -73,6 +81,11 @@ impl Http {
             Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
         let pointer = checked_pointer(Some(keys.pointer.as_deref().unwrap_or("/score")));
         let pointer = collect(pointer, &mut problems);
+        let rubric = Rubric::of(setting.keys);
+        if rubric.is_some() && keys.pointer.is_some() {
+            let message = "not together with criteria: each of them has its own";
+            problems.push(Problem::new("pointer", message));
+        }
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
         if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
@@ -85,7 +98,8 @@ impl Http {
         problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
         match (endpoint, pointer, body) {
             (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
-                Ok(Self { endpoint, body, pointer })
+                let scores = rubric.map_or(Scores::One { pointer }, Scores::Each);
+                Ok(Self { endpoint, body, scores })
             }
             _ => Err(problems),
         }
@@ -131,15 +145,26 @@ impl Http {
             Ok(value) => value,
             Err(error) => return (unreadable(format!("the reply is not JSON: {error}")), None),
         };
-        let verdict = match value.pointer(&self.pointer) {
-            Some(found) => match score_of(found) {
-                Some(score) => Verdict::Score(score),
-                None => {
+        let verdict = match &self.scores {
+            Scores::Each(rubric) => match rubric.verdict(&value, |found| {
+                score_of(found).ok_or_else(|| {
                     let found = in_short(&self.endpoint.clean(found.to_string()));
-                    unreadable(format!("{} is not a score: {found}", self.pointer))
-                }
+                    format!("not a score: {found}")
+                })
+            }) {
+                Verdict::Failed(_, reason) => unreadable(reason),
+                verdict => verdict,
             },
-            None => unreadable(format!("nothing at {} of the reply", self.pointer)),
+            Scores::One { pointer } => match value.pointer(pointer) {
+                Some(found) => match score_of(found) {
+                    Some(score) => Verdict::Score(score),
+                    None => {
+                        let found = in_short(&self.endpoint.clean(found.to_string()));
+                        unreadable(format!("{pointer} is not a score: {found}"))
+                    }
+                },
+                None => unreadable(format!("nothing at {pointer} of the reply")),
+            },
         };
         (verdict, cost_of(value.get("cost")))
     }
@@ -170,6 +195,13 @@ impl Verifier for Http {
 
     fn files_per_request(&self) -> usize {
         1
+    }
+
+    fn criteria_count(&self) -> usize {
+        match &self.scores {
+            Scores::One { .. } => 0,
+            Scores::Each(rubric) => rubric.count(),
+        }
     }
 
     fn address_count(&self) -> usize {

@@ -27,6 +27,7 @@ use self::logprobs::Logprobs;
 use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::problem::{Problem, collect};
+use super::rubric::Rubric;
 use super::score::{NOTHING, shorten};
 use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
 use crate::candidates::{Candidate, Candidates};
@@ -178,7 +179,9 @@ impl Llm {
             Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
                 Logprobs::new(keys, setting, &mut problems).map(Task::Weigh)
             }
-            Role::Judge => Parser::new(keys, &mut problems).map(Task::Judge),
+            Role::Judge => {
+                Parser::new(keys, Rubric::of(setting.keys), &mut problems).map(Task::Judge)
+            }
             Role::Solver => Solver::new(keys, &mut problems).map(Task::Solve),
         };
         match (model, task) {
@@ -210,19 +213,19 @@ impl Llm {
             Ok(said) => said,
             Err(reply) => return reply,
         };
-        let score = if said.text.len() <= BYTES_AT_ONCE {
-            parser.score(&said.text)
+        let read = if said.text.len() <= BYTES_AT_ONCE {
+            parser.verdict(&said.text)
         } else {
             let (parser, text) = (parser.clone(), said.text.clone());
-            match elsewhere(move || parser.score(&text)).await {
-                Ok(score) => score,
+            match elsewhere(move || parser.verdict(&text)).await {
+                Ok(read) => read,
                 Err(died) => return died,
             }
         };
-        let verdict = match score {
-            Ok(score) if !said.is_cut || parser.is_decided_early() => Verdict::Score(score),
+        let verdict = match read {
+            Ok(verdict) if !said.is_cut || parser.is_decided_early() => verdict,
             _ if said.is_cut => Verdict::Failed(CountedFailure::Truncated, CUT.into()),
-            Ok(score) => Verdict::Score(score),
+            Ok(verdict) => verdict,
             Err(reason) => Verdict::Failed(CountedFailure::Unreadable, reason),
         };
         Reply { verdict, usage: said.usage, text: shorten(said.text) }
@@ -273,6 +276,13 @@ impl Verifier for Llm {
             Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
             Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),
             Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
+        }
+    }
+
+    fn criteria_count(&self) -> usize {
+        match &self.task {
+            Task::Judge(parser) => parser.criteria_count(),
+            Task::Weigh(_) | Task::Solve(_) => 0,
         }
     }
 

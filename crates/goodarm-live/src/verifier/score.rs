@@ -23,6 +23,11 @@ pub(crate) fn score_of(value: &Value) -> Option<f64> {
     }
 }
 
+/// The same, or what is there instead.
+pub(crate) fn score_at(value: &Value) -> Result<f64, String> {
+    score_of(value).ok_or_else(|| format!("not a score: {}", in_short(&value.to_string())))
+}
+
 /// A cost that a ledger can take.
 pub(crate) fn cost_of(value: Option<&Value>) -> Option<Cost> {
     Cost::of_price(value?.as_f64()?).ok()

@@ -38,7 +38,12 @@ impl ImpliedView {
     /// Looks at every answer.
     pub fn new(books: &Books, verifiers: &[VerifierView]) -> Option<Self> {
         let problem = books.problem();
-        let spent: Vec<f64> = verifiers.iter().map(|verifier| verifier.spent.units()).collect();
+        // To leave out one of several criteria would save nothing.
+        let spent = |verifier: &VerifierView| match verifier.criterion_of {
+            Some(_) => 0.0,
+            None => verifier.spent.units(),
+        };
+        let spent: Vec<f64> = verifiers.iter().map(spent).collect();
         let price = |verifier: &VerifierView| {
             verifier.mean_price.unwrap_or_else(|| verifier.ceiling.units())
         };

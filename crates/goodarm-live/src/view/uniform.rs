@@ -32,10 +32,11 @@ pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Unifo
         certified.iter().map(count).max().unwrap_or(0)
     };
     let calls_per_answer: Vec<u64> = books.problem().attributes().map(calls).collect();
+    // A call that scores several criteria is paid once.
+    let paid = calls_per_answer.iter().zip(verifiers);
+    let paid = paid.filter(|(_, verifier)| verifier.paid_with.is_none());
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let cost = calls_per_answer
-        .iter()
-        .zip(verifiers)
+    let cost = paid
         .map(|(&calls, verifier)| {
             let price = verifier.mean_price.unwrap_or(verifier.ceiling.units());
             calls as f64 * books.problem().arm_count() as f64 * price

@@ -71,16 +71,48 @@ fn results_of_an_earlier_moment_do_not_keep_a_run_from_going_on() {
     run.drive(&Control::default(), &mut ()).expect("the run goes on");
     drop(run);
     assert_eq!(place.read("run/summary.json"), summary, "killed before it was written");
+    assert_unfinished(&place, "its results are of an earlier moment");
     place.resume().expect("the journal begins with what the summary has seen");
     place.assert_clean();
     place.write("run/summary.json", &summary);
+    assert_unfinished(&place, "its results are of an earlier moment");
+}
+
+#[test]
+fn an_audit_of_a_run_that_was_killed_says_that_its_results_are_not_written_yet() {
+    let place = replay_place();
+    let mut run = Run::begin(place.good_job()).expect("a new run");
+    assert_unfinished(&place, "its results are not written yet");
+    run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    drop(run);
+    assert_unfinished(&place, "its results are not written yet");
+    // What is wrong is wrong all the same.
+    let journal = fs::read(place.journal()).expect("the journal");
+    let mut damaged = journal.clone();
+    damaged[journal.len() / 2] ^= 1;
+    fs::write(place.journal(), damaged).expect("the journal");
+    assert_eq!(place.audit().problem_count, 1);
+    fs::write(place.journal(), journal).expect("the journal");
+    place.resume().expect("a run");
+    place.assert_clean();
+    // Not so if others of its results are gone.
+    let calls = place.read("run/calls.jsonl");
+    fs::remove_file(place.output().calls()).expect("calls");
     let report = place.audit();
-    let text = "summary.json is of an earlier moment of the run";
-    assert!(
-        report.problem_count == 1 && report.problems[0].text.starts_with(text),
-        "{:?}",
-        report.problems
-    );
+    assert!(report.unfinished.is_none() && report.problem_count == 1, "{report:#?}");
+    // Nor may those that are there be changed meanwhile.
+    place.write("run/calls.jsonl", &calls.replacen("\"cost\":\"12\"", "\"cost\":\"12.01\"", 1));
+    fs::remove_file(place.output().summary()).expect("a summary");
+    assert!(place.audit().problem_count > 0);
+}
+
+#[track_caller]
+fn assert_unfinished(place: &Place, text: &str) {
+    let report = place.audit();
+    assert_eq!(report.problems, [], "nothing is wrong");
+    assert!(!report.is_clean() && report.unfinished.is_some_and(|it| it.contains(text)));
+    let is_whole = |it: &String| it.starts_with("the journal is whole: ");
+    assert!(report.checked.iter().any(is_whole), "{:?}", report.checked);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Answers that are made to hold up a run.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
 use goodarm_live::{outputs, trial};
 
 use crate::place::Place;
@@ -33,20 +34,36 @@ extract = "regex"
 pattern = "a.*b|a"
 "#;
 
-/// Stops a run so often, a while after it began; how it ended, and how long after the first stop.
+/// Stops a run so often, a while after its first call began; how it ended, and how long after the first stop.
 fn stop(run: &mut Run, times: usize) -> (Ending, Duration) {
     let control = Arc::new(Control::default());
+    let (busy, is_busy) = channel();
     let stopper = {
         let control = Arc::clone(&control);
         thread::spawn(move || {
-            thread::sleep(Duration::from_millis(500));
+            is_busy.recv().expect("the run makes calls");
+            thread::sleep(Duration::from_millis(200));
             let stopped = Instant::now();
             (0..times).for_each(|_| control.stop());
             stopped
         })
     };
-    let ending = run.drive(&control, &mut ()).expect("the run goes on");
+    let ending = run.drive(&control, &mut Busy(busy)).expect("the run goes on");
     (ending, stopper.join().expect("it stops the run").elapsed())
+}
+
+/// Says when calls are in flight.
+struct Busy(Sender<()>);
+
+impl Observer for Busy {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Progress(progress) = notice
+            && progress.overview.in_flight > 0
+        {
+            // After the first time nobody listens any more.
+            let _ = self.0.send(());
+        }
+    }
 }
 
 #[test]

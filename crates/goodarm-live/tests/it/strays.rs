@@ -22,7 +22,8 @@ const JUDGE: &str = r#"case "$line" in *right*) echo 1;; *) echo 0;; esac"#;
 
 #[test]
 fn a_worker_that_writes_late_lines_from_the_start_never_scores() {
-    let late = "while read -r line; do sleep 0.05; JUDGE; sleep 0.05; echo 1; done";
+    // It is listened to for twice as long as its answer took.
+    let late = "while read -r line; do sleep 0.3; JUDGE; sleep 0.05; echo 1; done";
     let (ending, overview) = run(&late.replace("JUDGE", JUDGE));
     let Ending::NeverScored(failed) = ending else { panic!("{ending:?}") };
     assert!(failed.reason.contains("Let it repeat the request's \"call\""), "{failed:?}");

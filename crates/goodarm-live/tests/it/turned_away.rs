@@ -88,10 +88,10 @@ fn a_key_that_is_refused_for_one_answer_is_no_wrong_key() {
     run(401, ("", ""), &[3], 8);
 }
 
-/// A policy may come to that answer last. Then nobody can tell it from a server that has just gone down,
-/// and the run stops to be resumed, with everything else certified.
+/// A policy may leave that answer to the end. Others were answered beside it, so it is no server that has just
+/// gone down, and the run ends.
 #[test]
-fn one_that_is_left_to_the_end_costs_the_others_nothing() {
+fn one_that_is_left_to_the_end_is_given_up_if_others_got_through_beside_it() {
     let runtime = runtime();
     let script = |seen: &Seen| {
         if is_about(seen, 7) { status(429) } else { Act::Json(json!({"score": 1})) }
@@ -101,13 +101,28 @@ fn one_that_is_left_to_the_end_costs_the_others_nothing() {
     let job = place.read("job.toml");
     place.write("job.toml", &job.replace("policy = \"uniform\"", "policy = \"rcb\""));
     let (ending, overview) = place.run();
-    let is_down = matches!(&ending, Ending::VerifierDown { reason, .. } if reason == "429");
-    assert!(is_down || matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(overview.certified, COUNT - 1, "{overview:?}");
     place.assert_clean();
     let (_, overview) = place.resume().expect("it goes on");
     assert_eq!(overview.certified, COUNT - 1, "{overview:?}");
     place.assert_clean();
+}
+
+/// Each of its calls pauses the verifier only until it is clear that others are answered.
+#[test]
+fn with_a_fixed_number_of_attempts_the_others_do_not_wait_for_it_for_ever() {
+    let runtime = runtime();
+    let script = |seen: &Seen| {
+        if is_about(seen, 0) { status(429) } else { Act::Json(json!({"score": 1})) }
+    };
+    let server = runtime.block_on(Server::with(script));
+    let place = place(&server.url("/"), 1, "patience = 30\nretries = 2\n");
+    let ended = place.run();
+    assert_others_certified(&place, &ended, &[0]);
+    let calls = place.read("run/calls.jsonl");
+    let given_up = calls.lines().filter(|line| line.contains("given-up")).count();
+    assert!((3..=5).contains(&given_up), "{given_up}");
 }
 
 #[test]

@@ -33,6 +33,7 @@ class SpecError(Error, ValueError):
     WeightCount: ClassVar[type[SpecError]]
     Weight: ClassVar[type[SpecError]]
     WeightsUnused: ClassVar[type[SpecError]]
+    Design: ClassVar[type[SpecError]]
 
 
 class CostError(Error, ValueError):
@@ -59,6 +60,7 @@ class TellError(Error, ValueError):
     """A score or failure cannot be taken; nothing has changed."""
 
     NotOutstanding: ClassVar[type[TellError]]
+    OtherReply: ClassVar[type[TellError]]
     NotANumber: ClassVar[type[TellError]]
     NotBinary: ClassVar[type[TellError]]
     BelowLowest: ClassVar[type[TellError]]
@@ -79,6 +81,7 @@ class AddArmsError(Error, ValueError):
     """Arms cannot join."""
 
     NotLending: ClassVar[type[AddArmsError]]
+    Questions: ClassVar[type[AddArmsError]]
     Full: ClassVar[type[AddArmsError]]
 
 
@@ -136,6 +139,8 @@ class HistoryError(Error):
     Decisions: ClassVar[type[HistoryError]]
     TooManyCandidates: ClassVar[type[HistoryError]]
     NeverAsked: ClassVar[type[HistoryError]]
+    OtherScores: ClassVar[type[HistoryError]]
+    NotFirst: ClassVar[type[HistoryError]]
 
 
 class ReportError(Error):

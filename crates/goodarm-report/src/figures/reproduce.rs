@@ -84,7 +84,9 @@ impl Reproduction {
             let recorded = match entry.recorded {
                 Recorded::Nothing => None,
                 Recorded::Given if order.data.is_none() => {
-                    made.missing.push(DATA_MISSING);
+                    if !made.missing.contains(&DATA_MISSING) {
+                        made.missing.push(DATA_MISSING);
+                    }
                     continue;
                 }
                 Recorded::Given => order.data,
@@ -126,10 +128,10 @@ fn entry(name: &str) -> Result<&'static Entry, ReproduceError> {
 }
 
 const DATA_NEEDED: &str = "\
-gsm8k replays recorded answers, and there is no file of them: give it with --data POOLS.jsonl (or .jsonl.gz). \
+gsm8k, questions-gsm8k and implied-majority replay recorded answers, and there is no file of them: give it with --data POOLS.jsonl (or .jsonl.gz). \
 docs/pools.md says what it holds and how to make it from public outputs. `goodarm reproduce capitals` is the same \
-experiment on a recording that is built in.";
+experiment on a recording that is built in, and `questions-capitals` that of questions.";
 const DATA_MISSING: &str = "\
-gsm8k: left out, since it replays recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). In its place \
-stands `capitals`, the same experiment on the recording of a small model in examples/capitals. \
+gsm8k, questions-gsm8k and implied-majority: left out, since they replay recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). In their place \
+stand `capitals` and `questions-capitals`, the same experiments on the recording of a small model in examples/capitals. \
 docs/pools.md says what such a file holds and how to make one from public outputs.";

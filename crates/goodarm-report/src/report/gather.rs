@@ -77,11 +77,8 @@ impl Gatherer {
     }
 
     fn take(&mut self, entry: &Entry<'_>) -> Result<(), goodarm_core::EventError> {
-        let returned_count =
-            |books: &Books, call: &Call<'_>| books.tally(call.arm, call.attribute).returned_count;
-        let returned_before =
-            entry.call.as_ref().map_or(0, |call| returned_count(&self.books, call));
-        self.books.apply(entry.event)?;
+        let returned_before = entry.call.as_ref().map_or_else(Vec::new, |call| self.returned(call));
+        self.books.apply(&entry.event)?;
         self.account.take(&self.books, entry);
         if matches!(entry.event, Event::ArmsAdded { .. }) {
             let problem = self.books.problem();
@@ -92,18 +89,34 @@ impl Gatherer {
         let Some(call) = &entry.call else { return Ok(()) };
         self.call_counts[call.arm.index()] += 1;
         self.reply_lengths.take(call.note.reply.len());
-        let pair = self.books.problem().pair_index(call.arm, call.attribute);
-        if let Ok(score) = call.outcome {
-            let threshold = self.books.problem().attribute(call.attribute).threshold();
-            self.scores[pair].take(score, threshold);
-        }
-        if returned_count(&self.books, call) > returned_before {
-            let level = self.books.level(call.arm, call.attribute);
-            let share = self.books.evidence(call.arm, call.attribute) / level;
-            let mean = self.books.tally(call.arm, call.attribute).mean();
-            self.trails[pair].push(mean, share);
+        let returned = returned_before.into_iter().zip(self.returned(call)).enumerate();
+        for (criterion, (before, now)) in returned {
+            self.take_score(call, criterion, now > before);
         }
         Ok(())
+    }
+
+    /// How many scores there are of each pair that a call scores.
+    fn returned(&self, call: &Call<'_>) -> Vec<u64> {
+        let members = self.books.problem().members(call.attribute).iter();
+        members.map(|&member| self.books.tally(call.arm, member).returned_count).collect()
+    }
+
+    /// What a call says about one of the criteria of its verifier, or about the only one.
+    fn take_score(&mut self, call: &Call<'_>, criterion: usize, is_new: bool) {
+        let problem = self.books.problem();
+        let attribute = problem.members(call.attribute)[criterion];
+        let declared = problem.attribute(attribute);
+        let pair = problem.pair_index(call.arm, attribute);
+        if let Ok(score) = call.outcome_for(criterion, declared) {
+            self.scores[pair].take(score, declared.threshold());
+        }
+        if is_new {
+            let level = self.books.level(call.arm, attribute);
+            let share = self.books.evidence(call.arm, attribute) / level;
+            let mean = self.books.tally(call.arm, attribute).mean();
+            self.trails[pair].push(mean, share);
+        }
     }
 
     fn data(self, history: &History, mark: Mark, folder: &Folder) -> Data {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use goodarm_live::history::Entry;
+use goodarm_live::history::{Entry, Scores};
 use goodarm_live::journal::Note;
 use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::view::LoanView;
@@ -123,8 +123,16 @@ pub(crate) fn pair_line(pair: &Pair) -> PairLine {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum CallLine {
-    Short(u32, Option<f64>, f64, u128, f64),
-    Long(u32, Option<f64>, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
+    Short(u32, Given, f64, u128, f64),
+    Long(u32, Given, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
+}
+
+/// A score, or one for each criterion; null for what is lacking.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Given {
+    One(Option<f64>),
+    Each(Box<[Option<f64>]>),
 }
 
 /// The call of an entry, if it has one, in a run that began then; its reply cut to so many bytes.
@@ -139,9 +147,10 @@ pub(crate) fn call_line(
     let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
     let (verifier, cost) = (call.attribute.0, call.cost.units());
     let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
-    let (score, failure) = match call.outcome {
-        Ok(score) => (Some(score), ""),
-        Err(failure) => (None, failure_name(failure)),
+    let (score, failure) = match &call.outcome {
+        Ok(Scores::One(score)) => (Given::One(Some(*score)), ""),
+        Ok(Scores::Each(scores)) => (Given::Each(scores.clone()), ""),
+        Err(failure) => (Given::One(None), failure_name(*failure)),
     };
     if failure.is_empty() && reply.is_empty() && reason.is_empty() {
         return Some(CallLine::Short(verifier, score, cost, latency, seconds));

@@ -1,7 +1,7 @@
 //! The report's plots as figures.
 
 use goodarm_core::ArmStatus;
-use goodarm_live::view::Overview;
+use goodarm_live::view::{Overview, VerifierView};
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
     Series,
@@ -62,10 +62,15 @@ fn coverage(overview: &Overview) -> Figure {
 }
 
 fn spending(overview: &Overview) -> Figure {
+    // The calls of a verifier with criteria are paid once.
+    let callers = || overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
+    let name = |verifier: &VerifierView| {
+        printable(verifier.criterion_of.as_ref().unwrap_or(&verifier.name))
+    };
     let series = ArmStatus::ALL.iter().enumerate().map(|(index, status)| BarSeries {
         name: format!("on {} answers", status.name()),
         role: [Role(0), Role(5), Role(1)][index],
-        bars: overview.verifiers.iter().map(|v| bar(v.spent_by_status[index].units())).collect(),
+        bars: callers().map(|v| bar(v.spent_by_status[index].units())).collect(),
     });
     single(
         "Where the money went",
@@ -73,7 +78,7 @@ fn spending(overview: &Overview) -> Figure {
         Content::Bars(BarChart {
             x_label: "verifier".into(),
             y: Axis::linear(format!("spent ({})", overview.money.unit)),
-            groups: names(overview),
+            groups: callers().map(name).collect(),
             series: series.collect(),
         }),
     )

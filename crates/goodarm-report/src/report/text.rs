@@ -115,8 +115,10 @@ fn spending(overview: &Overview) -> String {
     let mut rows = vec![vec!["Where the money went".to_owned()]];
     rows[0].extend(ArmStatus::ALL.map(|status| status.name().to_owned()));
     rows[0].push("all".into());
-    for verifier in &overview.verifiers {
-        let mut row = vec![printable(&verifier.name)];
+    // The calls of a verifier with criteria are paid once.
+    for verifier in overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none()) {
+        let name = verifier.criterion_of.as_ref().unwrap_or(&verifier.name);
+        let mut row = vec![printable(name)];
         if is_free(verifier.ceiling) {
             row.extend(["–", "–", "–", "free"].map(str::to_owned));
         } else {

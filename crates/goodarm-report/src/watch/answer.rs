@@ -82,8 +82,10 @@ impl Calls {
             return Ok(Self::default());
         }
         let mut history = History::open(journal)?;
-        let mut calls =
-            Self { means: vec![RunningMean::default(); job.verifiers.len()], ..Self::default() };
+        let mut calls = Self {
+            means: vec![RunningMean::default(); job.problem.attribute_count()],
+            ..Self::default()
+        };
         let mut started_millis = None;
         while let Some(entry) = history.next_entry()? {
             let started_millis = *started_millis.get_or_insert(entry.unix_millis);
@@ -100,17 +102,19 @@ impl Calls {
         if self.lines.len() < CALLS_MAX {
             self.lines.extend(call_line(entry, started_millis, REPLY_BYTES_MAX));
         }
-        let lowest = job.problem.attribute(call.attribute).lowest_score();
-        let score = match call.outcome {
-            Ok(score) => Some(score),
-            Err(Failure::Counted(_)) => lowest,
-            Err(Failure::Void(_) | Failure::Blocking(_)) => None,
-        };
-        if let Some(score) = score {
-            let running = &mut self.means[call.attribute.index()];
-            running.sum += score;
-            running.count += 1;
-            running.trail.push(running.mean().unwrap_or_default(), 0.0);
+        for (criterion, &attribute) in job.problem.members(call.attribute).iter().enumerate() {
+            let declared = job.problem.attribute(attribute);
+            let score = match call.outcome_for(criterion, declared) {
+                Ok(score) => Some(score),
+                Err(Failure::Counted(_)) => declared.lowest_score(),
+                Err(Failure::Void(_) | Failure::Blocking(_)) => None,
+            };
+            if let Some(score) = score {
+                let running = &mut self.means[attribute.index()];
+                running.sum += score;
+                running.count += 1;
+                running.trail.push(running.mean().unwrap_or_default(), 0.0);
+            }
         }
     }
 }

@@ -72,10 +72,16 @@ impl Shared {
             *snapshot.progress;
         let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
         let working_on = snapshot.progress.working_on.map(|(arm, attribute)| {
-            let verifier = &self.job.verifiers[attribute.index()].name;
+            let verifier = &self.job.verifiers[self.job.caller(attribute)].name;
             [verifier.as_str(), beginning(self.job.candidates.id(arm), ID_BYTES_MAX)]
         });
-        let health = snapshot.progress.conditions.iter().zip(&snapshot.progress.overview.verifiers);
+        // Of each criterion, as its verifier does.
+        let conditions = self
+            .job
+            .problem
+            .attributes()
+            .map(|attribute| &snapshot.progress.conditions[self.job.caller(attribute)]);
+        let health = conditions.zip(&snapshot.progress.overview.verifiers);
         Live {
             overview: self.overview(snapshot),
             phase: self.phase_name(&snapshot.phase),

@@ -93,7 +93,7 @@ function evidenceCard(pair, verifier, overview) {
   if (means) trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
     { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${plural(calls, "call")}` });
   if (shares && needed !== null) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
-  return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${paid(spent, verifier, unit)}`), meanHolder,
+  return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${verifier.paid_with ? "the same calls" : paid(spent, verifier, unit)}`), meanHolder,
     h("p", null, words), shares && needed !== null ? shareHolder : null);
 }
 
@@ -118,10 +118,11 @@ function callList(calls, overview, total) {
 
 function callRow(call, number, overview) {
   const [verifier, given, cost, millis, seconds, failure = "", reply = "", reason = "", total = 0] = call;
-  const result = failure ? h("span", { class: "fail" }, failure) : digits(given, 4);
+  const one = (score) => (score === null ? "–" : digits(score, 4));
+  const result = failure ? h("span", { class: "fail" }, failure) : Array.isArray(given) ? given.map(one).join(" · ") : digits(given, 4);
   const said = [];
   if (reason) said.push(untrusted(reason, "div", { class: "text fail" }));
   if (reply || total) said.push(longText(reply, total, "calls.jsonl"));
-  return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(overview.verifiers[verifier].name, 60))), h("td", null, result),
+  return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(callerOf(overview.verifiers[verifier]), 60))), h("td", null, result),
     h("td", null, paid(cost, overview.verifiers[verifier], overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
 }

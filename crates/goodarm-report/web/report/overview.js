@@ -30,7 +30,9 @@ function lede(overview) {
   const bound = isAverage(overview)
     ? [h("strong", null, `On average at most ${percent(overview.delta)} of these certificates are wrong`)]
     : [h("strong", null, `With probability at least ${confidence(overview.delta)} not one of these certificates is wrong`)];
-  const verifiers = overview.verifiers.length === 1 ? "its verifier asks for" : `each of the ${overview.verifiers.length} verifiers asks for`;
+  const number = overview.verifiers.length;
+  const called = overview.verifiers.some((verifier) => verifier.criterion_of) ? "verifiers and criteria" : "verifiers";
+  const verifiers = number === 1 ? "its verifier asks for" : `each of the ${number} ${called} asks for`;
   return [...bound, `: the mean score of a certified answer, over ${overview.mean_over}, is at least what ${verifiers}. `,
     "What is certified is the verifiers' approval, not the truth.",
     ...(overview.doubt ? [" ", h("strong", { class: "doubt" }, untrusted(overview.doubt))] : [])];
@@ -100,10 +102,11 @@ function spending(overview) {
   const { unit } = overview.money;
   const whole = Math.max(...overview.verifiers.map((verifier) => Number(verifier.spent)));
   const all = Number(overview.money.spent);
-  const rows = overview.verifiers.map((verifier) => {
+  // The calls of a verifier with criteria are paid once.
+  const rows = overview.verifiers.filter((verifier) => !verifier.paid_with).map((verifier) => {
     const parts = verifier.spent_by_status.map(Number);
     const spent = Number(verifier.spent);
-    return h("div", { class: "row-bar" }, untrusted(verifier.name, "div", { class: "name" }),
+    return h("div", { class: "row-bar" }, untrusted(callerOf(verifier), "div", { class: "name" }),
       h("div", { class: "bar" }, stackedBar(PARTS.map((name, index) => [`s-${name}`, parts[index]]), whole, PARTS.map((name, index) => `${money(parts[index], unit)} on ${name} answers`).join(", "))),
       h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 && paid(0, verifier, unit) !== "free" ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
       h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
@@ -128,7 +131,7 @@ function verifierCells(verifier) {
     h("td", null, count(verifier.calls)),
     h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
     h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
-    h("td", null, digits(verifier.threshold, 3)),
+    h("td", null, digits(verifier.threshold, 3), (verifier.claims ?? []).map((claim) => h("small", null, claim))),
   ];
 }
 
@@ -143,8 +146,10 @@ function verifierTable(overview) {
     return [
       ...verifierCells(verifier),
       h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call tells all" : "no answer seen twice")),
+      ...(verifier.paid_with ? ["", ""].map(() => h("td", null, "–", h("small", null, "the same calls"))) : [
       h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
       h("td", null, verifier.mean_price === null ? "–" : paid(verifier.mean_price, verifier, unit), h("small", null, isFixed(verifier) ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
+      ]),
     ];
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, stackedTable(titles, rows));

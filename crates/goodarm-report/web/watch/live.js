@@ -106,7 +106,7 @@ function healthTable(state) {
     const [name, ...numbers] = verifierCells(verifier);
     const { latency } = state.health[index];
     return [name, healthCell(state.health[index], state.phase), ...numbers,
-      h("td", null, duration(latency)), h("td", null, paid(verifier.spent, verifier, unit))];
+      h("td", null, duration(latency)), h("td", null, verifier.paid_with ? "the same calls" : paid(verifier.spent, verifier, unit))];
   });
   const [first, ...others] = VERIFIER_TITLES;
   return stackedTable([first, "Condition", ...others, "Mean latency", "Spent"], rows);

@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
             "wrong_count": report.problem_count,
             "notes": report.notes,
             "doubt": report.doubt,
+            "unfinished": report.unfinished,
         });
         text += &format!("{value}\n");
     } else {
@@ -40,6 +41,9 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
         if more > 0 {
             text += &format!("WRONG  and {more} more\n");
         }
+        if let Some(unfinished) = &report.unfinished {
+            text += &format!("not yet  {}\n", printable_note(unfinished));
+        }
         for note in &report.notes {
             text += &format!("note   {}\n", printable_note(note));
         }
@@ -51,10 +55,15 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     if report.is_clean() {
         return Ok(());
     }
+    let folder = arguments.folder.display();
+    if report.problem_count == 0 {
+        return Err(Failure::wrong_input(format!(
+            "{folder}: nothing is wrong with the journal, and there are no results to audit yet"
+        )));
+    }
     let count = match report.problem_count {
         1 => "1 thing is".to_owned(),
         count => format!("{count} things are"),
     };
-    let folder = arguments.folder.display();
     Err(Failure::with_exit(Exit::AuditFailed, format!("{folder}: {count} wrong")))
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use goodarm_core::{ArmId, Cost, Options};
 use goodarm_live::folder::Folder;
-use goodarm_live::job::Job;
-use goodarm_live::run::RunError;
+use goodarm_live::job::{Job, JobVerifier};
+use goodarm_live::run::{Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
 use goodarm_report::forecast::{self, Forecast};
@@ -35,15 +35,16 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         text.push('\n');
     }
     let first = job.candidates.get(ArmId(0));
-    for (verifier, terms) in job.verifiers.iter().zip(&job.charter.verifiers) {
+    for verifier in &job.verifiers {
+        let terms = &job.charter.verifiers[verifier.lead.index()];
         let ceiling = verifier.tariff.ceiling;
         let most = if terms.metered && !is_free(ceiling) { "at most " } else { "" };
         let _ = writeln!(
             text,
-            "{} ({}): threshold {}, {most}{}",
+            "{} ({}): {}, {most}{}",
             verifier.name,
             terms.kind,
-            terms.threshold,
+            thresholds(job, verifier),
             price(ceiling, unit)
         );
         let preview = verifier.preview(&first);
@@ -52,9 +53,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         }
     }
     if is_resumed {
-        text += &standing(job)?;
-        terminal::print(&text);
-        return Ok(());
+        return resumed(job, text);
     }
     let _ = writeln!(
         text,
@@ -70,6 +69,24 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     text += &forecast(job)?;
     terminal::print(&text);
     Ok(())
+}
+
+/// What mean scores are asked for.
+fn thresholds(job: &Job, verifier: &JobVerifier) -> String {
+    let members = job.problem.members(verifier.lead).iter();
+    let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold());
+    if verifier.criteria.is_empty() {
+        let claims = job.charter.claims(verifier.lead.index());
+        let claims =
+            if claims.is_empty() { String::new() } else { format!(" ({})", claims.join(", ")) };
+        let one = thresholds.next();
+        return one.map_or_else(String::new, |one| format!("threshold {one}{claims}"));
+    }
+    let named = verifier.criteria.iter().zip(thresholds);
+    let named: Vec<String> =
+        named.map(|(name, one)| format!("{} {one}", printable(name))).collect();
+    let noun = if named.len() == 1 { "criterion" } else { "criteria" };
+    format!("{} {noun} in one call ({})", named.len(), named.join(", "))
 }
 
 /// How many calls are made at most, where prices alone do not say it.
@@ -117,15 +134,30 @@ fn in_flight(job: &Job) -> String {
     )
 }
 
-/// Where the run stands that would be resumed.
+/// Says where the run stands that would be resumed, and all for which it would be refused.
+fn resumed(job: &Job, mut text: String) -> Result<(), Failure> {
+    let mut refusals: Vec<String> = Run::refusals(job).iter().map(ToString::to_string).collect();
+    match standing(job) {
+        Ok(standing) => text += &standing,
+        // Whoever cannot read the run says so in the same words.
+        Err(failure) if refusals.is_empty() => refusals.push(failure.to_string()),
+        Err(_) => {}
+    }
+    refusals.dedup();
+    terminal::print(&text);
+    if refusals.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::wrong_input(format!("it would be refused: {}", refusals.join("\nand: "))))
+}
+
+/// Where the run stands.
 fn standing(job: &Job) -> Result<String, Failure> {
     let folder = Folder::new(&job.settings.output);
-    if !folder.journal().is_file() {
-        return Err(Failure::wrong_input(RunError::NothingToResume(folder.path().to_owned())));
-    }
     let report = Report::read(folder.path(), None).map_err(Failure::wrong_input)?;
     let (overview, unit) = (report.overview(), job.unit());
-    let left = job.settings.budget.saturating_sub(overview.money.spent);
+    let gone = overview.money.spent.saturating_add(overview.money.reserved);
+    let left = job.settings.budget.saturating_sub(gone);
     let mut text = format!(
         "\n{} holds a run: {} of {} certified, {} spent in {}. Resumed, it may spend {} more; calls that were \
          in flight when it stopped ({}) count as spent.\n",
@@ -137,14 +169,6 @@ fn standing(job: &Job) -> Result<String, Failure> {
         money(left, unit),
         overview.in_flight,
     );
-    if job.settings.budget < overview.money.budget {
-        let budget = money(overview.money.budget, unit);
-        let _ =
-            writeln!(text, "It would be refused: its budget is {budget}, and may only be raised.");
-    }
-    if let Err(older) = folder.check_seen() {
-        let _ = writeln!(text, "It would be refused: {older}.");
-    }
     let remaining = remaining(overview);
     if !remaining.is_empty() {
         let _ = writeln!(text, "As things stand, {remaining}.");
@@ -157,7 +181,13 @@ fn forecast(job: &Job) -> Result<String, Failure> {
     let plan = plan(&spec).map_err(Failure::wrong_input)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
     let Spread { low, median, high } = purchase.realistic;
-    let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
+    // To leave out one of several criteria would save nothing.
+    let is_criterion = |name: &str| {
+        let mut all = job.charter.verifiers.iter();
+        all.any(|terms| terms.name == name && terms.criterion.is_some())
+    };
+    let implied = plan.implied.as_ref().filter(|it| !is_criterion(&it.verifier));
+    let implied = implied.map_or_else(String::new, |omission| {
         format!(
             "In this guess \"{}\" takes {:.0} % of that, and all that pass \"{}\" pass it, too. If that is \
              so, about {:.0} would be certified without it, by certificates that say nothing of it; the \

@@ -80,6 +80,7 @@ fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
     for time in 1..=pulls_max.unwrap_or(u64::MAX) {
         let pull = match session.ask().map_err(TraceError::Ask)? {
             Ask::Pull(pull) => pull,
+            Ask::Question(_) => unreachable!("the file has no questions"),
             Ask::Wait | Ask::Done(_) => break,
         };
         let score = observations.next(pull.arm, pull.attribute);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::outputs::calls::CriterionScores;
 use goodarm_live::trial::{Trial, suspicions, try_out};
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     if control.is_stopping() {
         return Err(Failure::interrupted("stopped; nothing was booked"));
     }
-    let has_scored = |index| trials.iter().any(|it| it.attribute == index && it.score.is_some());
+    let has_scored = |index| trials.iter().any(|it| it.place == index && it.has_scored());
     let silent = (0..job.verifiers.len()).filter(|&index| !has_scored(index));
     let silent: Vec<&str> = silent.map(|index| job.verifiers[index].name.as_str()).collect();
     if silent.is_empty() {
@@ -81,9 +82,20 @@ fn shown(job: &Job, trial: &Trial) -> String {
         text += "  received\n";
         text += &indented(&exchange.received);
     }
+    // 0.9100000000000001 is nobody's score.
+    let rounded = |score: f64| (score * 1e9).round() / 1e9;
+    if let Some(CriterionScores(scores)) = &trial.scores {
+        for (name, score) in scores {
+            let score = score.map_or_else(|| "–".to_owned(), |score| rounded(score).to_string());
+            let _ = writeln!(text, "  {} {score}", printable_note(name));
+        }
+    }
     let _ = match (&trial.score, &trial.reason) {
-        // 0.9100000000000001 is nobody's score.
-        (Some(score), _) => write!(text, "  score {}", (score * 1e9).round() / 1e9),
+        (Some(score), _) => write!(text, "  score {}", rounded(*score)),
+        (None, Some(reason)) if trial.scores.is_some() => {
+            write!(text, "  no score for every criterion: {}", printable_note(reason))
+        }
+        (None, None) if trial.scores.is_some() => write!(text, "  a score for every criterion"),
         (None, Some(reason)) if !reason.is_empty() => {
             write!(text, "  no score: {}", printable_note(reason))
         }

@@ -38,6 +38,11 @@ fn an_llm_judge_works() {
 }
 
 #[test]
+fn a_rubric_works() {
+    check("how-to/rubrics.md");
+}
+
+#[test]
 fn endpoints_are_written_as_shown() {
     check("how-to/endpoints.md");
 }

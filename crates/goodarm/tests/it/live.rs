@@ -137,6 +137,11 @@ fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
         child.wait().expect("a child");
     }
     assert!(made_count() >= KILLS, "calls were made");
+    let audited = goodarm(&["audit", &folder]);
+    let told = String::from_utf8(audited.stdout).expect("UTF-8");
+    assert_eq!(audited.status.code(), Some(2), "{told}");
+    assert!(told.contains("ok     the journal is whole: ") && !told.contains("WRONG"), "{told}");
+    assert!(told.contains("not yet  the run has not ended"), "{told}");
     ok(&["run", &job, "--resume", "--quiet"]);
     ok(&["audit", &folder]);
     let summary: Value = serde_json::from_str(

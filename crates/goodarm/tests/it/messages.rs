@@ -1,7 +1,7 @@
 //! Messages name what to write: each of these was a riddle once.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -78,6 +78,60 @@ fn a_resumed_run_can_be_tried_dry() {
     assert_eq!(fs::read(place.path().join("run/journal")).expect("a journal"), journal);
 }
 
+/// What `--resume` says one after the other, a dry run says at once, and touches nothing.
+#[test]
+fn a_dry_run_says_all_for_which_a_resumed_run_would_be_refused() {
+    let place = place(CHECK);
+    assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
+    let [job, answers, journal, lock] = ["job.toml", "answers.jsonl", "run/journal", "run/lock"]
+        .map(|name| place.path().join(name));
+    let before = [&job, &answers, &journal].map(|file| fs::read(file).expect("a file"));
+    let files = || {
+        let entries = fs::read_dir(place.path().join("run")).expect("a folder").flatten();
+        let read = |path: PathBuf| (fs::read(&path).expect("a file"), path);
+        let mut files: Vec<_> = entries.map(|entry| read(entry.path())).collect();
+        files.sort();
+        files
+    };
+    let refused = |arguments: &[&str]| {
+        let (real, kept) = (run(&place, &[&["--resume"], arguments].concat()), files());
+        let dry = run(&place, &[&["--resume", "--dry-run"], arguments].concat());
+        assert_eq!((real.status.code(), dry.status.code()), (Some(2), Some(2)));
+        let real = message(&real).trim_start_matches("goodarm: ").trim_end().to_owned();
+        assert!(message(&dry).contains(&real), "{}\n{real}", message(&dry));
+        assert!(files() == kept, "nothing is changed");
+        message(&dry)
+    };
+    refused(&["--budget", "1"]);
+    fs::write(&answers, "{\"id\": \"other\", \"answer\": \"3\"}\n").expect("answers");
+    let text = String::from_utf8(before[0].clone()).expect("UTF-8");
+    fs::write(&job, text.replace("delta = 0.05", "delta = 0.04")).expect("a job");
+    let told = run(&place, &["--resume", "--dry-run", "--budget", "1"]);
+    for reason in ["delta: 0.05 → 0.04", "the content of answers.jsonl", "budget: 10 → 1"] {
+        assert!(message(&told).contains(reason), "{}", message(&told));
+    }
+    refused(&[]);
+    fs::write(&job, &before[0]).expect("a job");
+    fs::write(&answers, &before[1]).expect("answers");
+    fs::write(&journal, &before[2][..before[2].len() - 40]).expect("a journal");
+    assert!(refused(&[]).contains("does not begin with"));
+    fs::write(&journal, &before[2]).expect("a journal");
+    let held = fs::File::options().write(true).open(lock).expect("a file");
+    held.lock().expect("nobody has it");
+    assert!(refused(&[]).contains("is in use by another process"));
+    drop(held);
+    let held = fs::File::open(&journal).expect("a file");
+    held.lock().expect("nobody has it");
+    assert!(refused(&[]).contains("is in use by another process"));
+    drop(held);
+    let mut damaged = before[2].clone();
+    damaged[before[2].len() / 2] ^= 1;
+    fs::write(&journal, damaged).expect("a journal");
+    refused(&[]);
+    fs::write(&journal, &before[2]).expect("a journal");
+    assert_eq!(run(&place, &["--resume", "--dry-run"]).status.code(), Some(0));
+}
+
 #[test]
 fn a_hopeless_job_is_called_so_before_it_runs() {
     let judge = "[[verifiers]]\nname = \"judge\"\nkind = \"command\"\ncommand = [\"cat\"]\nthreshold = 0.9\n";
@@ -148,10 +202,10 @@ fn interrupts_close_together_are_one() {
     while begun(place.path()) == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    for _ in 0..2 {
-        let id = child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
-        std::thread::sleep(Duration::from_millis(30));
-    }
+    // One shell for both: to start a program for each could take too long.
+    let kill_twice = "kill -INT $1; sleep 0.03; kill -INT $1";
+    let id = child.id().to_string();
+    let status = Command::new("sh").args(["-c", kill_twice, "sh", &id]).status();
+    assert!(status.expect("a shell runs").success());
     check_stopped_once(&place, &child.wait_with_output().expect("it ends"));
 }

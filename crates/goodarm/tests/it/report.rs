@@ -326,7 +326,8 @@ fn an_older_journal_is_no_secret() {
         "put the newer journal back, or begin a new run with --again or another output";
     let (code, told) = go(&["--resume", "--budget", "90000"]);
     assert!(code == Some(2) && told.contains(what_to_do), "{told}");
-    let (_, told) = go(&["--resume", "--budget", "90000", "--dry-run"]);
-    assert!(told.contains("It would be refused") && told.contains(what_to_do), "{told}");
+    let (code, told) = go(&["--resume", "--budget", "90000", "--dry-run"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("it would be refused") && told.contains(what_to_do), "{told}");
     assert!(text(&run.report(&["--text"])).contains("does not begin with"));
 }

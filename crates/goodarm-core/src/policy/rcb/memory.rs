@@ -71,7 +71,9 @@ impl Memory {
         let tally = books.tally(arm, attribute);
         let returned_count = tally.returned_count;
         let is_binary = books.problem().attribute(attribute).scores() == ScoreModel::Binary;
-        if is_binary && returned_count < COUNTS && !self.alike.is_empty() {
+        // Answers that a vote proposed are not like others with the same scores.
+        let is_plain = is_binary && !books.problem().are_votes(attribute);
+        if is_plain && returned_count < COUNTS && !self.alike.is_empty() {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
             let (count, successes) = (returned_count as usize, tally.sum as usize);
             let place = attribute.index() * ALIKE + count * (count + 1) / 2 + successes;

@@ -121,7 +121,7 @@ fn check_refused(
 ) {
     let before = picture(session.books());
     scripted.request(pair.0, pair.1);
-    let choice = Choice { arm: ArmId(pair.0), attribute: pair.1, branch: "requested" };
+    let choice = Choice::pair(ArmId(pair.0), pair.1, "requested");
     assert_eq!(
         session.ask(),
         Err(AskError { policy: "scripted", choice, reason: Refusal::Dispatch(why) })

@@ -173,7 +173,7 @@ fn a_void_look_leaves_no_trace() {
         books.fail(look.ticket, void, goodarm_core::Cost::ZERO).unwrap();
         let first = books.evidence(ARM, FIRST);
         assert!(first > 0.0, "{model:?}: the call counts");
-        let retry = books.dispatch_owed().unwrap();
+        let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
         answer(&mut books, &retry, 1.0);
         assert!(books.evidence(ARM, FIRST) > first, "{model:?}: the retry counts after it");
         assert_eq!(books.tally(ARM, FIRST).returned_count, 4);
@@ -216,6 +216,7 @@ fn arms_that_join_are_worth_a_call() {
     let reason = loop {
         match session.ask().unwrap() {
             Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).unwrap(),
+            Ask::Question(_) => unreachable!("there are no questions"),
             Ask::Wait => unreachable!("no call is in flight"),
             Ask::Done(reason) => break reason,
         }
@@ -237,12 +238,12 @@ fn a_forged_loan_is_noticed() {
         loan,
     };
     let weights = books.clone().lend(ARM, half()).unwrap().weights;
-    books.apply(asked(0, ARM, Some(Loan { share: half(), weights }))).unwrap();
+    books.apply(&asked(0, ARM, Some(Loan { share: half(), weights }))).unwrap();
     let more = Loan { share: Share::of(0.6), weights };
-    let refused = books.apply(asked(1, OTHER, Some(more)));
+    let refused = books.apply(&asked(1, OTHER, Some(more)));
     assert!(matches!(refused, Err(EventError::NotLent { .. })), "{refused:?}");
-    let twice = books.apply(asked(1, ARM, Some(Loan { share: Share::of(0.1), weights })));
+    let twice = books.apply(&asked(1, ARM, Some(Loan { share: Share::of(0.1), weights })));
     assert!(matches!(twice, Err(EventError::NotLent { .. })), "{twice:?}");
     let other = Loan { share: half(), weights: weights ^ 1 };
-    assert!(matches!(books.apply(asked(1, OTHER, Some(other))), Err(EventError::Weights(_))));
+    assert!(matches!(books.apply(&asked(1, OTHER, Some(other))), Err(EventError::Weights(_))));
 }

@@ -191,7 +191,7 @@ fn a_void_exact_call_is_made_again() {
     books.fail(pull.ticket, void, Cost::ZERO).unwrap();
     assert!(books.is_active(ArmId(0)));
     assert!(books.dispatch(ArmId(0), FIRST).is_err(), "only as the retry that is owed");
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
     assert_eq!((retry.arm, retry.attribute, retry.attempt), (ArmId(0), FIRST, 1));
     answer(&mut books, &retry, 1.0);
     assert!(books.is_resolved(ArmId(0), FIRST));

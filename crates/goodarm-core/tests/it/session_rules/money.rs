@@ -69,7 +69,7 @@ fn the_money_of_a_void_call_stays_reserved_for_its_retry() {
     books.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
     assert_eq!(books.ledger().reserved(), cost(2.0));
     assert!(!books.is_affordable(FIRST), "no other call gets it");
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
     assert_eq!((retry.ceiling, books.ledger().reserved()), (UNIT, cost(2.0)));
 }
 
@@ -232,7 +232,7 @@ impl Policy for RandomPolicy {
         let open: Vec<_> = pairs.filter(may).collect();
         let chosen = self.random.below(open.len() as u64 + 1);
         let (arm, attribute) = *open.get(usize::try_from(chosen).expect("a small number"))?;
-        Some(Choice { arm, attribute, branch: "random" })
+        Some(Choice::pair(arm, attribute, "random"))
     }
 }
 
@@ -291,6 +291,7 @@ fn the_budget_is_kept_whatever_callers_and_policies_do() {
             let ask = session.ask().unwrap();
             match ask {
                 Ask::Pull(pull) => caller.out.push(pull),
+                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => caller.answer(&mut session),
                 // The policy may have named nothing: ask again.
                 Ask::Done(_) => {}

@@ -191,7 +191,7 @@ fn a_void_call_leaves_no_trace_and_is_made_again() {
     for attempt in 1..=3 {
         fail(&mut books, &call, VOID, Cost::ZERO);
         assert_eq!(books.evidence_count(ARM, FIRST), 1, "nothing waits for it");
-        call = books.dispatch_owed().unwrap();
+        call = books.dispatch_owed().unwrap().on_arm().unwrap();
         assert_eq!((call.arm, call.attribute, call.attempt), (ARM, FIRST, attempt));
         assert!(call.ticket > later.ticket, "tickets are never used again");
         assert!(books.dispatch_owed().is_none(), "one retry for one void call");
@@ -223,7 +223,7 @@ fn giving_up_a_retry_counts_as_the_lowest_score() {
     let mut books = books(2, Guarantee::Holm, &[ScoreModel::Binary]);
     let pull = send(&mut books, 0, FIRST);
     fail(&mut books, &pull, VOID, Cost::ZERO);
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
     fail(&mut books, &retry, Failure::Counted(CountedFailure::GivenUp), Cost::ZERO);
     assert!(books.dispatch_owed().is_none());
     let tally = *books.tally(ARM, FIRST);

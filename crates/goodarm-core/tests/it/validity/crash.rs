@@ -72,6 +72,7 @@ impl Life {
                     self.record.push(Event::from(pull));
                     self.send(&pull);
                 }
+                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => {
                     self.receive();
                     answers += 1;
@@ -108,7 +109,7 @@ impl Life {
         if self.recovery == Recovery::Skipped {
             return self.relive_without_lost_calls();
         }
-        let replayed = self.session.replay(self.record.iter().copied());
+        let replayed = self.session.replay(self.record.iter().cloned());
         replayed.expect("the same policy asks the same again");
         let out: Vec<Ticket> = self.session.books().outstanding().collect();
         for ticket in out {

@@ -84,7 +84,7 @@ impl Policy for Chaser {
             let Some(attribute) = self.insider.lack(books, arm) else { continue };
             let promise = self.insider.promise(arm);
             if best.is_none_or(|(most, _)| promise > most) {
-                best = Some((promise, Choice { arm, attribute, branch: "chase" }));
+                best = Some((promise, Choice::pair(arm, attribute, "chase")));
             }
         }
         best.map(|(_, choice)| choice)
@@ -114,7 +114,8 @@ impl Policy for Shark {
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
         let insider = &self.chaser.insider;
         let pool = books.pool()?.fraction();
-        let lucky = insider.strength(choice.arm, insider.null(choice.arm)) > 0.5;
+        let arm = choice.arm().expect("there are no questions");
+        let lucky = insider.strength(arm, insider.null(arm)) > 0.5;
         lucky.then(|| Share::of(0.7 * pool)).filter(|&share| share > Share::NONE)
     }
 }
@@ -190,7 +191,7 @@ impl Policy for Gambler {
         let mut others = core::iter::once(arm).chain(arms.iter().copied());
         others.find_map(|arm| {
             let attribute = self.insider.lack(books, arm)?;
-            Some(Choice { arm, attribute, branch: "gamble" })
+            Some(Choice::pair(arm, attribute, "gamble"))
         })
     }
 }
@@ -219,11 +220,11 @@ impl Policy for Pupil {
         let null = self.insider.null(last);
         if books.observation_count() >= LESSON {
             let attribute = self.insider.lack(books, last).filter(|_| books.is_active(last))?;
-            return Some(Choice { arm: last, attribute, branch: "last" });
+            return Some(Choice::pair(last, attribute, "last"));
         }
         let alike = |&arm: &ArmId| arm != last && self.insider.lab.null_of(arm) == Some(null);
         let calls = |arm: &ArmId| books.tally(*arm, null).dispatched_count;
         let arm = books.problem().arms().filter(alike).min_by_key(calls)?;
-        Some(Choice { arm, attribute: null, branch: "lesson" })
+        Some(Choice::pair(arm, null, "lesson"))
     }
 }

@@ -334,6 +334,7 @@ impl<'a> Driver<'a> {
             let ask = if full { Ok(Ask::Wait) } else { self.session.ask() };
             match ask.expect("policies name open, affordable pairs") {
                 Ask::Pull(pull) => self.send(pull),
+                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => self.receive(),
                 Ask::Done(_) => return self.session,
             }

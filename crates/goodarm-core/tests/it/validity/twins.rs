@@ -131,7 +131,7 @@ impl Policy for Screener {
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let null = |arm| self.lab.null_of(arm).expect("every arm is bad");
         if let Some(arm) = self.screened(books) {
-            return Some(Choice { arm, attribute: null(arm), branch: "screen" });
+            return Some(Choice::pair(arm, null(arm), "screen"));
         }
         let mut arms: Vec<ArmId> = books.problem().arms().collect();
         let excess = |arm: ArmId| {
@@ -151,6 +151,6 @@ impl Policy for Screener {
         let (arm, attribute) = pairs
             .filter(unresolved)
             .min_by_key(|&(arm, attribute)| books.tally(arm, attribute).dispatched_count)?;
-        Some(Choice { arm, attribute, branch: "short list" })
+        Some(Choice::pair(arm, attribute, "short list"))
     }
 }

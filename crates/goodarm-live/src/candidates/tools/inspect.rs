@@ -7,10 +7,11 @@ use super::{
 };
 
 /// The samples of a log, whose heading is looked at; `None` if it is a sample itself.
-pub(super) fn samples(tool: &mut Tool, log: &Map<String, Value>) -> Option<Vec<Value>> {
+pub(super) fn samples(tool: &mut Tool, log: &mut Map<String, Value>) -> Option<Vec<Value>> {
     let heading = log.get("eval")?;
     tool.model = Some(heading["model"].clone());
-    Some(log.get("samples").and_then(Value::as_array).cloned().unwrap_or_default())
+    let samples = log.get_mut("samples").and_then(Value::as_array_mut);
+    Some(samples.map(std::mem::take).unwrap_or_default())
 }
 
 pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {

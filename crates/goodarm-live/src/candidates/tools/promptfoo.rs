@@ -5,10 +5,18 @@ use serde_json::{Map, Value};
 use super::{Answer, Lacks, LeftOut, Tool, prompt_text, question_in};
 
 /// The results of a document; `None` if it is a result itself.
-pub(super) fn results(document: &Map<String, Value>) -> Option<Vec<Value>> {
+fn results(document: &Map<String, Value>) -> Option<&Vec<Value>> {
     match document.get("results")? {
-        Value::Array(list) => Some(list.clone()),
-        results => results["results"].as_array().cloned(),
+        Value::Array(list) => Some(list),
+        results => results["results"].as_array(),
+    }
+}
+
+/// The same, to be taken out.
+pub(super) fn results_mut(document: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
+    match document.get_mut("results")? {
+        Value::Array(list) => Some(list),
+        results => results.get_mut("results")?.as_array_mut(),
     }
 }
 

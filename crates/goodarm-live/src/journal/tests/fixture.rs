@@ -55,3 +55,16 @@ fn later_failures_keep_their_codes() {
         assert_eq!(bytes[..3], [4, 7, code], "{failure:?}");
     }
 }
+
+/// A record that came after the fixtures were written.
+#[test]
+fn several_scores_keep_their_bytes() {
+    let mut bytes = Vec::new();
+    told_all(7, &[Some(1.0), None, Some(0.25), Some(0.0)], "a: b").encode(&mut bytes);
+    let quarter = 0.25_f64.to_le_bytes();
+    let mut expected = vec![10, 7, 4, 1, 3, 2];
+    expected.extend_from_slice(&quarter);
+    expected.push(0);
+    assert_eq!(bytes[..expected.len()], expected);
+    assert!(bytes.ends_with(b"\x02{}\x04a: b"), "{bytes:?}");
+}

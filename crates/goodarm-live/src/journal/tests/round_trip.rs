@@ -60,6 +60,8 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
             event: Event::Failed { ticket, failure, cost },
             note: Note { latency, reply, reason, ..Note::default() },
         }),
+        (any_number(), prop::collection::vec(prop::option::of(any_score()), 0..5), ".{0,40}")
+            .prop_map(|(ticket, scores, reason)| told_all(ticket, &scores, &reason)),
         any_cost().prop_map(raised),
         (any_number(), 0..1000u32, 0..3u32, 1..=Share::WHOLE.parts(), any::<u64>()).prop_map(
             |(ticket, arm, attribute, parts, weights)| lent(ticket, arm, attribute, parts, weights)
@@ -92,6 +94,15 @@ fn a_score_keeps_its_bits() {
         let Event::Told { score: found, .. } = records[0].event else { panic!("{records:?}") };
         assert_eq!(found.to_bits(), score.to_bits());
     }
+}
+
+/// More scores than a call can have: no room is made for them.
+#[test]
+fn a_count_of_scores_that_lies_is_damage() {
+    let scores = vec![None; goodarm_core::problem::ATTRIBUTES_MAX + 1];
+    let (bytes, _) = written(&[vec![told_all(0, &scores, "")]]);
+    let error = read(&bytes).expect_err("too many").to_string();
+    assert!(error.contains("a number is too large"), "{error}");
 }
 
 #[test]

@@ -56,11 +56,16 @@ fn table_of(rows: &[CallLine<'_>]) -> Table {
         Column::integers(rows.iter().map(|row| signed(of(row))))
     };
     let failures = rows.iter().map(|row| row.failure.as_ref().map(ToString::to_string));
+    // Which criteria there are differs from verifier to verifier, so that they have no columns.
+    let scores = rows
+        .iter()
+        .map(|row| row.scores.as_ref().and_then(|scores| serde_json::to_string(scores).ok()));
     let columns = [
         whole(&|row| row.call),
         texts(&|row| row.id.to_string()),
         texts(&|row| row.verifier.to_string()),
         Column::Reals(rows.iter().map(|row| row.score).collect()),
+        Column::Texts(scores.collect()),
         Column::Texts(failures.collect()),
         texts(&|row| row.reason.to_string()),
         Column::Reals(rows.iter().map(|row| row.lent).collect()),
@@ -120,6 +125,11 @@ fn line_of(row: &Row) -> Result<CallLine<'static>, String> {
         id: text("id")?.into(),
         verifier: text("verifier")?.into(),
         score: is_there("score").then(|| real("score")).transpose()?,
+        scores: if is_there("scores") {
+            Some(serde_json::from_str(&text("scores")?).map_err(|error| error.to_string())?)
+        } else {
+            None
+        },
         failure: is_there("failure").then(|| text("failure")).transpose()?.map(Into::into),
         reason: text("reason")?.into(),
         lent: is_there("lent").then(|| real("lent")).transpose()?,
@@ -144,11 +154,12 @@ fn signed(number: u64) -> i64 {
 }
 
 /// The columns, and whether a call may have nothing in them.
-const COLUMNS: [(&str, bool); 13] = [
+const COLUMNS: [(&str, bool); 14] = [
     ("call", false),
     ("id", false),
     ("verifier", false),
     ("score", true),
+    ("scores", true),
     ("failure", true),
     ("reason", false),
     ("lent", true),

@@ -9,14 +9,14 @@ use goodarm_core::{ArmId, Event, Failure, Ticket};
 use tokio::time::Instant;
 
 use super::world::World;
-use crate::history::History;
+use crate::history::{History, Scores};
 use crate::run::{Notice, Observer, Progress, Run};
 use crate::throttle::Condition;
 
 pub(super) struct Witness {
     world: Arc<World>,
     certified: Vec<ArmId>,
-    told: BTreeMap<Ticket, Result<f64, Failure>>,
+    told: BTreeMap<Ticket, Result<Scores, Failure>>,
     /// When it last said what it waits for.
     explained_at: Option<Instant>,
     /// What must never be.
@@ -29,7 +29,7 @@ impl Observer for Witness {
             // What this process evaluates itself says the same again, and need not be durable.
             Notice::Called { call, .. } => {
                 if !self.world.plan.verifiers[call.attribute.index()].is_ours {
-                    self.told.insert(call.ticket, call.outcome);
+                    self.told.insert(call.ticket, call.outcome.clone());
                 }
             }
             Notice::Certified { arm, .. } => self.certified.push(arm),
@@ -80,8 +80,8 @@ impl Witness {
                 *asked.entry((arm.index(), attribute.index())).or_default() += 1;
             }
             if let Some(call) = entry.call {
-                told.insert(call.ticket, call.outcome);
-                if let Ok(score) = call.outcome {
+                told.insert(call.ticket, call.outcome.clone());
+                if let Ok(Scores::One(score)) = call.outcome {
                     let pair = (call.arm.index(), call.attribute.index());
                     scores.entry(pair).or_default().push(score);
                 }

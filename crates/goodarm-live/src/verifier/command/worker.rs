@@ -74,7 +74,7 @@ impl Pool {
         let outcome = match said {
             Said::Answer(line) => {
                 // What it meant to say may yet come.
-                if is_score(&line) {
+                if is_score(&line, program.rubric.as_ref()) {
                     self.give_back(worker);
                 }
                 Outcome::Answered(line)

@@ -3,10 +3,13 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::{LlmKeys, ParseName};
 use crate::answer::{checked_pointer, first_value, first_word, last_number};
+use crate::verifier::Verdict;
 use crate::verifier::problem::{Problem, collect};
+use crate::verifier::rubric::Rubric;
 use crate::verifier::score::in_short;
 
 /// Reads scores out of a judge's replies.
@@ -15,6 +18,7 @@ pub(super) enum Parser {
     YesNo,
     Number(Range),
     Json { pointer: String, range: Range },
+    Rubric { rubric: Rubric, range: Range },
 }
 
 /// What becomes 0 and what becomes 1; the worst may be the larger number.
@@ -25,7 +29,14 @@ pub(super) struct Range {
 }
 
 impl Parser {
-    pub(super) fn new(keys: &LlmKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(super) fn new(
+        keys: &LlmKeys,
+        rubric: Option<Rubric>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        if let Some(rubric) = rubric {
+            return Self::of_rubric(keys, rubric, problems);
+        }
         let parse = keys.parse.unwrap_or_default();
         if keys.range.is_some() && parse == ParseName::YesNo {
             problems.push(Problem::new("range", "needs parse = \"number\" or \"json\""));
@@ -48,6 +59,40 @@ impl Parser {
             }
             // Has scores of its own.
             ParseName::Logprobs => None,
+        }
+    }
+
+    fn of_rubric(keys: &LlmKeys, rubric: Rubric, problems: &mut Vec<Problem>) -> Option<Self> {
+        if keys.parse.is_some_and(|parse| parse != ParseName::Json) {
+            let message = "with criteria a reply is JSON: parse = \"json\", or nothing";
+            problems.push(Problem::new("parse", message));
+        }
+        if keys.pointer.is_some() {
+            let message = "not together with criteria: each of them has its own";
+            problems.push(Problem::new("pointer", message));
+        }
+        let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
+        Some(Self::Rubric { rubric, range })
+    }
+
+    /// How many criteria a reply is read for.
+    pub(super) const fn criteria_count(&self) -> usize {
+        match self {
+            Self::Rubric { rubric, .. } => rubric.count(),
+            Self::YesNo | Self::Number(_) | Self::Json { .. } => 0,
+        }
+    }
+
+    /// What a reply says, or why it says nothing.
+    pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
+        let Self::Rubric { rubric, range } = self else {
+            return self.score(text).map(Verdict::Score);
+        };
+        let value =
+            first_value(text).ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)))?;
+        match rubric.verdict(&value, |found| range.score_of(found)) {
+            Verdict::Failed(_, reason) => Err(reason),
+            verdict => Ok(verdict),
         }
     }
 
@@ -77,17 +122,9 @@ impl Parser {
                 let found = value
                     .pointer(pointer)
                     .ok_or_else(|| format!("nothing at {pointer} of the reply"))?;
-                if let Some(is_good) = found.as_bool() {
-                    return Ok(f64::from(u8::from(is_good)));
-                }
-                match (found.as_f64(), found.as_str().and_then(last_number)) {
-                    (Some(number), _) => range.score(number),
-                    (None, Some(written)) => range.score_written(&written.plain),
-                    (None, None) => {
-                        Err(format!("no score at {pointer}: {}", in_short(&found.to_string())))
-                    }
-                }
+                range.score_of(found).map_err(|reason| format!("{reason}, at {pointer}"))
             }
+            Self::Rubric { .. } => Err("a rubric has several scores".to_owned()),
         }
     }
 }
@@ -108,6 +145,18 @@ impl Range {
             Ok(score)
         } else {
             Err(format!("{number} is not between {} and {}", self.worst, self.best))
+        }
+    }
+
+    /// What JSON has for a score: true or false, a number, or one in words.
+    fn score_of(self, found: &Value) -> Result<f64, String> {
+        if let Some(is_good) = found.as_bool() {
+            return Ok(f64::from(u8::from(is_good)));
+        }
+        match (found.as_f64(), found.as_str().and_then(last_number)) {
+            (Some(number), _) => self.score(number),
+            (None, Some(written)) => self.score_written(&written.plain),
+            (None, None) => Err(format!("no score: {}", in_short(&found.to_string()))),
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::api::Api;
 use super::temperature::Temperature;
-use crate::job_file::{ExtractName, Scores};
+use crate::job_file::{ExtractName, Scores, Votes};
 use crate::verifier::Setting;
 use crate::verifier::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
 use crate::verifier::problem::Problem;
@@ -64,8 +64,9 @@ pub struct LlmKeys {
     /// (logprobs, first token) How much the server's numbers may differ from call to call; taken off
     /// the score. 0.02 if not given.
     pub margin: Option<f64>,
-    /// (solver) Solutions a call; the most frequent final answer counts. 1 if not given.
-    pub votes: Option<u32>,
+    /// (solver) Solutions a call; the most frequent final answer counts. 1 if not given. A list such as
+    /// [1, 5]: one solution a call, and the majorities that follow from it.
+    pub votes: Option<Votes>,
     /// (solver) The candidate's field that is compared; answer if not given.
     pub field: Option<String>,
     /// (solver) Where the final answer is; last-number if not given.

@@ -10,6 +10,7 @@ use super::chat::ChatReply;
 use super::{CUT, LlmKeys};
 use crate::answer::{Extractor, same};
 use crate::candidates::Candidate;
+use crate::job_file::Votes;
 use crate::verifier::check::text_of;
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::{NOTHING, in_short, shorten};
@@ -38,7 +39,10 @@ impl Solver {
             keys.pointer.as_deref(),
         );
         let extractor = collect(extractor, problems);
-        let votes = keys.votes.unwrap_or(1);
+        let votes = match keys.votes {
+            Some(Votes::Number(votes)) => votes,
+            Some(Votes::Implied(_)) | None => 1,
+        };
         if !(1..=VOTES_MAX).contains(&votes) {
             problems
                 .push(Problem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));

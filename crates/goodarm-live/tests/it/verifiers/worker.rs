@@ -91,8 +91,8 @@ async fn a_silent_worker_is_killed_and_replaced() {
 async fn a_line_that_was_not_asked_for_is_never_a_score() {
     let too_much = [
         "while read -r line; do printf '1\\n2\\n'; done",
-        // Late, but from the start.
-        "while read -r line; do echo 1; sleep 0.05; echo 1; done",
+        // Late, but from the start. It is listened to for twice as long as its answer took.
+        "while read -r line; do sleep 0.3; echo 1; sleep 0.05; echo 1; done",
     ];
     for shell in too_much {
         let (verifier, line) = (worker(shell, json!({})), line(None));

@@ -8,7 +8,7 @@ fn keys_of(keys: Value) -> LlmKeys {
 
 #[track_caller]
 fn check(keys: Value, text: &str, expected: Option<f64>) {
-    let parser = Parser::new(&keys_of(keys), &mut Vec::new()).unwrap();
+    let parser = Parser::new(&keys_of(keys), None, &mut Vec::new()).unwrap();
     match (parser.score(text), expected) {
         (Ok(score), Some(expected)) => {
             assert!((score - expected).abs() < 1e-12, "{text:?}: {score}");
@@ -67,7 +67,7 @@ fn fields_of_json() {
 fn what_is_wrong_names_its_key() {
     let wrong = |keys: Value| {
         let mut problems = Vec::new();
-        Parser::new(&keys_of(keys), &mut problems);
+        Parser::new(&keys_of(keys), None, &mut problems);
         problems.into_iter().map(|problem| problem.key).collect::<Vec<_>>()
     };
     assert_eq!(wrong(json!({"range": [0.0, 1.0]})), ["range"]);

@@ -389,3 +389,78 @@ fn the_page_has_the_numbers_of_instances() {
         format!("L (5,000 answers, 491 good): {}", all("L")),
     ]);
 }
+
+/// Questions with a certified answer that is good.
+fn good(table: &Table, world: &str, method: &str, points: &[f64]) -> String {
+    Line { table, world, method, axis: "budget", points }.mean(1, "certified_good")
+}
+
+#[test]
+fn the_page_has_the_numbers_of_questions() {
+    let invented = Table::of("questions-invented");
+    let recorded = [Table::of("questions-gsm8k"), Table::of("questions-gsm8k-votes")];
+    let capitals = [Table::of("questions-capitals"), Table::of("questions-capitals-votes")];
+    let shared = Table::of("shared-calls");
+    let mut said = Vec::new();
+    let points = &[5e4, 1e5, 2e5];
+    for (world, price) in [("Beta(2, 1)", 20), ("Beta(0.7, 0.7)", 20), ("Beta(1, 3)", 20)]
+        .into_iter()
+        .flat_map(|(world, price)| [(world, price), (world, 10 * price)])
+    {
+        let world = &*format!("{world}, answers at {price}");
+        let of = |method| good(&invented, world, method, points);
+        said.push(format!(
+            "{world}: goodarm {}; one by one {}; best of 1 {}; best of 2 {}; best of 4 {}; best of 8 {}; oracle {}.",
+            of("goodarm"),
+            of("one by one"),
+            of("best of 1"),
+            of("best of 2"),
+            of("best of 4"),
+            of("best of 8"),
+            of("oracle")
+        ));
+    }
+    let points = &[2e5, 4e5, 8e5, 1.6e6];
+    for (world, name) in [("three verifiers", "Three"), ("two verifiers", "Two")] {
+        let of = |method| good(&recorded[0], world, method, points);
+        let given = format!("{world}, given");
+        let proposed = format!("{world}, proposed");
+        said.push(format!(
+            "{name} verifiers: goodarm {}; one by one {}; best of 1 {}; best of 4 {}; oracle {}; with each reply compared \
+             with all answers, the recorded candidate given {}; answers proposed by the replies {}, and by the union \
+             over labels {}.",
+            of("goodarm"),
+            of("one by one"),
+            of("best of 1"),
+            of("best of 4"),
+            of("oracle"),
+            good(&recorded[1], &given, "goodarm", points),
+            good(&recorded[1], &proposed, "goodarm", points),
+            good(&recorded[1], &proposed, "union", points)
+        ));
+    }
+    let points = &[37_500.0, 75_000.0, 150_000.0, 300_000.0];
+    for (world, name) in [("three verifiers", "Three"), ("two verifiers", "Two")] {
+        let of = |method| good(&capitals[0], world, method, points);
+        let proposed = good(&capitals[1], &format!("{world}, proposed"), "goodarm", points);
+        said.push(format!(
+            "{name} verifiers: goodarm {}; one by one {}; best of 2 {}; answers proposed by the replies {proposed}.",
+            of("goodarm"),
+            of("one by one"),
+            of("best of 2")
+        ));
+    }
+    let spent = |world, method| {
+        let line = Line { table: &shared, world, method, axis: "budget", points: &[1e6] };
+        line.mean(0, "spent")
+    };
+    said.push(format!(
+        "goodarm {} and {}, where an answer's criteria are unlike and the hardest one takes most of the calls; {} and {} \
+         where they are alike.",
+        spent("a call for each criterion", "goodarm"),
+        spent("one call for all", "goodarm"),
+        spent("alike, a call for each", "goodarm"),
+        spent("alike, one call for all", "goodarm")
+    ));
+    assert_said(&said);
+}

@@ -1,0 +1,295 @@
+//! Answers that do not exist yet: what would it cost to have one made and certified?
+//!
+//! Making it is stage 0. A fresh answer to question i is good with probability θ_i, which begins at what
+//! first answers were worth over all questions and moves with what became of this question's own:
+//! θ_i = (κ θ̄ + Σ π)/(κ + tested), π an answer's own chance. The price of a fresh answer is then
+//! c/(θ_i f²) + Σ c_j (r_j - t_j + t_j/P_j), the stages of an answer without scores whose chance is bent
+//! to θ_i, and f how often this question's answers were new. Guesses, as all allocation.
+
+use alloc::vec::Vec;
+
+use crate::books::{ArmStatus, Books};
+use crate::num::real_size;
+use crate::policy::rcb::{RemainingCost, Stage, bend, staged_price};
+use crate::pull::Source;
+use crate::units::{ArmId, GeneratorId, QuestionId};
+
+/// When a question gets another answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum FreshRule {
+    /// When that is the cheapest way to one more certificate.
+    #[default]
+    Joint,
+    /// When the chance of its last one is below this; one answer at a time.
+    OneByOne {
+        /// Below which chance an answer is dropped.
+        below: f64,
+    },
+    /// So many answers for each question before anything is checked, and none later: best of n.
+    Fixed {
+        /// How many, given ones among them.
+        count: usize,
+    },
+}
+
+/// What answers to all questions have come to.
+#[derive(Clone, Debug)]
+pub(super) struct Population {
+    /// The chance of a first answer, over all and for each generator.
+    theta: f64,
+    thetas: Vec<f64>,
+    /// In how many answers a question's own luck weighs as much as what is known of all.
+    concentration: f64,
+    /// An answer without scores: its stages, and its chance by the priors alone.
+    stages: Vec<Stage>,
+    chance: f64,
+}
+
+impl Default for Population {
+    fn default() -> Self {
+        Self {
+            theta: THETA_START,
+            thetas: Vec::new(),
+            concentration: CONCENTRATION_START,
+            stages: Vec::new(),
+            chance: 1.0,
+        }
+    }
+}
+
+impl RemainingCost {
+    /// Learns anew from all answers.
+    pub(super) fn learn_population(&mut self, books: &Books) {
+        let Some(questions) = books.problem().questions() else { return };
+        let (stages, chance) = self.stages_of_nobody(books);
+        self.population.stages = stages;
+        self.population.chance = chance;
+        let (mut first, mut second) = (Mean::of(THETA_START, DOUBT), Mean::default());
+        let mut by_generator: Vec<Mean> = Vec::new();
+        by_generator.resize(questions.generators().len(), Mean::default());
+        for question in questions.ids() {
+            let mut tested = questions.answers(question).iter().copied();
+            let mut tested = tested.by_ref().filter(|&arm| is_tested(books, arm));
+            let Some(one) = tested.next() else { continue };
+            let chance = self.chance(books, one);
+            first.add(chance);
+            if let Some(Source::Generator(generator)) = books.origin(one) {
+                by_generator[generator.index()].add(chance);
+            }
+            if let Some(other) = tested.next()
+                && chance < FAILED_BELOW
+            {
+                second.add(self.chance(books, other));
+            }
+        }
+        let theta = first.mean().clamp(THETA_MIN, THETA_MAX);
+        // After one failure κ pseudo-answers of chance θ̄ leave κ θ̄/(κ + 1).
+        let expected = theta * CONCENTRATION_START / (CONCENTRATION_START + 1.0);
+        let second = second.with(expected, DOUBT).mean();
+        let concentration = second / (theta - second).max(1e-6);
+        let population = &mut self.population;
+        population.theta = theta;
+        population.concentration = concentration.clamp(CONCENTRATION_MIN, CONCENTRATION_MAX);
+        population.thetas = (by_generator.iter())
+            .map(|mean| mean.with(theta, DOUBT).mean().clamp(THETA_MIN, THETA_MAX))
+            .collect();
+    }
+
+    /// The chance of a question's next answer, given what became of the others; of all but one of them.
+    fn theta(&mut self, books: &Books, question: QuestionId, without: Option<ArmId>) -> f64 {
+        let Some(questions) = books.problem().questions() else { return 1.0 };
+        let Population { theta, concentration, .. } = self.population;
+        let (mut sum, mut weight) = (concentration * theta, concentration);
+        for &arm in questions.answers(question) {
+            if Some(arm) != without && is_tested(books, arm) {
+                sum += self.chance(books, arm);
+                weight += 1.0;
+            }
+        }
+        (sum / weight).clamp(THETA_MIN, THETA_MAX)
+    }
+
+    /// The probability that an answer passes everything, by its own scores and the priors.
+    fn chance(&mut self, books: &Books, arm: ArmId) -> f64 {
+        if books.status(arm) == ArmStatus::Certified {
+            return 1.0;
+        }
+        if !books.is_active(arm) || books.status(arm) == ArmStatus::Rejected {
+            return 0.0;
+        }
+        let mut chance = 1.0;
+        for attribute in books.problem().attributes() {
+            if !books.is_resolved(arm, attribute) {
+                chance *= self.pass_probability(books, (arm, attribute));
+            }
+        }
+        chance
+    }
+
+    /// Bends what is believed of an arm by what its siblings tell of their question; false if it should not
+    /// be pulled at all.
+    pub(super) fn bend_by_question(&mut self, books: &Books, arm: ArmId) -> bool {
+        let Some(questions) = books.problem().questions() else { return true };
+        let question = questions.of(arm);
+        match self.fresh_rule {
+            FreshRule::OneByOne { below } => {
+                let is_last = questions.answers(question).last() == Some(&arm);
+                is_last && (self.chance(books, arm) >= below || !may_be_fresh(books, question))
+            }
+            FreshRule::Fixed { .. } => true,
+            // What votes say of one answer they say of all.
+            FreshRule::Joint if books.has_votes() => true,
+            FreshRule::Joint => {
+                let theta = self.theta(books, question, Some(arm));
+                let chance: f64 =
+                    self.stages.iter().map(|it| it.outlook.pass_probability).product();
+                let tilted = odds(chance) * odds(theta) / odds(self.population.chance);
+                bend(&mut self.stages, chance, tilted / (1.0 + tilted));
+                true
+            }
+        }
+    }
+
+    /// The price of a certificate for an answer that does not exist yet, and who is to give it.
+    pub(super) fn rate_fresh(
+        &mut self,
+        books: &Books,
+        question: QuestionId,
+    ) -> Option<(f64, Source)> {
+        let questions = books.problem().questions()?;
+        if books.is_answered(question) {
+            return None;
+        }
+        let state = books.question(question);
+        if let FreshRule::Fixed { count } = self.fresh_rule {
+            let given = questions.answers(question).len() - state.new_count();
+            let first = GeneratorId::at(0);
+            let is_due = given + state.asked_count() < count
+                && books.takes_fresh(question, first)
+                && books.is_fresh_affordable(first);
+            return is_due.then_some((0.0, Source::Generator(first)));
+        }
+        // One at a time: what it is worth depends on what the last one was.
+        if state.asked_count() > state.back_count() {
+            return None;
+        }
+        if let FreshRule::OneByOne { below } = self.fresh_rule
+            && let Some(&last) = questions.answers(question).last()
+            && books.is_active(last)
+            && self.chance(books, last) >= below
+        {
+            return None;
+        }
+        let theta = match self.fresh_rule {
+            FreshRule::Joint => self.theta(books, question, None),
+            FreshRule::OneByOne { .. } | FreshRule::Fixed { .. } => self.population.theta,
+        };
+        let new = (real_size(state.new_count()) + 1.0) / (real_size(state.back_count()) + 1.0);
+        let mut best: Option<(f64, Source)> = None;
+        for generator in questions.generator_ids() {
+            if !books.takes_fresh(question, generator) || !books.is_fresh_affordable(generator) {
+                continue;
+            }
+            let own = self.population.thetas.get(generator.index()).copied();
+            let theta = blend(theta, own.unwrap_or(theta), self.population.theta);
+            let bill = books.mean_fresh_bill(generator);
+            let price = bill / (theta * new * new) + self.price_at(theta);
+            if best.is_none_or(|(least, _)| price < least) {
+                best = Some((price, Source::Generator(generator)));
+            }
+        }
+        best.or_else(|| self.rate_proposal(books, question, theta))
+    }
+
+    /// A question without any answer may get one by a vote.
+    fn rate_proposal(
+        &self,
+        books: &Books,
+        question: QuestionId,
+        theta: f64,
+    ) -> Option<(f64, Source)> {
+        let problem = books.problem();
+        let attribute = problem.attributes().find(|&it| problem.votes_propose(it))?;
+        let votes_back = books.votes_back_count(question, attribute);
+        let is_awaited = books.vote_is_awaited(question, attribute);
+        let has_answers = !books.active_answers(question).is_empty();
+        if has_answers
+            || is_awaited
+            || !books.takes_votes(question, attribute)
+            || !books.is_affordable(attribute)
+        {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a count of votes for nothing")]
+        let new = 1.0 / (votes_back as f64 + 1.0);
+        let price = books.mean_bill(attribute) / (theta * new * new) + self.price_at(theta);
+        Some((price, Source::Votes(attribute)))
+    }
+
+    /// What certifying an answer without scores costs, if its chance is θ.
+    fn price_at(&self, theta: f64) -> f64 {
+        let mut stages = self.population.stages.clone();
+        bend(&mut stages, self.population.chance, theta);
+        staged_price(&stages)
+    }
+}
+
+fn is_tested(books: &Books, arm: ArmId) -> bool {
+    let mut attributes = books.problem().attributes();
+    attributes.any(|attribute| books.unproposed(arm, attribute).returned_count > 0)
+}
+
+fn may_be_fresh(books: &Books, question: QuestionId) -> bool {
+    let count = books.problem().questions().map_or(0, |it| it.generators().len());
+    (0..count).any(|index| {
+        let generator = GeneratorId::at(index);
+        books.takes_fresh(question, generator) && books.is_fresh_affordable(generator)
+    })
+}
+
+fn odds(probability: f64) -> f64 {
+    let probability = probability.clamp(1e-9, 1.0 - 1e-9);
+    probability / (1.0 - probability)
+}
+
+/// A question's chance, for a generator that is better or worse than all together.
+fn blend(theta: f64, own: f64, all: f64) -> f64 {
+    let odds = odds(theta) * odds(own) / odds(all);
+    (odds / (1.0 + odds)).clamp(THETA_MIN, THETA_MAX)
+}
+
+/// A mean with a prior.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    weight: f64,
+}
+
+impl Mean {
+    fn of(mean: f64, weight: f64) -> Self {
+        Self { sum: mean * weight, weight }
+    }
+
+    fn with(self, mean: f64, weight: f64) -> Self {
+        Self { sum: self.sum + mean * weight, weight: self.weight + weight }
+    }
+
+    fn add(&mut self, value: f64) {
+        *self = self.with(value, 1.0);
+    }
+
+    fn mean(self) -> f64 {
+        self.sum / self.weight
+    }
+}
+
+const THETA_START: f64 = 0.6;
+const THETA_MIN: f64 = 0.01;
+const THETA_MAX: f64 = 0.99;
+const CONCENTRATION_START: f64 = 2.0;
+const CONCENTRATION_MIN: f64 = 0.3;
+const CONCENTRATION_MAX: f64 = 20.0;
+/// Answers that a start counts for.
+const DOUBT: f64 = 3.0;
+/// A first answer with less of a chance has failed.
+const FAILED_BELOW: f64 = 0.15;

@@ -1,0 +1,400 @@
+//! What one call scores, and which arms answer the same question.
+//!
+//! Without a design every attribute has calls of its own, on one arm each, and every arm is a
+//! question of its own.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use thiserror::Error;
+
+use crate::cost::{Cost, CostError};
+use crate::problem::{
+    ARMS_MAX, ATTRIBUTES_MAX, Amount, Attribute, Guarantee, ProblemSpec, ScoreModel,
+};
+use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId};
+
+/// A question that is proposed answers by its votes takes no more than so many.
+pub const PROPOSED_ANSWERS_MAX: usize = 64;
+
+/// How calls and arms of a problem belong together, as a person or a file states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design<M = f64> {
+    /// Which calls score each attribute; none given, each has its own.
+    pub scored_by: Vec<ScoredBy>,
+    /// Which arms answer the same question.
+    pub questions: Option<QuestionsSpec<M>>,
+}
+
+impl<M> Default for Design<M> {
+    fn default() -> Self {
+        Self { scored_by: Vec::new(), questions: None }
+    }
+}
+
+/// Which calls score an attribute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScoredBy {
+    /// Its own, on one arm each.
+    #[default]
+    OwnCalls,
+    /// Those of an earlier attribute: one reply scores both, for one price. Its own price is not
+    /// looked at.
+    CallsOf(usize),
+    /// Its own, on a question: the reply is a final answer, and scores every arm of the question by
+    /// whether it is the same, 1 or 0.
+    Votes {
+        /// Whether a reply that no arm agrees with becomes an arm.
+        proposes: bool,
+    },
+}
+
+/// The questions of a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuestionsSpec<M = f64> {
+    /// How many there are.
+    pub count: usize,
+    /// Of each arm, the question that it answers, and the number of its final answer there.
+    pub answers: Vec<(QuestionId, Label)>,
+    /// What makes fresh answers, if anything does.
+    pub generators: Vec<GeneratorSpec<M>>,
+    /// How many fresh answers may be made for a question, duplicates and failures among them.
+    pub candidates_max: usize,
+}
+
+/// A maker of fresh answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratorSpec<M = f64> {
+    /// What reports call it.
+    pub name: String,
+    /// The most that one answer may cost.
+    pub price: M,
+}
+
+/// What is wrong with a [`Design`].
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum DesignError {
+    /// One entry for every attribute, or none at all.
+    #[error("scored by: {given} entries for {attributes} attributes")]
+    ScoredByCount {
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        attributes: usize,
+    },
+    /// Only an earlier attribute with calls of its own, on one arm each, can be shared.
+    #[error("attribute {attribute}: attribute {with} is no earlier one with calls of its own")]
+    CallsOf {
+        /// The attribute without calls.
+        attribute: usize,
+        /// Whose calls it was to share.
+        with: usize,
+    },
+    /// An exact attribute is asked once, any other again and again.
+    #[error("attribute {attribute}: attributes of one call are all exact, or none of them is")]
+    ExactAndNot {
+        /// The second of the two.
+        attribute: usize,
+    },
+    /// A reply agrees with an answer or does not.
+    #[error("attribute {attribute}: votes are binary scores")]
+    VotesNotBinary {
+        /// Which attribute.
+        attribute: usize,
+    },
+    /// Votes are about questions.
+    #[error("attribute {attribute}: there are votes, but no questions")]
+    VotesWithoutQuestions {
+        /// Which attribute.
+        attribute: usize,
+    },
+    /// There must be 1 to [`ARMS_MAX`] questions.
+    #[error("questions: {0} is not between 1 and {ARMS_MAX}")]
+    Questions(usize),
+    /// One question for every arm.
+    #[error("questions: {given} answers for {arms} arms")]
+    AnswerCount {
+        /// How many there are.
+        given: usize,
+        /// How many there should be.
+        arms: usize,
+    },
+    /// An arm answers a question that is not there.
+    #[error("arm {arm}: there is no question {question}")]
+    NoSuchQuestion {
+        /// Which arm.
+        arm: usize,
+        /// Its question.
+        question: QuestionId,
+    },
+    /// Arms with the same final answer to a question are one.
+    #[error("arm {arm}: an earlier arm gives the same answer to question {question}")]
+    SameAnswer {
+        /// The second of the two.
+        arm: usize,
+        /// Their question.
+        question: QuestionId,
+    },
+    /// Stepping down needs a fixed set of bad arms; a question whose good answer is certified takes
+    /// its bad ones with it, which breaks it. See `docs/certificates.md`.
+    #[error("questions: the guarantee {0:?} does not hold for answers that share a question")]
+    Guarantee(Guarantee),
+    /// Prior weights are for a fixed set of arms.
+    #[error("questions: they take no prior weights")]
+    Weights,
+    /// There can be at most [`ATTRIBUTES_MAX`] generators.
+    #[error("generators: {0} is more than {ATTRIBUTES_MAX}")]
+    Generators(usize),
+    /// A price must be positive and finite.
+    #[error("price of generator {generator}: {reason}")]
+    GeneratorPrice {
+        /// Whose price.
+        generator: usize,
+        /// Why it is none.
+        reason: CostError,
+    },
+    /// A price must not be zero.
+    #[error("price of generator {generator}: a price must be more than 0")]
+    GeneratorPriceZero {
+        /// Whose price.
+        generator: usize,
+    },
+    /// Where answers are made, at least one may be.
+    #[error("candidates max: {0} is not between 1 and {PROPOSED_ANSWERS_MAX}")]
+    CandidatesMax(usize),
+    /// Without an answer, a vote that proposes one or a generator there is nothing to certify.
+    #[error("questions: there is no answer, and nothing that makes one")]
+    NothingToCertify,
+}
+
+/// Which attributes are scored together, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Calls {
+    /// Of each attribute, the one whose calls score it.
+    leads: Vec<AttributeId>,
+    /// Of each attribute with calls of its own, all that they score; itself first.
+    members: Vec<Vec<AttributeId>>,
+    votes: Vec<Option<Votes>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Votes {
+    proposes: bool,
+}
+
+impl Calls {
+    pub(super) fn new(
+        scored_by: &[ScoredBy],
+        attributes: &[Attribute],
+        has_questions: bool,
+    ) -> Result<Self, DesignError> {
+        let own = vec![ScoredBy::OwnCalls; attributes.len()];
+        let scored_by = if scored_by.is_empty() { &own } else { scored_by };
+        if scored_by.len() != attributes.len() {
+            let (given, attributes) = (scored_by.len(), attributes.len());
+            return Err(DesignError::ScoredByCount { given, attributes });
+        }
+        let mut calls = Self {
+            leads: (0..attributes.len()).map(AttributeId::at).collect(),
+            members: (0..attributes.len()).map(|index| vec![AttributeId::at(index)]).collect(),
+            votes: vec![None; attributes.len()],
+        };
+        for (attribute, by) in scored_by.iter().enumerate() {
+            match *by {
+                ScoredBy::OwnCalls => {}
+                ScoredBy::CallsOf(with) => {
+                    if with >= attribute || scored_by[with] != ScoredBy::OwnCalls {
+                        return Err(DesignError::CallsOf { attribute, with });
+                    }
+                    if attributes[with].is_exact() != attributes[attribute].is_exact() {
+                        return Err(DesignError::ExactAndNot { attribute });
+                    }
+                    calls.leads[attribute] = AttributeId::at(with);
+                    calls.members[with].push(AttributeId::at(attribute));
+                    calls.members[attribute].clear();
+                }
+                ScoredBy::Votes { .. } if !has_questions => {
+                    return Err(DesignError::VotesWithoutQuestions { attribute });
+                }
+                ScoredBy::Votes { proposes } => {
+                    if attributes[attribute].scores() != ScoreModel::Binary {
+                        return Err(DesignError::VotesNotBinary { attribute });
+                    }
+                    calls.votes[attribute] = Some(Votes { proposes });
+                }
+            }
+        }
+        Ok(calls)
+    }
+
+    pub(super) fn lead(&self, attribute: AttributeId) -> AttributeId {
+        self.leads[attribute.index()]
+    }
+
+    pub(super) fn members(&self, lead: AttributeId) -> &[AttributeId] {
+        &self.members[lead.index()]
+    }
+
+    pub(super) fn are_votes(&self, attribute: AttributeId) -> bool {
+        self.votes[attribute.index()].is_some()
+    }
+
+    pub(super) fn propose(&self, attribute: AttributeId) -> bool {
+        self.votes[attribute.index()].is_some_and(|votes| votes.proposes)
+    }
+}
+
+/// A generator that cannot be wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generator {
+    name: String,
+    price: Cost,
+}
+
+impl Generator {
+    /// What reports call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The most that one answer may cost.
+    pub const fn price(&self) -> Cost {
+        self.price
+    }
+}
+
+/// The questions of a problem, with the arms that answer them: checked, and growing with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Questions {
+    /// Of each arm.
+    answered: Vec<QuestionId>,
+    labels: Vec<Label>,
+    /// Of each question, its arms in the order in which they came.
+    answers: Vec<Vec<ArmId>>,
+    generators: Vec<Generator>,
+    candidates_max: usize,
+    answers_max: usize,
+}
+
+impl Questions {
+    pub(super) fn new<M: Amount>(
+        spec: QuestionsSpec<M>,
+        problem: &ProblemSpec<M>,
+        proposes: bool,
+    ) -> Result<Self, DesignError> {
+        let QuestionsSpec { count, answers: given, generators, candidates_max } = spec;
+        if !matches!(problem.guarantee, Guarantee::Lent | Guarantee::Union) {
+            return Err(DesignError::Guarantee(problem.guarantee));
+        }
+        if problem.prior_weights.is_some() {
+            return Err(DesignError::Weights);
+        }
+        if count == 0 || count > ARMS_MAX {
+            return Err(DesignError::Questions(count));
+        }
+        if given.len() != problem.arms {
+            return Err(DesignError::AnswerCount { given: given.len(), arms: problem.arms });
+        }
+        if given.is_empty() && generators.is_empty() && !proposes {
+            return Err(DesignError::NothingToCertify);
+        }
+        if generators.len() > ATTRIBUTES_MAX {
+            return Err(DesignError::Generators(generators.len()));
+        }
+        if !generators.is_empty() && !(1..=PROPOSED_ANSWERS_MAX).contains(&candidates_max) {
+            return Err(DesignError::CandidatesMax(candidates_max));
+        }
+        let mut seen = BTreeSet::new();
+        let mut answers = vec![Vec::new(); count];
+        for (arm, &(question, label)) in given.iter().enumerate() {
+            if question.index() >= count {
+                return Err(DesignError::NoSuchQuestion { arm, question });
+            }
+            if !seen.insert((question, label)) {
+                return Err(DesignError::SameAnswer { arm, question });
+            }
+            answers[question.index()].push(ArmId::at(arm));
+        }
+        let made_max = if generators.is_empty() { 0 } else { candidates_max };
+        let given_max = answers.iter().map(Vec::len).max().unwrap_or(0);
+        let proposed_max = if proposes { PROPOSED_ANSWERS_MAX } else { 0 };
+        let checked = |(index, spec): (usize, GeneratorSpec<M>)| {
+            let failed = |reason| DesignError::GeneratorPrice { generator: index, reason };
+            match spec.price.to_price().map_err(failed)? {
+                Cost::ZERO => Err(DesignError::GeneratorPriceZero { generator: index }),
+                price => Ok(Generator { name: spec.name, price }),
+            }
+        };
+        Ok(Self {
+            answered: given.iter().map(|&(question, _)| question).collect(),
+            labels: given.iter().map(|&(_, label)| label).collect(),
+            answers,
+            generators: generators
+                .into_iter()
+                .enumerate()
+                .map(checked)
+                .collect::<Result<_, _>>()?,
+            candidates_max: made_max,
+            answers_max: given_max + made_max + proposed_max,
+        })
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Every question, the smallest first.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = QuestionId> + use<> {
+        (0..self.answers.len()).map(QuestionId::at)
+    }
+
+    /// Which question an arm answers.
+    pub fn of(&self, arm: ArmId) -> QuestionId {
+        self.answered[arm.index()]
+    }
+
+    /// The number of an arm's final answer.
+    pub fn label(&self, arm: ArmId) -> Label {
+        self.labels[arm.index()]
+    }
+
+    /// The arms that answer a question, in the order in which they came.
+    pub fn answers(&self, question: QuestionId) -> &[ArmId] {
+        &self.answers[question.index()]
+    }
+
+    /// The arm with this final answer.
+    pub fn find(&self, question: QuestionId, label: Label) -> Option<ArmId> {
+        self.answers(question).iter().copied().find(|&arm| self.label(arm) == label)
+    }
+
+    /// What makes fresh answers.
+    pub fn generators(&self) -> &[Generator] {
+        &self.generators
+    }
+
+    /// Every generator, the smallest first.
+    pub fn generator_ids(&self) -> impl ExactSizeIterator<Item = GeneratorId> + use<> {
+        (0..self.generators.len()).map(GeneratorId::at)
+    }
+
+    /// How many fresh answers may be made for a question.
+    pub const fn candidates_max(&self) -> usize {
+        self.candidates_max
+    }
+
+    /// No question ever has more arms than this.
+    pub const fn answers_max(&self) -> usize {
+        self.answers_max
+    }
+
+    pub(crate) fn add(&mut self, question: QuestionId, label: Label) {
+        self.answers[question.index()].push(ArmId::at(self.answered.len()));
+        self.answered.push(question);
+        self.labels.push(label);
+    }
+}

@@ -1,0 +1,437 @@
+//! Questions: several answers of which at most one is certified, votes on all of them at once, and answers
+//! that are born.
+
+use goodarm_core::books::{AddArmsError, AskedFor, DispatchError, LendError};
+use goodarm_core::problem::design::{DesignError, PROPOSED_ANSWERS_MAX};
+use goodarm_core::{
+    ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, CountedFailure, Design, Event,
+    Failure, GeneratorId, GeneratorSpec, Guarantee, Label, Problem, ProblemSpec, QuestionId,
+    QuestionPull, QuestionsSpec, ScoreModel, ScoredBy, Share, Source, SpecError, TellError,
+    VoidFailure,
+};
+
+use super::{FIRST, GUARANTEES, SECOND, UNIT, picture, spec};
+
+const QUESTION: QuestionId = QuestionId(0);
+const VOTES: Source = Source::Votes(FIRST);
+const MAKER: Source = Source::Generator(GeneratorId(0));
+const RATE_LIMITED: Failure = Failure::Void(VoidFailure::RateLimited);
+const EXHAUSTED: Failure = Failure::Blocking(BlockingFailure::Exhausted);
+const PROPOSING: ScoredBy = ScoredBy::Votes { proposes: true };
+const PLAIN: ScoredBy = ScoredBy::Votes { proposes: false };
+
+fn maker(price: f64) -> GeneratorSpec {
+    GeneratorSpec { name: format!("maker at {price}"), price }
+}
+
+/// Votes as the first attribute, a judge of single answers as the second if there is one.
+#[derive(Clone)]
+struct Set {
+    guarantee: Guarantee,
+    votes: ScoredBy,
+    judge: Option<ScoreModel>,
+    /// The answers to each question.
+    labels: Vec<Vec<u32>>,
+    generators: usize,
+    candidates_max: usize,
+    budget: f64,
+}
+
+impl Set {
+    fn new(guarantee: Guarantee, votes: ScoredBy, labels: &[&[u32]]) -> Self {
+        Self {
+            guarantee,
+            votes,
+            judge: None,
+            labels: labels.iter().map(|labels| labels.to_vec()).collect(),
+            generators: 0,
+            candidates_max: 3,
+            budget: 1e6,
+        }
+    }
+
+    fn stated(&self) -> (ProblemSpec, Design) {
+        let mut models = vec![ScoreModel::Binary];
+        models.extend(self.judge);
+        let mut answers = Vec::new();
+        for (question, labels) in (0..).zip(&self.labels) {
+            answers.extend(labels.iter().map(|&label| (QuestionId(question), Label(label))));
+        }
+        let mut spec = spec(answers.len(), self.guarantee, &models);
+        spec.budget = self.budget;
+        let mut scored_by = vec![ScoredBy::OwnCalls; models.len()];
+        scored_by[0] = self.votes;
+        let questions = QuestionsSpec {
+            count: self.labels.len(),
+            answers,
+            generators: (0..self.generators).map(|index| maker([2.0, 3.0][index])).collect(),
+            candidates_max: self.candidates_max,
+        };
+        (spec, Design { scored_by, questions: Some(questions) })
+    }
+
+    fn books(&self) -> Books {
+        let (spec, design) = self.stated();
+        Books::new(Problem::designed(spec, design).expect("a sound problem"))
+    }
+
+    fn refusal(&self) -> DesignError {
+        let (spec, design) = self.stated();
+        match Problem::designed(spec, design) {
+            Err(SpecError::Design(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn ask(books: &mut Books, source: Source) -> QuestionPull {
+    books.dispatch_question(QUESTION, source).expect("the question is open")
+}
+
+fn answer(books: &mut Books, pull: &QuestionPull, label: u32) -> Option<ArmId> {
+    books.answer(pull.ticket, Some(Label(label)), UNIT).expect("the call is out")
+}
+
+fn vote(books: &mut Books, label: u32) -> Option<ArmId> {
+    let pull = ask(books, VOTES);
+    answer(books, &pull, label)
+}
+
+fn sums(books: &Books) -> Vec<(u64, f64)> {
+    let tally = |arm| books.tally(arm, FIRST);
+    books.problem().arms().map(|arm| (tally(arm).returned_count, tally(arm).sum)).collect()
+}
+
+#[test]
+fn a_vote_scores_every_answer_for_one_price() {
+    let mut books = Set::new(Guarantee::Union, PLAIN, &[&[7, 8, 9], &[7]]).books();
+    let pull = ask(&mut books, VOTES);
+    assert_eq!((books.in_flight_count(), books.in_flight_count_of(FIRST)), (1, 1));
+    assert_eq!(books.ledger().reserved(), UNIT);
+    assert_eq!(answer(&mut books, &pull, 8), None);
+    assert_eq!(sums(&books), [(1, 0.0), (1, 1.0), (1, 0.0), (0, 0.0)]);
+    assert_eq!((books.ledger().settled(), books.observation_count()), (UNIT, 1));
+    assert_eq!(books.question(QUESTION).spent_on_votes(), UNIT);
+    // A final answer that cannot be read, one that nobody gave, and a failed call are for none.
+    let pull = ask(&mut books, VOTES);
+    books.answer(pull.ticket, None, UNIT).unwrap();
+    vote(&mut books, 1);
+    let pull = ask(&mut books, VOTES);
+    books.fail(pull.ticket, Failure::Counted(CountedFailure::TimedOut), UNIT).unwrap();
+    assert_eq!(sums(&books), [(4, 0.0), (4, 1.0), (4, 0.0), (0, 0.0)]);
+    assert_eq!(books.votes_back_count(QUESTION, FIRST), 4);
+}
+
+/// Votes enter the evidence of all answers in dispatch order, also of one that is born in between.
+#[test]
+fn votes_count_in_dispatch_order_for_all_answers() {
+    for guarantee in [Guarantee::Union, Guarantee::Lent] {
+        let set = Set::new(guarantee, PROPOSING, &[&[0, 1]]);
+        let replies = [1, 0, 2, 2, 1, 2, 2, 0, 2, 2, 2, 2];
+        let evidence = |order: &[usize]| {
+            let mut books = set.books();
+            let sent = replies.map(|_| ask(&mut books, VOTES));
+            for &call in order {
+                answer(&mut books, &sent[call], replies[call]);
+            }
+            let questions = books.problem().questions().unwrap();
+            let found = [0, 1, 2].map(|label| questions.find(QUESTION, Label(label)).unwrap());
+            found.map(|arm| (books.evidence(arm, FIRST).to_bits(), *books.tally(arm, FIRST)))
+        };
+        let straight = evidence(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(evidence(&[11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]), straight);
+        assert_eq!(evidence(&[3, 1, 8, 0, 2, 11, 7, 4, 10, 9, 6, 5]), straight);
+    }
+}
+
+/// With the factor 1/ξ all votes count, those before the birth too; a loan counts only what is dispatched
+/// after it, whatever is still out.
+#[test]
+fn the_votes_before_a_birth_count_in_a_union_and_not_before_a_loan() {
+    let mut books = Set::new(Guarantee::Union, PROPOSING, &[&[0], &[0]]).books();
+    let born = vote(&mut books, 5).expect("a new answer");
+    vote(&mut books, 5);
+    assert!(books.evidence(born, FIRST) > 0.0 && books.evidence_count(born, FIRST) == 2);
+    // ln(2 questions / (ξ δ)).
+    assert!((books.level(born, FIRST) - (2.0_f64 / (0.5 * 0.05)).ln()).abs() < 1e-9);
+
+    let mut books = Set::new(Guarantee::Lent, PROPOSING, &[&[0]]).books();
+    let born = vote(&mut books, 5).expect("a new answer");
+    let early = [0; 20].map(|_| ask(&mut books, VOTES));
+    books.lend(born, Share::WHOLE).unwrap();
+    let late = ask(&mut books, VOTES);
+    answer(&mut books, &late, 5);
+    for pull in &early {
+        assert_eq!(books.evidence(born, FIRST).to_bits(), 0);
+        answer(&mut books, pull, 5);
+    }
+    assert!(books.certified().is_empty(), "twenty votes from before the loan prove nothing");
+    let evidence = books.evidence(born, FIRST);
+    assert!(evidence > 0.0 && evidence <= 2.0_f64.ln(), "one vote: {evidence}");
+}
+
+/// A void vote that was dispatched before the loan is no vote before the loan; its retry counts.
+#[test]
+fn a_void_vote_leaves_no_trace_and_its_retry_is_the_last() {
+    let mut books = Set::new(Guarantee::Lent, PROPOSING, &[&[0]]).books();
+    let void = ask(&mut books, VOTES);
+    let early = ask(&mut books, VOTES);
+    let arm = ArmId(0);
+    books.lend(arm, Share::WHOLE).unwrap();
+    let late = ask(&mut books, VOTES);
+    answer(&mut books, &late, 0);
+    books.fail(void.ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+    assert_eq!(books.evidence(arm, FIRST).to_bits(), 0, "an earlier vote is out");
+    answer(&mut books, &early, 0);
+    let one = books.evidence(arm, FIRST);
+    assert!(one > 0.0 && one <= 2.0_f64.ln(), "the late one: {one}");
+    // Nothing else may be recorded of the question's votes before it.
+    let next = goodarm_core::Ticket(3);
+    let loan = None;
+    let asked = Event::QuestionAsked { ticket: next, question: QUESTION, source: VOTES, loan };
+    assert_eq!(books.ledger().reserved(), UNIT, "the money is kept");
+    books.apply(&asked).unwrap();
+    assert_eq!(books.ledger().reserved(), UNIT);
+    books.answer(next, Some(Label(0)), UNIT).unwrap();
+    let two = books.evidence(arm, FIRST);
+    assert!(two > one && two <= 4.0_f64.ln(), "and its retry: {two}");
+    assert_eq!(books.tally(arm, FIRST).dispatched_count, 3);
+}
+
+/// A certificate closes the question: siblings leave, their shares come back as far as evidence allows,
+/// and what is owed or late changes nothing.
+#[test]
+fn siblings_leave_at_a_certificate_and_what_was_kept_for_them_comes_back() {
+    let mut set = Set::new(Guarantee::Lent, PLAIN, &[&[0, 1], &[0]]);
+    set.judge = Some(ScoreModel::Binary);
+    set.generators = 1;
+    let mut books = set.books();
+    let (good, sibling, other) = (ArmId(0), ArmId(1), ArmId(2));
+    books.lend(good, Share::of(0.5)).unwrap();
+    books.lend(sibling, Share::of(0.25)).unwrap();
+    books.lend(other, Share::of(0.125)).unwrap();
+    for _ in 0..30 {
+        let pull = books.dispatch(good, SECOND).unwrap();
+        books.tell(pull.ticket, 1.0, UNIT).unwrap();
+    }
+    let late = [ask(&mut books, VOTES), ask(&mut books, MAKER)];
+    let judged = [0; 2].map(|_| books.dispatch(sibling, SECOND).unwrap());
+    books.fail(judged[0].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+    books.fail(late[0].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+    // The judge's retry, the vote's retry, the judge's other call and the fresh answer.
+    assert_eq!(books.ledger().reserved(), Cost::from_units(5));
+    for _ in 0..60 {
+        if books.certified().is_empty() {
+            vote(&mut books, 0);
+        }
+    }
+    assert_eq!((books.certified(), books.is_answered(QUESTION)), (&[good][..], true));
+    assert!(
+        books.is_superseded(sibling) && !books.is_superseded(good) && !books.is_active(sibling)
+    );
+    assert_ne!(books.status(sibling), ArmStatus::Certified);
+    assert!(books.is_active(other));
+    assert_eq!(books.ledger().reserved(), Cost::from_units(3), "what is still out");
+    assert!(books.dispatch_owed().is_none());
+    // All of the certified answer's share, and of its sibling's what its evidence is worth.
+    let pool = books.pool().unwrap().fraction();
+    assert!((0.625..0.875).contains(&pool), "{pool}");
+    assert_eq!(books.share(sibling), None);
+    for refused in [books.lend(sibling, Share::of(0.1)).map(|_| ()), books.release(sibling)] {
+        assert_eq!(refused, Err(LendError::ArmLeft(sibling)));
+    }
+    for source in [VOTES, MAKER] {
+        let refused = books.dispatch_question(QUESTION, source);
+        assert_eq!(refused, Err(DispatchError::QuestionClosed(QUESTION)));
+    }
+    // What comes late is paid, and nothing is born or tried again.
+    assert_eq!(answer(&mut books, &late[1], 9), None);
+    books.fail(judged[1].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+    assert_eq!((books.ledger().reserved(), books.problem().arm_count()), (Cost::ZERO, 3));
+    assert_eq!(books.pool().unwrap().fraction().to_bits(), pool.to_bits());
+}
+
+#[test]
+fn equal_answers_are_one() {
+    let mut set = Set::new(Guarantee::Lent, PROPOSING, &[&[0]]);
+    set.generators = 1;
+    let mut books = set.books();
+    let fresh = |books: &mut Books, label| {
+        let pull = ask(books, MAKER);
+        answer(books, &pull, label)
+    };
+    assert_eq!(fresh(&mut books, 0), None, "a given one");
+    assert_eq!(fresh(&mut books, 1), Some(ArmId(1)));
+    assert_eq!(vote(&mut books, 1), None, "a made one");
+    assert_eq!(vote(&mut books, 2), Some(ArmId(2)));
+    assert_eq!(fresh(&mut books, 2), None, "a proposed one");
+    let state = books.question(QUESTION);
+    assert_eq!((state.asked_count(), state.back_count(), state.new_count()), (3, 3, 1));
+    set.labels = vec![vec![4, 4]];
+    assert_eq!(set.refusal(), DesignError::SameAnswer { arm: 1, question: QUESTION });
+}
+
+/// Duplicates, failures and unreadable ones count; void calls do not, but their retries.
+#[test]
+fn no_more_fresh_answers_are_made_than_stated() {
+    let mut set = Set::new(Guarantee::Lent, PLAIN, &[&[], &[]]);
+    (set.generators, set.candidates_max) = (2, 3);
+    let mut books = set.books();
+    assert!(!books.takes_votes(QUESTION, FIRST), "there is nothing to vote on");
+    let dear = Source::Generator(GeneratorId(1));
+    let calls = [ask(&mut books, MAKER), ask(&mut books, dear), ask(&mut books, MAKER)];
+    assert_eq!(calls.map(|call| call.ceiling.units().to_bits()), [2.0, 3.0, 2.0].map(f64::to_bits));
+    let full = Err(DispatchError::QuestionClosed(QUESTION));
+    assert_eq!(books.dispatch_question(QUESTION, MAKER), full);
+    books.answer(calls[0].ticket, None, UNIT).unwrap();
+    books.fail(calls[1].ticket, Failure::Counted(CountedFailure::Refused), UNIT).unwrap();
+    books.fail(calls[2].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+    assert_eq!(books.dispatch_question(QUESTION, MAKER), full);
+    books.dispatch_owed().expect("the retry");
+    let retry = books.outstanding().next().unwrap();
+    assert_eq!(books.answer(retry, Some(Label(3)), UNIT), Ok(Some(ArmId(0))));
+    assert_eq!(books.dispatch_question(QUESTION, MAKER), full);
+    assert_eq!(books.question(QUESTION).asked_count(), 3);
+    assert!(books.takes_votes(QUESTION, FIRST));
+    // The other question has its own.
+    books.dispatch_question(QuestionId(1), dear).unwrap();
+}
+
+#[test]
+fn a_generator_with_nothing_more_to_say_is_not_asked_again_about_that_question() {
+    let mut set = Set::new(Guarantee::Union, PLAIN, &[&[], &[]]);
+    set.generators = 2;
+    let mut books = set.books();
+    let pull = ask(&mut books, MAKER);
+    books.fail(pull.ticket, EXHAUSTED, Cost::ZERO).unwrap();
+    assert!(!books.takes_fresh(QUESTION, GeneratorId(0)));
+    assert!(books.takes_fresh(QUESTION, GeneratorId(1)));
+    assert!(books.takes_fresh(QuestionId(1), GeneratorId(0)));
+}
+
+/// Votes after one that no number can stand for prove nothing, about any answer, born later or not.
+#[test]
+fn votes_that_have_ended_prove_nothing_more() {
+    for guarantee in [Guarantee::Union, Guarantee::Lent] {
+        let mut set = Set::new(guarantee, PROPOSING, &[&[0]]);
+        set.generators = 1;
+        let mut books = set.books();
+        if guarantee == Guarantee::Lent {
+            books.lend(ArmId(0), Share::of(0.5)).unwrap();
+        }
+        vote(&mut books, 0);
+        let before = books.evidence(ArmId(0), FIRST);
+        let sent = [0; 3].map(|_| ask(&mut books, VOTES));
+        books.fail(sent[0].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+        assert_eq!(books.ledger().reserved(), Cost::from_units(3));
+        books.fail(sent[1].ticket, EXHAUSTED, UNIT).unwrap();
+        assert_eq!(books.ledger().reserved(), UNIT, "a retry would be of no use");
+        answer(&mut books, &sent[2], 0);
+        assert_eq!(books.evidence(ArmId(0), FIRST).to_bits(), before.to_bits());
+        let closed = Err(DispatchError::QuestionClosed(QUESTION));
+        assert_eq!(books.dispatch_question(QUESTION, VOTES), closed);
+        let pull = ask(&mut books, MAKER);
+        let born = answer(&mut books, &pull, 6).expect("a new answer");
+        assert!(!books.is_open(born, FIRST));
+        if guarantee == Guarantee::Lent {
+            books.release(ArmId(0)).unwrap();
+            assert!((books.pool().unwrap().fraction() - 0.5).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn a_question_without_an_answer_that_could_be_certified_gives_back_its_retries() {
+    let mut set = Set::new(Guarantee::Lent, PLAIN, &[&[0]]);
+    set.judge = Some(ScoreModel::Exact);
+    let mut books = set.books();
+    let pull = ask(&mut books, VOTES);
+    books.fail(pull.ticket, RATE_LIMITED, Cost::ZERO).unwrap();
+    assert_eq!(books.ledger().reserved(), UNIT);
+    let pull = books.dispatch(ArmId(0), SECOND).unwrap();
+    books.tell(pull.ticket, 0.0, UNIT).unwrap();
+    assert_eq!(books.ledger().reserved(), Cost::ZERO);
+    assert!(books.dispatch_owed().is_none());
+}
+
+#[test]
+fn votes_propose_no_more_than_so_many_answers() {
+    let mut books = Set::new(Guarantee::Lent, PROPOSING, &[&[]]).books();
+    for label in 0..80 {
+        let born = vote(&mut books, label);
+        assert_eq!(born.is_some(), (label as usize) < PROPOSED_ANSWERS_MAX);
+    }
+    assert_eq!(books.problem().arm_count(), PROPOSED_ANSWERS_MAX);
+}
+
+#[test]
+fn a_reply_of_the_wrong_kind_changes_nothing() {
+    let mut set = Set::new(Guarantee::Lent, PLAIN, &[&[0]]);
+    set.judge = Some(ScoreModel::Binary);
+    let mut books = set.books();
+    let asked = ask(&mut books, VOTES);
+    let judged = books.dispatch(ArmId(0), SECOND).unwrap();
+    let before = picture(&books);
+    let ticket = asked.ticket;
+    let wrong = Err(TellError::OtherReply { ticket, asked: AskedFor::Answer });
+    assert_eq!(books.tell(ticket, 1.0, UNIT), wrong);
+    assert_eq!(books.tell_all(ticket, &[Some(1.0)], UNIT), wrong);
+    let ticket = judged.ticket;
+    let wrong = TellError::OtherReply { ticket, asked: AskedFor::Scores(1) };
+    assert_eq!(books.answer(ticket, Some(Label(0)), UNIT), Err(wrong));
+    // A vote is asked of the question, by whatever door.
+    let votes = DispatchError::AskedOfQuestions(FIRST);
+    assert_eq!(books.dispatch(ArmId(0), FIRST), Err(votes));
+    let next = goodarm_core::Ticket(2);
+    let asked = Event::Asked { ticket: next, arm: ArmId(0), attribute: FIRST, loan: None };
+    assert!(books.apply(&asked).is_err());
+    for source in [Source::Votes(SECOND), Source::Votes(AttributeId(9)), MAKER] {
+        let refused = books.dispatch_question(QUESTION, source);
+        assert_eq!(refused, Err(DispatchError::NoSuchQuestion(QUESTION)));
+    }
+    assert_eq!(books.add_arms(1), Err(AddArmsError::Questions));
+    assert_eq!(picture(&books), before);
+}
+
+/// Stepping down, false discovery and the paper's radius share δ over a set of arms that is fixed.
+#[test]
+fn other_guarantees_are_refused() {
+    for guarantee in GUARANTEES {
+        let set = Set::new(guarantee, PLAIN, &[&[0, 1]]);
+        if matches!(guarantee, Guarantee::Lent | Guarantee::Union) {
+            set.books();
+        } else {
+            assert_eq!(set.refusal(), DesignError::Guarantee(guarantee));
+        }
+    }
+    let set = Set::new(Guarantee::Lent, PLAIN, &[&[]]);
+    assert_eq!(set.refusal(), DesignError::NothingToCertify);
+    let mut weighted = Set::new(Guarantee::Union, PLAIN, &[&[0]]).stated();
+    weighted.0.prior_weights = Some(vec![1.0]);
+    let refused = Problem::designed(weighted.0, weighted.1);
+    assert!(matches!(refused, Err(SpecError::Design(DesignError::Weights))));
+    let set = Set { generators: 1, candidates_max: 0, ..Set::new(Guarantee::Lent, PLAIN, &[&[0]]) };
+    assert_eq!(set.refusal(), DesignError::CandidatesMax(0));
+}
+
+/// 1/ξ for each kind of votes, and one for each answer there can be if anything else is noisy.
+#[test]
+fn the_level_of_a_question_counts_every_way_to_be_wrong() {
+    let level = |set: &Set| {
+        let books = set.books();
+        books.level(ArmId(0), FIRST).exp() * 0.05
+    };
+    let near = |found: f64, ways: f64| assert!((found / ways - 1.0).abs() < 1e-9, "{found} {ways}");
+    let mut set = Set::new(Guarantee::Union, PLAIN, &[&[0, 1], &[0]]);
+    near(level(&set), 2.0 * 2.0);
+    set.judge = Some(ScoreModel::Exact);
+    near(level(&set), 2.0 * 2.0);
+    set.judge = Some(ScoreModel::Binary);
+    near(level(&set), 2.0 * (2.0 + 2.0));
+    set.generators = 1;
+    near(level(&set), 2.0 * (2.0 + 2.0 + 3.0));
+    set.votes = PROPOSING;
+    near(level(&set), 2.0 * (2.0 + 2.0 + 3.0 + 64.0));
+    set.votes = ScoredBy::OwnCalls;
+    near(level(&set), 2.0 * 5.0);
+}

@@ -1,0 +1,113 @@
+//! What the certificates of a job say of a verifier: a mean score that is reached, or one for each of
+//! its criteria.
+
+use std::collections::BTreeSet;
+
+use goodarm_core::problem::SIGMA_MIN;
+
+use super::{CriterionSpec, VerifierSpec, votes};
+use crate::charter::VoteTerms;
+use crate::job_file::Scores;
+use crate::verifier::problem::Problem;
+
+/// One mean score that is to be reached.
+pub(super) struct Claim {
+    pub(super) criterion: Option<String>,
+    pub(super) threshold: f64,
+    pub(super) scores: Scores,
+    /// What it says of majorities.
+    pub(super) votes: Option<VoteTerms>,
+}
+
+/// All that a verifier claims; none if something is wrong with it.
+pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Claim>> {
+    if !spec.criteria.is_empty() || spec.verifier.criteria_count() > 0 {
+        if spec.votes.is_some() {
+            problems.push(Problem::new("votes", "not together with criteria"));
+        }
+        return criteria(spec, problems);
+    }
+    let threshold = spec.threshold.or(spec.verifier.default_threshold());
+    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
+    problems.extend(claim_problem(threshold, scores));
+    let Some(sizes) = &spec.votes else {
+        let threshold = threshold?;
+        return Some(vec![Claim { criterion: None, threshold, scores, votes: None }]);
+    };
+    if scores != Scores::Binary {
+        let message = "a draw agrees or does not: scores = \"binary\" is needed";
+        problems.push(Problem::new("votes", message));
+    }
+    problems.extend(votes::problem(sizes).map(|message| Problem::new("votes", message)));
+    let wanted = threshold.filter(|_| problems.is_empty())?;
+    let threshold = votes::single_draw(sizes, wanted);
+    problems.extend(claim_problem(Some(threshold), scores));
+    let votes = Some(VoteTerms { sizes: sizes.clone(), threshold: wanted });
+    Some(vec![Claim { criterion: None, threshold, scores, votes }])
+}
+
+/// What a verifier with criteria claims; none if something is wrong with it.
+fn criteria(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Claim>> {
+    let before = problems.len();
+    let mut wrong = |message: String| problems.push(Problem::new("criteria", message));
+    if spec.verifier.criteria_count() != spec.criteria.len() {
+        wrong(match spec.verifier.criteria_count() {
+            0 => "its calls have one score each: a command, an http server or an llm judge whose reply is JSON may have criteria".into(),
+            count => format!("its replies have {count} scores"),
+        });
+    }
+    if spec.threshold.is_some() {
+        wrong("not together with a threshold of the verifier: each of them has its own".into());
+    }
+    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
+    let mut names = BTreeSet::new();
+    for CriterionSpec { name, threshold, scores: own } in &spec.criteria {
+        if name.is_empty() {
+            wrong("each needs a name".into());
+        }
+        if !names.insert(name) {
+            wrong(format!("{name:?} is there twice"));
+        }
+        if own.is_some_and(|own| (own == Scores::Exact) != (scores == Scores::Exact)) {
+            wrong(format!(
+                "{name}: one call tells all of them or none: say scores = \"exact\" for the verifier, or for no criterion"
+            ));
+        }
+        if let Some(problem) = claim_problem(Some(*threshold), own.unwrap_or(scores)) {
+            wrong(format!("{name}: {}: {}", problem.key, problem.message));
+        }
+    }
+    let claim = |it: &CriterionSpec| Claim {
+        criterion: Some(it.name.clone()),
+        threshold: it.threshold,
+        scores: it.scores.unwrap_or(scores),
+        votes: None,
+    };
+    (problems.len() == before).then(|| spec.criteria.iter().map(claim).collect())
+}
+
+/// What is wrong with a mean score to be reached of such scores.
+fn claim_problem(threshold: Option<f64>, scores: Scores) -> Option<Problem> {
+    let [lowest, highest] = scores.range();
+    match threshold {
+        // Reports draw scores from 0 to 1.
+        _ if !(lowest >= 0.0 && highest <= 1.0 && highest - lowest >= SIGMA_MIN) => {
+            let message = format!("{lowest} to {highest} is not a range from 0 to 1 or within it");
+            Some(Problem::new("scores", message))
+        }
+        Some(threshold) if threshold > lowest && threshold < highest => None,
+        Some(threshold) => Some(Problem::new(
+            "threshold",
+            format!("{threshold} is not strictly between {lowest} and {highest}"),
+        )),
+        None => Some(Problem::missing(
+            "threshold",
+            "the mean score to be reached is needed, such as 0.7",
+        )),
+    }
+}
+
+/// What reports call a criterion.
+pub(super) fn criterion_name(verifier: &str, criterion: &str) -> String {
+    format!("{verifier}/{criterion}")
+}

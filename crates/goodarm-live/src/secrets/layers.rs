@@ -1,0 +1,163 @@
+//! What is written in a text in another way: escapes, Base64, hexadecimal. Each is decoded, and what is
+//! found in it is led back to where it stands.
+
+use super::forms::{digit, entity, escape, hex};
+use super::{SECRET_BYTES_MIN, TooMuch};
+
+/// From where to where.
+pub(super) type Span = (usize, usize);
+
+/// A text that was decoded out of signs of another one.
+pub(super) struct Decoded {
+    pub(super) text: Vec<u8>,
+    /// Where each sign begins, and where the last one ends.
+    places: Vec<u32>,
+    /// Signs before the first one that was taken.
+    skipped: usize,
+    /// How many bits of the text a sign has.
+    bits: usize,
+}
+
+impl Decoded {
+    /// Where the signs stand that this part was decoded from.
+    pub(super) fn source(&self, (start, end): Span) -> Span {
+        let first = self.skipped + start * 8 / self.bits;
+        let last = self.skipped + (end * 8).div_ceil(self.bits);
+        (self.places[first] as usize, self.places[last] as usize)
+    }
+}
+
+/// Goes through everything that is written in the text in another way.
+pub(super) fn each(
+    text: &[u8],
+    mut take: impl FnMut(&Decoded) -> Result<(), TooMuch>,
+) -> Result<(), TooMuch> {
+    if let Some(decoded) = unescaped(text) {
+        take(&decoded)?;
+    }
+    for writing in [&BASE64, &HEXADECIMAL] {
+        let mut at = 0;
+        while at < text.len() {
+            let (places, end) = writing.run(text, at);
+            at = end.max(at + 1);
+            if (places.len() - 1) * writing.bits < SECRET_BYTES_MIN * 8 {
+                continue;
+            }
+            // Nobody knows with which sign of the run it begins.
+            let mut decoded = Decoded { text: Vec::new(), places, skipped: 0, bits: writing.bits };
+            for skipped in 0..writing.signs_per_group {
+                decoded.skipped = skipped;
+                writing.decode(text, &mut decoded);
+                take(&decoded)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text with one layer of escapes taken off; none if it has none.
+pub(super) fn unescaped(text: &[u8]) -> Option<Decoded> {
+    let is_mark = |byte: &u8| matches!(byte, b'%' | b'\\' | b'&');
+    text.iter().position(is_mark)?;
+    let (mut plain, mut places) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let rest = &text[at + 1..];
+        let place = u32::try_from(at).ok()?;
+        let before = plain.len();
+        let len = match byte {
+            b'%' => rest.get(..2).and_then(hex).map(|code| (code, 2, true)),
+            b'\\' => escape(rest)
+                .map(|(code, len)| (code, len, rest[0] == b'x'))
+                .or_else(|| rest.first().map(|&next| (next.into(), 1, true))),
+            b'&' => entity(&text[at..]).map(|(code, len)| (code, len - 1, false)),
+            _ => None,
+        }
+        .and_then(|(code, len, is_byte)| {
+            // One byte of a character, or all of it.
+            if is_byte {
+                plain.push(u8::try_from(code).ok()?);
+            } else {
+                let mut bytes = [0; 4];
+                plain.extend(char::from_u32(code)?.encode_utf8(&mut bytes).bytes());
+            }
+            Some(len)
+        });
+        if len.is_none() {
+            plain.push(byte);
+        }
+        places.extend(std::iter::repeat_n(place, plain.len() - before));
+        at += 1 + len.unwrap_or(0);
+    }
+    places.push(u32::try_from(text.len()).ok()?);
+    (plain.len() < text.len()).then_some(Decoded { text: plain, places, skipped: 0, bits: 8 })
+}
+
+/// A way of writing bytes in signs of a few bits each.
+struct Writing {
+    bits: usize,
+    /// After so many signs a byte begins with a sign again.
+    signs_per_group: usize,
+    value: fn(u8) -> Option<u8>,
+    /// What may stand between two signs, such as the end of a line.
+    is_between: fn(u8) -> bool,
+}
+
+impl Writing {
+    /// The places of all signs that follow each other from here on, and where they end.
+    fn run(&self, text: &[u8], start: usize) -> (Vec<u32>, usize) {
+        let mut places = Vec::new();
+        let (mut at, mut end) = (start, start);
+        while let Some(&byte) = text.get(at) {
+            if (self.value)(byte).is_some() {
+                let Ok(place) = u32::try_from(at) else { break };
+                places.push(place);
+                end = at + 1;
+            } else if places.is_empty() || !(self.is_between)(byte) || at - end >= BETWEEN_MAX {
+                break;
+            }
+            at += 1;
+        }
+        places.push(u32::try_from(end).unwrap_or(u32::MAX));
+        (places, end)
+    }
+
+    fn decode(&self, text: &[u8], decoded: &mut Decoded) {
+        let (mut bits, mut count) = (0_u32, 0);
+        decoded.text.clear();
+        for &place in &decoded.places[decoded.skipped..decoded.places.len() - 1] {
+            bits = bits << self.bits | u32::from((self.value)(text[place as usize]).unwrap_or(0));
+            count += self.bits;
+            if count >= 8 {
+                count -= 8;
+                decoded.text.push((bits >> count).to_le_bytes()[0]);
+            }
+        }
+    }
+}
+
+/// With the signs of both alphabets.
+const BASE64: Writing = Writing {
+    bits: 6,
+    signs_per_group: 4,
+    value: |sign| {
+        Some(match sign {
+            b'A'..=b'Z' => sign - b'A',
+            b'a'..=b'z' => sign - b'a' + 26,
+            b'0'..=b'9' => sign - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        })
+    },
+    is_between: |byte| matches!(byte, b'\r' | b'\n'),
+};
+
+const HEXADECIMAL: Writing = Writing {
+    bits: 4,
+    signs_per_group: 2,
+    value: digit,
+    is_between: |byte| matches!(byte, b'\r' | b'\n' | b' ' | b':' | b'-' | b','),
+};
+
+const BETWEEN_MAX: usize = 2;

@@ -1,0 +1,126 @@
+//! A policy that is told which answers are good, and how likely a fresh one is to be: what joint
+//! allocation could do at best, but for luck.
+
+use goodarm_core::policy::Choice;
+use goodarm_core::{
+    ArmId, AttributeId, Books, GeneratorId, Policy, QuestionId, Share, Source, Target,
+};
+
+use crate::questions::world::QuestionWorld;
+
+/// Knows what is good.
+#[derive(Clone, Debug)]
+pub struct QuestionOracle {
+    world: QuestionWorld,
+    /// What certifying a good answer costs on average, for those that are not made yet.
+    typical_cost: f64,
+    thetas: Vec<f64>,
+}
+
+impl QuestionOracle {
+    /// Is told.
+    pub fn new(world: QuestionWorld) -> Self {
+        let ids = (0_u32..).map(QuestionId).take(world.questions.count);
+        let thetas = ids.map(|question| world.theta(question)).collect();
+        let typical_cost = world.attributes.iter().map(|it| it.price * TYPICAL_CALLS).sum();
+        Self { world, typical_cost, thetas }
+    }
+
+    /// What certifying an answer takes, as things stand: the level over the growth of evidence.
+    fn cost(&self, books: &Books, arm: ArmId) -> Option<(f64, AttributeId)> {
+        let questions = books.problem().questions()?;
+        let answer = (questions.of(arm), questions.label(arm));
+        if !books.is_active(arm) || !self.world.is_good(answer) {
+            return None;
+        }
+        let (mut cost, mut next) = (0.0, None);
+        for attribute in books.problem().attributes() {
+            if books.is_resolved(arm, attribute) {
+                continue;
+            }
+            if !books.is_affordable(attribute) || !books.is_open(arm, attribute) {
+                return None;
+            }
+            let declared = books.problem().attribute(attribute);
+            let level = match books.share(arm) {
+                Some(share) => books.level_of(share),
+                None => books.level_of(offer(books)),
+            };
+            let left = level - books.evidence(arm, attribute).max(0.0);
+            let mean = self.world.mean(answer, attribute);
+            let calls = match declared.is_exact() {
+                true => 1.0,
+                false => (left / growth(mean, declared.threshold())).max(1.0),
+            };
+            cost += calls * declared.price().units();
+            next = next.or(Some(attribute));
+        }
+        Some((cost, next?))
+    }
+}
+
+impl Policy for QuestionOracle {
+    fn name(&self) -> &'static str {
+        "oracle"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let questions = books.problem().questions()?;
+        let mut best: Option<(f64, Choice)> = None;
+        let mut offer = |price: f64, choice: Choice| {
+            if best.is_none_or(|(least, _)| price < least) {
+                best = Some((price, choice));
+            }
+        };
+        for question in questions.ids().filter(|&it| !books.is_answered(it)) {
+            let known = questions.answers(question).iter();
+            let known = known.filter_map(|&arm| self.cost(books, arm).map(|it| (it, arm)));
+            let cheapest = known.min_by(|a, b| a.0.0.total_cmp(&b.0.0));
+            if let Some(((cost, attribute), arm)) = cheapest {
+                offer(cost, Choice::pair(arm, attribute, "good"));
+                continue;
+            }
+            let theta = self.thetas[question.index()].max(1e-9);
+            let mut fresh = |source: Source, price: f64| {
+                let target = Target::Question(question, source);
+                let cost = price / theta + self.typical_cost;
+                offer(cost, Choice { target, branch: "fresh" });
+            };
+            let generator = GeneratorId(0);
+            if !questions.generators().is_empty()
+                && books.takes_fresh(question, generator)
+                && books.is_fresh_affordable(generator)
+            {
+                fresh(Source::Generator(generator), questions.generators()[0].price().units());
+            }
+            for attribute in books.problem().attributes() {
+                if books.problem().votes_propose(attribute)
+                    && books.takes_votes(question, attribute)
+                    && books.is_affordable(attribute)
+                {
+                    let price = books.problem().attribute(attribute).price().units();
+                    fresh(Source::Votes(attribute), price);
+                }
+            }
+        }
+        best.map(|(_, choice)| choice)
+    }
+
+    fn lend(&mut self, books: &Books, _: Choice) -> Option<Share> {
+        let share = offer(books);
+        (share > Share::NONE).then_some(share)
+    }
+}
+
+/// All that it lends comes back.
+fn offer(books: &Books) -> Share {
+    Share::of(0.9 * books.pool().map_or(0.0, Share::fraction))
+}
+
+/// Evidence for each binary score, on average.
+fn growth(mean: f64, threshold: f64) -> f64 {
+    let part = |p: f64, q: f64| if p > 0.0 { p * libm::log(p / q) } else { 0.0 };
+    (part(mean, threshold) + part(1.0 - mean, 1.0 - threshold)).max(1e-6)
+}
+
+const TYPICAL_CALLS: f64 = 20.0;

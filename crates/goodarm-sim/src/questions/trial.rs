@@ -1,0 +1,271 @@
+//! One session about questions, driven to its end.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::policy::{Parameters, by_name};
+use goodarm_core::{
+    ArmId, Ask, Design, Label, Policy, Problem, ProblemSpec, QuestionId, Session, StopReason,
+};
+
+use crate::questions::oracle::QuestionOracle;
+use crate::questions::world::QuestionWorld;
+use crate::trial::{Certified, Method, Setting, Trial, TrialError};
+
+/// Not a policy: so many answers to each question as there is money for, and the most frequent one is
+/// taken. Nothing is promised of it.
+const SELF_CONSISTENCY: &str = "self-consistency";
+
+/// Runs one trial, one call at a time. What is certified is a question's answer, and stands under the
+/// question's number.
+pub(crate) fn run(
+    world: &QuestionWorld,
+    method: &Method,
+    setting: Setting,
+) -> Result<Trial, TrialError> {
+    let refused = |setting| TrialError::OfQuestions { method: method.name.clone(), setting };
+    if method.raised_at.is_some() {
+        return Err(refused("budget_raised_at"));
+    }
+    if setting.until_all_good {
+        return Err(refused("until_all_good"));
+    }
+    if setting.concurrency > 1 {
+        return Err(refused("concurrency above 1"));
+    }
+    if method.policy == SELF_CONSISTENCY {
+        return Ok(self_consistency(world, setting));
+    }
+    let mut session = session(world, method, setting)?;
+    let mut watcher = Watcher::default();
+    let reason = watcher.drive(&mut session, world, setting.seed);
+    let books = session.books();
+    let certified = watcher.costs.iter().zip(session.certified()).map(|(&cost, &arm)| {
+        let answer = answer_of(&session, arm);
+        Certified { arm: ArmId(answer.0.0), good: world.is_good(answer), cost }
+    });
+    let attributes = books.problem().attributes();
+    Ok(Trial {
+        good_count: world.answerable_count(),
+        certified: certified.collect(),
+        rejected_count: 0,
+        budget: setting.budget,
+        spent: books.ledger().settled().units(),
+        pull_count: watcher.pull_count,
+        reason: Some(reason),
+        spent_on: vec![attributes.map(|it| books.totals(it).spent.units()).collect()],
+        branches: watcher.branches,
+    })
+}
+
+fn session(
+    world: &QuestionWorld,
+    method: &Method,
+    setting: Setting,
+) -> Result<Session, TrialError> {
+    let spec = ProblemSpec {
+        arms: world.questions.answers.len(),
+        attributes: world.attributes.clone(),
+        budget: setting.budget,
+        delta: setting.delta,
+        guarantee: method.guarantee,
+        prior_weights: None,
+    };
+    let questions = Some(world.questions.clone());
+    let design = Design { scored_by: world.scored_by.clone(), questions };
+    let problem = Problem::designed(spec, design)?;
+    let parameters = Parameters { seed: setting.seed, ..method.parameters.clone() };
+    let policy: Box<dyn Policy + Send> = match method.policy.as_str() {
+        "oracle" => Box::new(QuestionOracle::new(world.clone())),
+        name => by_name(name, &parameters)
+            .map_err(|reason| TrialError::Policy { name: name.to_owned(), reason })?,
+    };
+    Session::with_options(problem, policy, method.options)
+        .map_err(|reason| TrialError::InFlightShare { method: method.name.clone(), reason })
+}
+
+#[derive(Default)]
+struct Watcher {
+    /// What had been spent at each certificate.
+    costs: Vec<f64>,
+    pull_count: u64,
+    branches: BTreeMap<&'static str, u64>,
+}
+
+impl Watcher {
+    fn drive(&mut self, session: &mut Session, world: &QuestionWorld, seed: u64) -> StopReason {
+        let mut scored: BTreeMap<_, u64> = BTreeMap::new();
+        let mut asked: BTreeMap<_, u64> = BTreeMap::new();
+        loop {
+            let branch = match session.ask().expect("policies name calls that may be made") {
+                Ask::Pull(pull) => {
+                    let call = scored.entry((pull.arm, pull.attribute)).or_default();
+                    let answer = answer_of(session, pull.arm);
+                    let score = world.score(seed, answer, pull.attribute, *call);
+                    *call += 1;
+                    session.tell(pull.ticket, score, pull.ceiling).expect("a sound score");
+                    pull.branch
+                }
+                Ask::Question(pull) => {
+                    let call = asked.entry((pull.question, pull.source)).or_default();
+                    let label = world.answer(seed, pull.question, pull.source, *call);
+                    *call += 1;
+                    session.answer(pull.ticket, label, pull.ceiling).expect("a sound answer");
+                    pull.branch
+                }
+                Ask::Wait => unreachable!("no call is in flight"),
+                Ask::Done(reason) => return reason,
+            };
+            self.pull_count += 1;
+            *self.branches.entry(branch).or_default() += 1;
+            let spent = session.books().ledger().settled().units();
+            self.costs.resize(session.certified().len(), spent);
+        }
+    }
+}
+
+fn answer_of(session: &Session, arm: ArmId) -> (QuestionId, Label) {
+    let questions = session.books().problem().questions().expect("there are questions");
+    (questions.of(arm), questions.label(arm))
+}
+
+fn self_consistency(world: &QuestionWorld, setting: Setting) -> Trial {
+    let price = world.price_of_draw();
+    let round = price * f64::from(u32::try_from(world.questions.count).unwrap_or(u32::MAX));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let draws = (setting.budget / round).floor() as u64;
+    let answers = world.self_consistency(setting.seed, draws).into_iter().flatten();
+    #[expect(clippy::cast_precision_loss, reason = "a count")]
+    let spent = round * draws as f64;
+    let certified = answers.map(|answer| Certified {
+        arm: ArmId(answer.0.0),
+        good: world.is_good(answer),
+        cost: spent,
+    });
+    Trial {
+        good_count: world.answerable_count(),
+        certified: certified.collect(),
+        rejected_count: 0,
+        budget: setting.budget,
+        spent,
+        pull_count: draws * world.questions.count as u64,
+        reason: None,
+        spent_on: vec![vec![0.0; world.attributes.len()]],
+        branches: BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use goodarm_core::policy::NAMES;
+    use goodarm_core::policy::rcb::FreshRule;
+    use goodarm_core::{Guarantee, Options};
+
+    use super::*;
+    use crate::questions::world::{InventedSpec, RecordedSpec};
+
+    fn method(policy: &str, guarantee: Guarantee, fresh: FreshRule) -> Method {
+        Method {
+            name: policy.into(),
+            policy: policy.into(),
+            guarantee,
+            parameters: Parameters { fresh, ..Parameters::default() },
+            options: Options::default(),
+            raised_at: None,
+        }
+    }
+
+    fn setting(budget: f64, seed: u64) -> Setting {
+        Setting { budget, delta: 0.05, concurrency: 1, seed, shuffled: true, until_all_good: false }
+    }
+
+    fn invented() -> QuestionWorld {
+        let spec = InventedSpec {
+            questions: 12,
+            difficulty: [0.7, 0.7],
+            generation: 20.0,
+            candidates_max: 6,
+        };
+        QuestionWorld::invented(&spec, 3)
+    }
+
+    fn recorded(votes: bool, given: bool) -> QuestionWorld {
+        let line = r#"{"id":"ID","gold":"7","candidate":{"answer":"8","tokens":9},"solutions":[
+            {"answer":"7","tokens":10},{"answer":"7","tokens":10},{"answer":"7","tokens":10},{"answer":"8","tokens":10},
+            {"answer":"7","tokens":10},{"answer":"7","tokens":10},{"answer":"7","tokens":10},{"answer":"","tokens":10}]}"#
+            .replace('\n', " ");
+        let text = [line.replace("ID", "a"), line.replace("ID", "b")].join("\n");
+        let spec = RecordedSpec {
+            first: 0,
+            questions: 2,
+            majority: true,
+            votes,
+            given,
+            candidates_max: 6,
+        };
+        QuestionWorld::recorded(&text, &spec).unwrap()
+    }
+
+    #[test]
+    fn every_policy_keeps_to_its_budget_and_to_one_certificate_a_question() {
+        let worlds =
+            [invented(), recorded(false, true), recorded(true, true), recorded(true, false)];
+        for (index, world) in worlds.iter().enumerate() {
+            for name in NAMES {
+                for guarantee in [Guarantee::Lent, Guarantee::Union] {
+                    let method = method(name, guarantee, FreshRule::Joint);
+                    let trial = run(world, &method, setting(4000.0, 5)).unwrap();
+                    assert!(trial.spent <= 4000.0, "{name} in world {index}");
+                    let mut questions: Vec<ArmId> =
+                        trial.certified.iter().map(|certified| certified.arm).collect();
+                    questions.sort_unstable();
+                    questions.dedup();
+                    assert_eq!(questions.len(), trial.certified.len(), "{name} in world {index}");
+                    assert_eq!(run(world, &method, setting(4000.0, 5)).unwrap(), trial);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_candidate_is_replaced_and_the_right_answer_certified() {
+        for fresh in [FreshRule::Joint, FreshRule::OneByOne { below: 0.15 }] {
+            let method = method("rcb", Guarantee::Lent, fresh);
+            let trial = run(&recorded(false, true), &method, setting(200_000.0, 1)).unwrap();
+            assert_eq!(trial.certified.len(), 2, "{fresh:?}");
+            assert!(trial.certified.iter().all(|certified| certified.good), "{fresh:?}");
+        }
+        let fixed = method("rcb", Guarantee::Lent, FreshRule::Fixed { count: 1 });
+        let trial = run(&recorded(false, true), &fixed, setting(200_000.0, 1)).unwrap();
+        assert!(trial.certified.is_empty(), "only the wrong candidate is there");
+    }
+
+    #[test]
+    fn votes_propose_the_right_answer_and_certify_it() {
+        for guarantee in [Guarantee::Lent, Guarantee::Union] {
+            let method = method("rcb", guarantee, FreshRule::Joint);
+            let trial = run(&recorded(true, false), &method, setting(200_000.0, 1)).unwrap();
+            assert_eq!(trial.certified.len(), 2, "{guarantee:?}");
+            assert!(trial.certified.iter().all(|certified| certified.good), "{guarantee:?}");
+        }
+    }
+
+    #[test]
+    fn best_of_n_makes_n_answers_before_anything_is_checked() {
+        let method = method("rcb", Guarantee::Lent, FreshRule::Fixed { count: 3 });
+        let trial = run(&invented(), &method, setting(12.0 * 3.0 * 20.0, 1)).unwrap();
+        assert_eq!((trial.pull_count, trial.branches["fresh"]), (36, 36));
+    }
+
+    #[test]
+    fn hard_questions_are_given_up_in_time() {
+        let mut world = invented();
+        let thetas: Vec<f64> =
+            (0_u32..12).map(|question| world.theta(QuestionId(question))).collect();
+        world.questions.candidates_max = 16;
+        let method = method("rcb", Guarantee::Lent, FreshRule::Joint);
+        let trial = run(&world, &method, setting(40_000.0, 2)).unwrap();
+        // The money is enough for these, if it is not lost on the others.
+        let easy = thetas.iter().filter(|&&theta| theta > 0.3).count();
+        assert!(trial.certified.len() + 1 >= easy, "{} of {easy}", trial.certified.len());
+    }
+}

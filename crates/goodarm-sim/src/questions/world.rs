@@ -1,0 +1,303 @@
+//! Worlds of questions: how likely a fresh answer is to be good, and what verifiers say about it.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::{
+    AttributeId, AttributeSpec, GeneratorSpec, Label, QuestionId, QuestionsSpec, ScoreModel,
+    ScoredBy, Source,
+};
+use serde::Deserialize;
+
+use crate::family::WorldError;
+use crate::pools::{PoolError, QuestionPool, question_pools};
+use crate::random::Random;
+
+/// What a session is told of questions, and who answers its calls.
+#[derive(Clone, Debug)]
+pub struct QuestionWorld {
+    /// The verifiers.
+    pub attributes: Vec<AttributeSpec>,
+    /// Which calls score each of them.
+    pub scored_by: Vec<ScoredBy>,
+    /// The questions, with the answers that are given.
+    pub questions: QuestionsSpec,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Invented(Invented),
+    Recorded(Recorded),
+}
+
+/// Invented questions: each has a difficulty θ, and a fresh answer is good with probability θ.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InventedSpec {
+    /// How many questions.
+    pub questions: usize,
+    /// θ is drawn from Beta(a, b).
+    pub difficulty: [f64; 2],
+    /// What a fresh answer costs; calls of the three verifiers cost 1, 10 and 50.
+    pub generation: f64,
+    /// How many fresh answers may be made for a question.
+    pub candidates_max: usize,
+}
+
+impl InventedSpec {
+    pub(crate) fn check(&self) -> Result<(), WorldError> {
+        let positive = |number: f64| number > 0.0 && number < f64::INFINITY;
+        let [a, b] = self.difficulty;
+        if !(positive(a) && positive(b)) {
+            return Err(WorldError::MeansLaw("difficulty", a, b));
+        }
+        match self.questions {
+            0 => Err(WorldError::Questions("at least one is needed")),
+            1..=QUESTIONS_MAX => Ok(()),
+            _ => Err(WorldError::Questions("there are too many")),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Invented {
+    thetas: Vec<f64>,
+    seed: u64,
+}
+
+/// Recorded questions: an answer is a draw from the recorded ones, and so is a check of it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedSpec {
+    /// Which questions of the file: the first, and how many.
+    #[serde(default)]
+    pub first: usize,
+    /// See there.
+    pub questions: usize,
+    /// Whether the majority of five is a verifier, too.
+    pub majority: bool,
+    /// Whether one reply is compared with all answers to its question.
+    pub votes: bool,
+    /// Whether the recorded candidate is given.
+    pub given: bool,
+    /// How many fresh answers may be made for a question.
+    pub candidates_max: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Recorded {
+    pools: Vec<QuestionPool>,
+}
+
+impl QuestionWorld {
+    /// Invents questions.
+    pub fn invented(spec: &InventedSpec, seed: u64) -> Self {
+        let [a, b] = spec.difficulty;
+        let theta = |question| Random::at(seed, &[u64::MAX, question]).beta(a, b);
+        let attribute = |(index, price): (usize, f64)| AttributeSpec {
+            name: (index + 1).to_string(),
+            price,
+            threshold: 0.5,
+            scores: ScoreModel::Binary,
+        };
+        Self {
+            attributes: PRICES.into_iter().enumerate().map(attribute).collect(),
+            scored_by: Vec::new(),
+            questions: QuestionsSpec {
+                count: spec.questions,
+                answers: Vec::new(),
+                generators: vec![GeneratorSpec { name: "model".into(), price: spec.generation }],
+                candidates_max: spec.candidates_max,
+            },
+            kind: Kind::Invented(Invented {
+                thetas: (0..spec.questions as u64).map(theta).collect(),
+                seed,
+            }),
+        }
+    }
+
+    /// Reads recorded questions.
+    pub fn recorded(text: &str, spec: &RecordedSpec) -> Result<Self, PoolError> {
+        let pools = question_pools(text, spec.first, spec.questions)?;
+        let tokens = pools.iter().map(QuestionPool::mean_tokens).sum::<f64>() / count(pools.len());
+        let attribute = |name: &str, price: f64, scores| AttributeSpec {
+            name: name.into(),
+            price,
+            threshold: 0.5,
+            scores,
+        };
+        let mut attributes = vec![
+            attribute("parseable", 1.0, ScoreModel::Exact),
+            attribute("one solution", tokens, ScoreModel::Binary),
+        ];
+        let draws = match spec.votes {
+            true => ScoredBy::Votes { proposes: !spec.given },
+            false => ScoredBy::OwnCalls,
+        };
+        let mut scored_by = vec![ScoredBy::OwnCalls, draws];
+        if spec.majority {
+            attributes.push(attribute("majority of five", 5.0 * tokens, ScoreModel::Binary));
+            scored_by.push(match spec.votes {
+                true => ScoredBy::Votes { proposes: false },
+                false => ScoredBy::OwnCalls,
+            });
+        }
+        let given = |(index, pool): (usize, &QuestionPool)| {
+            let question = QuestionId(u32::try_from(index).expect("few questions"));
+            pool.candidate.map(|label| (question, label))
+        };
+        let given = pools.iter().enumerate().filter_map(given);
+        let fresh = || vec![GeneratorSpec { name: "model".into(), price: tokens }];
+        let questions = QuestionsSpec {
+            count: pools.len(),
+            answers: if spec.given { given.collect() } else { Vec::new() },
+            generators: if spec.votes && !spec.given { Vec::new() } else { fresh() },
+            candidates_max: spec.candidates_max,
+        };
+        Ok(Self { attributes, scored_by, questions, kind: Kind::Recorded(Recorded { pools }) })
+    }
+
+    /// The true mean of an answer by an attribute.
+    pub fn mean(&self, (question, label): (QuestionId, Label), attribute: AttributeId) -> f64 {
+        match &self.kind {
+            Kind::Invented(world) => world.means(question, label)[attribute.index()],
+            Kind::Recorded(world) => {
+                let pool = &world.pools[question.index()];
+                match attribute.0 {
+                    0 => 1.0,
+                    1 => pool.share(label),
+                    _ => pool.majority_share(label),
+                }
+            }
+        }
+    }
+
+    /// Whether every mean of an answer reaches its threshold.
+    pub fn is_good(&self, answer: (QuestionId, Label)) -> bool {
+        let attributes = (0_u32..).map(AttributeId).zip(&self.attributes);
+        attributes.into_iter().all(|(id, it)| self.mean(answer, id) >= it.threshold)
+    }
+
+    /// Whether an answer is right, where that is recorded.
+    pub fn is_right(&self, (question, label): (QuestionId, Label)) -> Option<bool> {
+        match &self.kind {
+            Kind::Invented(_) => None,
+            Kind::Recorded(world) => Some(world.pools[question.index()].gold == Some(label)),
+        }
+    }
+
+    /// How likely a fresh answer is to be good.
+    pub fn theta(&self, question: QuestionId) -> f64 {
+        match &self.kind {
+            Kind::Invented(world) => world.thetas[question.index()],
+            Kind::Recorded(world) => {
+                let pool = &world.pools[question.index()];
+                let good = |label: &Label| self.is_good((question, *label));
+                pool.labels().filter(good).map(|label| pool.share(label)).sum()
+            }
+        }
+    }
+
+    /// The `call`-th score of an answer.
+    pub fn score(
+        &self,
+        seed: u64,
+        (question, label): (QuestionId, Label),
+        attribute: AttributeId,
+        call: u64,
+    ) -> f64 {
+        let path = [u64::from(question.0), u64::from(label.0), u64::from(attribute.0), call];
+        let mut random = Random::at(seed, &path);
+        let mean = self.mean((question, label), attribute);
+        f64::from(u8::from(random.uniform() < mean))
+    }
+
+    /// The `call`-th answer to a question, if it can be read.
+    pub fn answer(
+        &self,
+        seed: u64,
+        question: QuestionId,
+        source: Source,
+        call: u64,
+    ) -> Option<Label> {
+        let who = match source {
+            Source::Votes(attribute) => u64::from(attribute.0),
+            Source::Generator(generator) => GENERATORS + u64::from(generator.0),
+        };
+        let mut random = Random::at(seed, &[u64::from(question.0), GENERATORS, who, call]);
+        match &self.kind {
+            // All different: whether it is good is decided by its number.
+            Kind::Invented(_) => Some(Label(u32::try_from(call).ok()?)),
+            Kind::Recorded(world) => {
+                let pool = &world.pools[question.index()];
+                match source {
+                    Source::Votes(AttributeId(2)) => pool.majority_of_five(&mut random),
+                    _ => pool.draw(&mut random),
+                }
+            }
+        }
+    }
+
+    /// What one more answer to a question costs.
+    pub(crate) fn price_of_draw(&self) -> f64 {
+        match self.questions.generators.first() {
+            Some(generator) => generator.price,
+            None => self.attributes[1].price,
+        }
+    }
+
+    /// How many questions can be answered at all.
+    pub fn answerable_count(&self) -> usize {
+        let ids = (0_u32..).map(QuestionId).take(self.questions.count);
+        ids.filter(|&question| self.theta(question) > 0.0).count()
+    }
+
+    /// The most frequent of so many draws for each question, without any guarantee.
+    pub fn self_consistency(&self, seed: u64, draws: u64) -> Vec<Option<(QuestionId, Label)>> {
+        let ids = (0_u32..).map(QuestionId).take(self.questions.count);
+        let vote = |question| {
+            let mut votes: BTreeMap<Label, (u64, u64)> = BTreeMap::new();
+            for call in 0..draws {
+                let source = Source::Generator(goodarm_core::GeneratorId(0));
+                if let Some(label) = self.answer(seed, question, source, call) {
+                    votes.entry(label).or_insert((0, draws - call)).0 += 1;
+                }
+            }
+            let winner = votes.iter().max_by_key(|(_, count)| **count)?;
+            Some((question, *winner.0))
+        };
+        ids.map(vote).collect()
+    }
+}
+
+impl Invented {
+    /// Good answers are approved of by most calls. A bad one fails the dear verifier, and each of the others
+    /// half of the time.
+    fn means(&self, question: QuestionId, label: Label) -> [f64; 3] {
+        let path = [u64::from(question.0), u64::from(label.0)];
+        let mut random = Random::at(self.seed, &path);
+        let is_good = random.uniform() < self.thetas[question.index()];
+        let mut means = [0.0; 3];
+        for (index, mean) in means.iter_mut().enumerate() {
+            let fails = !is_good && (index == 2 || random.uniform() < 0.5);
+            *mean = if fails {
+                random.beta(3.0, 7.0).min(0.5 - GAP_MIN)
+            } else {
+                random.beta(17.0, 3.0).max(0.5 + GAP_MIN)
+            };
+        }
+        means
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "few questions")]
+fn count(count: usize) -> f64 {
+    count as f64
+}
+
+const QUESTIONS_MAX: usize = 1 << 20;
+const PRICES: [f64; 3] = [1.0, 10.0, 50.0];
+/// No mean of an invented answer is nearer to its threshold.
+const GAP_MIN: f64 = 0.05;
+/// Beyond all attributes.
+const GENERATORS: u64 = 1 << 32;
