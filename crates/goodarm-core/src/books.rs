@@ -216,7 +216,10 @@ impl Books {
             affordable: vec![false; prices.len()],
             price_max: prices.iter().copied().max().unwrap_or(Cost::ZERO),
             prices,
-            questions: vec![QuestionState::start(vote_kind_count); question_count],
+            questions: vec![
+                QuestionState::start(vote_kind_count, generators.len());
+                question_count
+            ],
             vote_slots,
             bills: Bills::new(attribute_count),
             arms: vec![Arm::START; arm_count],
@@ -382,6 +385,11 @@ impl Books {
     /// How many calls that score an attribute are in flight.
     pub fn in_flight_count_of(&self, attribute: AttributeId) -> usize {
         self.out_counts[self.problem.lead(attribute).index()] as usize
+    }
+
+    /// How many answers of a generator are on their way.
+    pub fn fresh_in_flight_count(&self, generator: GeneratorId) -> usize {
+        self.out_counts[self.processes.len() + generator.index()] as usize
     }
 
     /// Tickets of calls in flight, the oldest first.

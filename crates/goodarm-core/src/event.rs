@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::books::{AddArmsError, Books, DispatchError, LendError, Loan, TellError};
 use crate::cost::Cost;
-use crate::pull::{Failure, Pull, QuestionPull, Source, Target, Ticket};
+use crate::pull::{Dispatched, Failure, Pull, QuestionPull, Source, Target, Ticket};
 use crate::units::{ArmId, AttributeId, Label, QuestionId};
 
 /// One thing that happened. It is exhaustive on purpose: a new kind of event must be thought of
@@ -98,6 +98,15 @@ impl From<QuestionPull> for Event {
 impl From<Pull> for Event {
     fn from(Pull { ticket, arm, attribute, loan, .. }: Pull) -> Self {
         Self::Asked { ticket, arm, attribute, loan }
+    }
+}
+
+impl From<Dispatched> for Event {
+    fn from(dispatched: Dispatched) -> Self {
+        match dispatched {
+            Dispatched::Arm(pull) => pull.into(),
+            Dispatched::Question(pull) => pull.into(),
+        }
     }
 }
 

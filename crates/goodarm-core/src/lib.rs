@@ -82,8 +82,8 @@ pub use crate::problem::{
     Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
 };
 pub use crate::pull::{
-    BlockingFailure, CountedFailure, Failure, Pull, QuestionPull, Source, Target, Ticket,
-    VoidFailure,
+    BlockingFailure, CountedFailure, Dispatched, Failure, Pull, QuestionPull, Source, Target,
+    Ticket, VoidFailure,
 };
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
 pub use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, Share};

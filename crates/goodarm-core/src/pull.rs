@@ -73,7 +73,75 @@ pub enum Dispatched {
     Question(QuestionPull),
 }
 
+impl Target {
+    /// The place of who is called: that of an attribute, or behind all attributes that of a generator.
+    pub const fn caller(self, attribute_count: usize) -> usize {
+        match self {
+            Self::Arm(_, attribute) | Self::Question(_, Source::Votes(attribute)) => {
+                attribute.index()
+            }
+            Self::Question(_, Source::Generator(generator)) => attribute_count + generator.index(),
+        }
+    }
+}
+
 impl Dispatched {
+    /// A call that was dispatched before, as far as that is known.
+    pub const fn again(ticket: Ticket, target: Target, ceiling: Cost) -> Self {
+        match target {
+            Target::Arm(arm, attribute) => Self::Arm(Pull {
+                ticket,
+                arm,
+                attribute,
+                ceiling,
+                attempt: 0,
+                loan: None,
+                branch: "",
+            }),
+            Target::Question(question, source) => Self::Question(QuestionPull {
+                ticket,
+                question,
+                source,
+                ceiling,
+                attempt: 0,
+                loan: None,
+                branch: "",
+            }),
+        }
+    }
+
+    /// Its number.
+    pub const fn ticket(self) -> Ticket {
+        match self {
+            Self::Arm(pull) => pull.ticket,
+            Self::Question(pull) => pull.ticket,
+        }
+    }
+
+    /// What it is about.
+    pub const fn target(self) -> Target {
+        match self {
+            Self::Arm(pull) => Target::Arm(pull.arm, pull.attribute),
+            Self::Question(pull) => Target::Question(pull.question, pull.source),
+        }
+    }
+
+    /// What has been reserved for it.
+    pub const fn ceiling(self) -> Cost {
+        match self {
+            Self::Arm(pull) => pull.ceiling,
+            Self::Question(pull) => pull.ceiling,
+        }
+    }
+
+    /// How many tries of it were void.
+    pub const fn attempt(self) -> u32 {
+        match self {
+            Self::Arm(pull) => pull.attempt,
+            Self::Question(pull) => pull.attempt,
+        }
+    }
+
     /// The call, if it is on an arm.
     pub const fn on_arm(self) -> Option<Pull> {
         match self {

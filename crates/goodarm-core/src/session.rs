@@ -14,7 +14,7 @@ use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
 use crate::problem::Problem;
 use crate::pull::{Dispatched, Failure, Pull, QuestionPull, Source, Target, Ticket};
-use crate::units::{ArmId, AttributeId, Label};
+use crate::units::{ArmId, AttributeId, GeneratorId, Label};
 
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,10 +147,11 @@ pub struct Session {
     is_held_by_money: bool,
 }
 
-/// A call that the policy did not choose.
+/// A call that the policy did not choose. Its caller is a verifier, whether its calls are votes or not, or
+/// a generator.
 #[derive(Clone, Copy)]
 struct Other {
-    attribute: AttributeId,
+    caller: Source,
     /// What it was about, where that is on record.
     expected: Option<Target>,
 }
@@ -201,7 +202,15 @@ impl Session {
         // Calls that score several attributes have the name of the first, also when they are replayed.
         let is_known = attribute.index() < self.books.problem().attribute_count();
         let attribute = if is_known { self.books.problem().lead(attribute) } else { attribute };
-        self.ask_within(f64::INFINITY, Some(Other { attribute, expected: None }))
+        let caller = Source::Votes(attribute);
+        self.ask_within(f64::INFINITY, Some(Other { caller, expected: None }))
+    }
+
+    /// The same for a runner whose answers on their way from a generator all hang: for a question that
+    /// waits for none from it if there is one.
+    pub fn ask_another_answer(&mut self, generator: GeneratorId) -> Result<Ask, AskError> {
+        let caller = Source::Generator(generator);
+        self.ask_within(f64::INFINITY, Some(Other { caller, expected: None }))
     }
 
     fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
@@ -245,10 +254,18 @@ impl Session {
     fn dispatch_other(
         &mut self,
         chosen: Result<Choice, StopReason>,
-        Other { attribute, expected }: Other,
+        Other { caller, expected }: Other,
     ) -> Option<Dispatched> {
         // A record may name what is not there.
-        if attribute.index() >= self.books.problem().attribute_count() {
+        let problem = self.books.problem();
+        let is_known = match caller {
+            Source::Votes(attribute) => attribute.index() < problem.attribute_count(),
+            Source::Generator(generator) => {
+                let generators = problem.questions().map_or(&[][..], |it| it.generators());
+                generator.index() < generators.len()
+            }
+        };
+        if !is_known {
             return None;
         }
         // So may a policy, which is refused then.
@@ -256,23 +273,38 @@ impl Session {
         if chosen.is_ok_and(is_unknown) {
             return None;
         }
-        let waits = |arm| self.books.tally(arm, attribute).pending_count() > 0;
+        let waits = |arm, attribute| self.books.tally(arm, attribute).pending_count() > 0;
+        let is_due = |question, generator| {
+            let state = self.books.question(question);
+            state.asked_count_of(generator) > state.back_count_of(generator)
+        };
         let stream = |target| self.books.stream_of(target);
-        let is_new = |choice: Choice| match (expected, choice.target) {
-            (Some(expected), target) => stream(target) == expected,
-            (None, Target::Arm(arm, of)) => {
-                self.books.problem().lead(of) != attribute || !waits(arm)
+        let is_new = |choice: Choice| match (expected, choice.target, caller) {
+            (Some(expected), target, _) => stream(target) == expected,
+            (None, Target::Arm(arm, of), Source::Votes(attribute)) => {
+                self.books.problem().lead(of) != attribute || !waits(arm, attribute)
             }
-            (None, Target::Question(..)) => true,
+            (
+                None,
+                Target::Question(question, Source::Generator(of)),
+                Source::Generator(generator),
+            ) => of != generator || !is_due(question, generator),
+            (None, ..) => true,
         };
         if self.books.in_flight_count() == 0 || chosen.is_ok_and(is_new) {
             return None;
         }
-        let is_free = |&arm: &ArmId| {
-            !waits(arm) && self.books.check_dispatch(Target::Arm(arm, attribute)).is_ok()
+        let may = |target: &Target| self.books.check_dispatch(*target).is_ok();
+        let target = match caller {
+            Source::Votes(attribute) => {
+                let free = problem.arms().filter(|&arm| !waits(arm, attribute));
+                free.map(|arm| Target::Arm(arm, attribute)).find(may)?
+            }
+            Source::Generator(generator) => {
+                let free = problem.questions()?.ids().filter(|&it| !is_due(it, generator));
+                free.map(|question| Target::Question(question, caller)).find(may)?
+            }
         };
-        let arm = self.books.problem().arms().find(is_free)?;
-        let target = Target::Arm(arm, attribute);
         if expected.is_some_and(|expected| expected != stream(target)) {
             return None;
         }
@@ -353,14 +385,12 @@ impl Session {
         for (index, recorded) in events.into_iter().enumerate() {
             // When to ask, and how, is up to the runner.
             let other = match recorded {
-                Event::Asked { arm, attribute, .. } => {
-                    Some(Other { attribute, expected: Some(Target::Arm(arm, attribute)) })
-                }
+                Event::Asked { arm, attribute, .. } => Some(Other {
+                    caller: Source::Votes(attribute),
+                    expected: Some(Target::Arm(arm, attribute)),
+                }),
                 Event::QuestionAsked { question, source, .. } => Some(Other {
-                    attribute: match source {
-                        Source::Votes(attribute) => attribute,
-                        Source::Generator(_) => AttributeId(0),
-                    },
+                    caller: source,
                     expected: Some(Target::Question(question, source)),
                 }),
                 _ => None,

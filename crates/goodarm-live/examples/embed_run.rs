@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let output = std::env::temp_dir().join(format!("goodarm-{}", std::process::id()));
     let settings =
         Settings { output: output.clone(), ..Settings::new(Cost::from_units(400), 0.05) };
-    let job = Job::new(JobSpec { settings, candidates, verifiers: vec![judge] })?;
+    let job = Job::new(JobSpec { settings, candidates, verifiers: vec![judge], questions: None })?;
     let mut run = Run::begin(Arc::new(job))?; // Run::resume after a crash
     let ending = run.drive_async(&Control::default(), &mut Printer).await?;
     println!("{ending}; the journal is in {}", output.display());

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, Attribute, BlockingFailure, Books, Cost, Event, Failure, VoidFailure};
+use goodarm_core::{
+    ArmId, BlockingFailure, Books, Cost, Event, Failure, Source, Target, VoidFailure,
+};
 
 use crate::history::{Call, Entry};
 use crate::outputs::calls::failure_name;
@@ -13,9 +15,10 @@ use crate::verifier::Remark;
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// Verifier by verifier. Each criterion of a verifier is one, but calls are paid and take their time
-    /// at the first of them.
-    pub verifiers: Vec<VerifierTotals>,
+    /// Verifier by verifier, and behind them generator by generator. Each criterion of a verifier is one,
+    /// but calls are paid and take their time at the first of them.
+    pub callers: Vec<VerifierTotals>,
+    attribute_count: usize,
     are_called: Vec<bool>,
     /// The budget at the start, and what it was raised to.
     pub budgets: Vec<Cost>,
@@ -52,7 +55,7 @@ pub struct VerifierTotals {
     pub first_obstacle: Option<String>,
     /// What was remarked about it, each once.
     pub remarks: Vec<Remark>,
-    /// Answers that take no more of its calls, and why.
+    /// Answers, or questions, that take no more of its calls, and why.
     pub blocked: BTreeMap<ArmId, BlockingFailure>,
     latency_sum: f64,
     latencies: Latencies,
@@ -61,13 +64,15 @@ pub struct VerifierTotals {
 impl Account {
     /// Nothing yet.
     pub fn new(books: &Books) -> Self {
+        let problem = books.problem();
+        let generators = problem.questions().map_or(0, |questions| questions.generators().len());
+        let verifiers = problem.attributes().map(|attribute| problem.lead(attribute) == attribute);
+        let are_called: Vec<bool> =
+            verifiers.chain(std::iter::repeat_n(true, generators)).collect();
         Self {
-            verifiers: vec![VerifierTotals::default(); books.problem().attribute_count()],
-            are_called: books
-                .problem()
-                .attributes()
-                .map(|it| books.problem().lead(it) == it)
-                .collect(),
+            callers: vec![VerifierTotals::default(); are_called.len()],
+            attribute_count: problem.attribute_count(),
+            are_called,
             budgets: vec![books.problem().budget()],
             spent_at: Vec::new(),
             began_with: books.problem().arm_count(),
@@ -87,9 +92,27 @@ impl Account {
     /// One more call, which the books know of already.
     pub fn take_call(&mut self, books: &Books, call: &Call<'_>) {
         let problem = books.problem();
-        for (criterion, &attribute) in problem.members(call.attribute).iter().enumerate() {
-            let declared = problem.attribute(attribute);
-            self.verifiers[attribute.index()].take(call, criterion, declared);
+        match call.target {
+            Target::Arm(_, lead) => {
+                for (criterion, &attribute) in problem.members(lead).iter().enumerate() {
+                    let declared = problem.attribute(attribute);
+                    let outcome = call.outcome_for(criterion, declared).map(drop);
+                    let price = (criterion == 0).then(|| declared.price());
+                    self.callers[attribute.index()].take(call, outcome, price);
+                }
+            }
+            Target::Question(_, source) => {
+                let price = match source {
+                    Source::Votes(attribute) => problem.attribute(attribute).price(),
+                    Source::Generator(generator) => {
+                        let generators = problem.questions().map_or(&[][..], |it| it.generators());
+                        generators[generator.index()].price()
+                    }
+                };
+                let outcome = call.failure().map_or(Ok(()), Err);
+                let place = call.target.caller(self.attribute_count);
+                self.callers[place].take(call, outcome, Some(price));
+            }
         }
         let certified_count = books.certified().len();
         if certified_count > self.spent_at.len() {
@@ -97,34 +120,50 @@ impl Account {
         }
     }
 
+    /// Those of who makes such calls.
+    pub fn totals(&self, target: Target) -> &VerifierTotals {
+        &self.callers[target.caller(self.attribute_count)]
+    }
+
+    /// Those of the verifiers, criterion by criterion.
+    pub fn verifiers(&self) -> &[VerifierTotals] {
+        &self.callers[..self.attribute_count]
+    }
+
+    /// Those of the generators.
+    pub fn generators(&self) -> &[VerifierTotals] {
+        &self.callers[self.attribute_count..]
+    }
+
     /// Calls that were made and came back.
     pub fn call_count(&self) -> u64 {
-        self.callers().map(|totals| totals.call_count).sum()
+        self.called().map(|totals| totals.call_count).sum()
     }
 
     /// Calls that were asked for and not made.
     pub fn unmade_count(&self) -> u64 {
-        self.callers().map(|totals| totals.unmade_count).sum()
+        self.called().map(|totals| totals.unmade_count).sum()
     }
 
     /// Calls that came back without any score.
     pub fn failure_count(&self) -> u64 {
-        self.callers().map(|totals| totals.failed_count).sum()
+        self.called().map(|totals| totals.failed_count).sum()
     }
 
     /// Those that have calls of their own.
-    fn callers(&self) -> impl Iterator<Item = &VerifierTotals> {
-        self.verifiers.iter().zip(&self.are_called).filter(|(_, is)| **is).map(|(totals, _)| totals)
+    fn called(&self) -> impl Iterator<Item = &VerifierTotals> {
+        self.callers.iter().zip(&self.are_called).filter(|(_, is)| **is).map(|(totals, _)| totals)
     }
 
-    /// An amount, summed over all verifiers.
+    /// An amount, summed over all verifiers and generators.
     pub fn sum(&self, part: impl Fn(&VerifierTotals) -> Cost) -> Cost {
-        self.verifiers.iter().map(part).fold(Cost::ZERO, Cost::saturating_add)
+        self.callers.iter().map(part).fold(Cost::ZERO, Cost::saturating_add)
     }
 }
 
 impl VerifierTotals {
-    fn take(&mut self, call: &Call<'_>, criterion: usize, declared: &Attribute) {
+    /// One more call, what it means here, and its price if it is paid here.
+    fn take(&mut self, call: &Call<'_>, outcome: Result<(), Failure>, price: Option<Cost>) {
         if let Err(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
             call.outcome
         {
@@ -135,13 +174,12 @@ impl VerifierTotals {
             return;
         }
         self.call_count += 1;
-        let outcome = call.outcome_for(criterion, declared);
         if let Err(failure) = outcome {
             self.take_failure(call, failure);
         }
         // A call is paid and takes its time once.
-        if criterion == 0 {
-            self.pay(call, declared.price());
+        if let Some(price) = price {
+            self.pay(call, price);
         }
     }
 
@@ -153,7 +191,11 @@ impl VerifierTotals {
         }
         *self.failures.entry(failure_name(failure)).or_default() += 1;
         if let Failure::Blocking(failure) = failure {
-            self.blocked.entry(call.arm).or_insert(failure);
+            let place = match call.target {
+                Target::Arm(arm, _) => arm,
+                Target::Question(question, _) => ArmId(question.0),
+            };
+            self.blocked.entry(place).or_insert(failure);
         }
     }
 

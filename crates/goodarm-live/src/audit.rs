@@ -17,12 +17,12 @@ use goodarm_files::words::{amount, counted, money, were};
 
 use crate::account::Account;
 use crate::audit::call_file::{CallFile, Next, Place};
-use crate::candidates::Candidates;
 use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History, event_of};
 use crate::outputs::calls::CallLine;
+use crate::questions::Roster;
 use crate::run::is_free;
 use crate::view::Overview;
 
@@ -116,6 +116,7 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     if is_finished {
         findings::compare(folder, &auditor, report);
         made::compare_table(folder, &auditor, report);
+        made::compare_answers(folder, &auditor, report);
     }
     let Auditor { history, books, account, .. } = &auditor;
     let journal = folder.journal();
@@ -176,7 +177,7 @@ struct Auditor {
     history: History,
     books: Books,
     account: Account,
-    candidates: Candidates,
+    roster: Roster,
     /// How many of them the journal knows of by now.
     candidate_count: usize,
     loan_count: u64,
@@ -189,19 +190,11 @@ impl Auditor {
         let journal = folder.journal();
         let history = History::open(&journal).map_err(|error| unreadable(&journal, &error))?;
         let problem = history.problem().map_err(|error| unreadable(&journal, &error))?;
-        let candidates = findings::candidates(folder, &history)?;
+        let roster = findings::roster(folder, &history)?;
         let books = Books::new(problem);
         let account = Account::new(&books);
         let candidate_count = account.began_with;
-        Ok(Self {
-            history,
-            books,
-            account,
-            candidates,
-            candidate_count,
-            loan_count: 0,
-            missing: None,
-        })
+        Ok(Self { history, books, account, roster, candidate_count, loan_count: 0, missing: None })
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
@@ -215,7 +208,9 @@ impl Auditor {
         loop {
             let entry = self.history.next_entry().map_err(|error| unreadable(&journal, &error))?;
             let Some(entry) = entry else { break };
-            let event = match CallLine::new(&entry, |arm| self.candidates.id(arm), &charter) {
+            let roster = &self.roster;
+            let (id, question) = (|arm| roster.id(arm), |question| roster.question_id(question));
+            let event = match CallLine::new(&entry, id, question, &charter) {
                 None => Some(entry.event.clone()),
                 Some(expected) => match next_call(&mut calls)? {
                     Some((at, written)) => compare_call(written, &expected, at, report),
@@ -240,7 +235,12 @@ impl Auditor {
                 self.candidate_count += count as usize;
             }
             if let Some(fingerprint) = &entry.candidates {
-                findings::check(folder, &self.candidates, self.candidate_count, fingerprint)?;
+                findings::check(
+                    folder,
+                    &self.roster.candidates,
+                    self.candidate_count,
+                    fingerprint,
+                )?;
             }
             if let Some(Ok(())) = applied {
                 self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
@@ -273,7 +273,7 @@ impl Auditor {
         if let Some((place, _)) = next_call(calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
-        report.checked.push(findings::who(&self.candidates, &self.books, &self.account));
+        report.checked.push(findings::who(&self.roster, &self.books, &self.account));
         let count = counted(self.account.call_count(), "call");
         let unmade = match self.account.unmade_count() {
             0 => String::new(),
@@ -353,7 +353,7 @@ fn in_calls(text: String) -> Problem {
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.
 fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
-    let terms = &charter.verifiers[call.attribute.index()];
+    let terms = charter.called(call.target);
     let ceiling = terms.ceiling;
     let is_free = call.failure().is_some_and(is_free);
     let expected = if is_free { Cost::ZERO } else { ceiling };

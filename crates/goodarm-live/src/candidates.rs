@@ -161,6 +161,47 @@ impl Candidates {
         }
     }
 
+    /// None yet, of those that errors call `name`.
+    pub(crate) fn none(name: &Path) -> Self {
+        Self {
+            path: name.to_owned(),
+            unit: Unit::Row,
+            ids: Ids::default(),
+            json: String::new(),
+            json_ends: Vec::new(),
+            lines: Vec::new(),
+            common_fields: Vec::new(),
+            notes: Vec::new(),
+            are_ids_made: false,
+        }
+    }
+
+    /// One more, whose id no other has.
+    pub(crate) fn push(&mut self, id: &str, json: &str, line: u64) {
+        let next = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
+        self.ids.insert(id, next).expect("the id is new");
+        self.json.push_str(json);
+        self.json_ends.push(self.json.len() as u64);
+        self.lines.push(line);
+        // Nobody knows which fields it has.
+        self.common_fields.clear();
+    }
+
+    /// The same without some, and with one more thing to know about them.
+    pub(crate) fn without(&self, left_out: &BTreeSet<ArmId>, note: String) -> Self {
+        let mut kept = Self {
+            unit: self.unit,
+            notes: self.notes.iter().cloned().chain([note]).collect(),
+            are_ids_made: self.are_ids_made,
+            ..Self::none(&self.path)
+        };
+        for arm in self.arms().filter(|arm| !left_out.contains(arm)) {
+            kept.push(self.id(arm), self.json(arm), self.lines[arm.index()]);
+        }
+        kept.common_fields.clone_from(&self.common_fields);
+        kept
+    }
+
     /// The candidates that a run keeps in its folder: whatever they were read from, they are lines now.
     pub fn read_kept(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
         Self::read_as(path, id_field, Some(Format::Jsonl))
@@ -198,12 +239,12 @@ impl Candidates {
         (0..count).map(ArmId)
     }
 
-    /// How many there are; at least one.
+    /// How many there are.
     pub const fn len(&self) -> usize {
         self.json_ends.len()
     }
 
-    /// Whether there are none, which no file that was read has.
+    /// Whether there are none, as where all answers are made during the run.
     pub const fn is_empty(&self) -> bool {
         self.json_ends.is_empty()
     }
@@ -220,6 +261,11 @@ impl Candidates {
     /// The object of an arm on one line, its fields in the source's order.
     pub fn json(&self, arm: ArmId) -> &str {
         &self.json[ids::range(&self.json_ends, arm.index())]
+    }
+
+    /// On which line, or in which row, an arm stands.
+    pub(crate) fn line(&self, arm: ArmId) -> u64 {
+        self.lines[arm.index()]
     }
 
     /// Everything about an arm.

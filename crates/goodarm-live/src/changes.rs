@@ -46,11 +46,12 @@ fn binding(mut job: Value) -> Value {
         }
     };
     take_out(&mut job, &["budget", "calls_max", "expect", "calls", "certified", "concurrency"]);
-    if let Some(verifiers) = job.get_mut("verifiers").and_then(Value::as_array_mut) {
-        for verifier in verifiers {
-            take_out(verifier, &["concurrency", "rate", "patience"]);
-        }
+    let pace = ["concurrency", "rate", "patience"];
+    for list in ["verifiers", "generators"] {
+        let callers = job.get_mut(list).and_then(Value::as_array_mut);
+        callers.into_iter().flatten().for_each(|caller| take_out(caller, &pace));
     }
+    job.get_mut("generator").into_iter().for_each(|generator| take_out(generator, &pace));
     job
 }
 

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{AttributeSpec, Cost, Design, Problem, ProblemSpec, ScoredBy, SpecError};
+use goodarm_core::{
+    AttributeSpec, Cost, Design, GeneratorSpec, Label, Problem, ProblemSpec, QuestionId,
+    QuestionsSpec, ScoredBy, SpecError, Target,
+};
 use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +47,42 @@ pub struct Charter {
     /// The folder that their paths start from, as seen from the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// If candidates are answers to questions, of which one each is certified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions: Option<QuestionTerms>,
+}
+
+/// The questions of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct QuestionTerms {
+    /// How many there are.
+    pub count: usize,
+    /// The fingerprint of all of them, in hexadecimal.
+    pub blake3: String,
+    /// The field of an answer that names its question.
+    pub question_field: String,
+    /// The field of an answer that holds its text.
+    pub answer_field: String,
+    /// Of each candidate that the run began with: its question, and the number of its final answer.
+    pub answers: Vec<(u32, u32)>,
+    /// Who makes fresh answers.
+    pub generators: Vec<GeneratorTerms>,
+    /// How many fresh answers may be made for a question.
+    pub candidates_max: usize,
+}
+
+/// The terms of a generator.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct GeneratorTerms {
+    /// What reports call it.
+    pub name: String,
+    /// Which kind of generator it is.
+    pub kind: String,
+    /// The most that an answer may cost.
+    #[serde(with = "goodarm_files::money::price")]
+    pub ceiling: Cost,
+    /// Whether answers may cost less.
+    pub metered: bool,
 }
 
 /// The terms of one verifier.
@@ -71,6 +110,16 @@ pub struct VerifierTerms {
     /// If its threshold follows from what is claimed of majorities: what that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<VoteTerms>,
+    /// If it is asked the question, and its reply scores every answer by whether it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solves: Option<Solves>,
+}
+
+/// How a verifier that is asked the question takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Solves {
+    /// Whether a reply that no answer agrees with becomes an answer.
+    pub proposes: bool,
 }
 
 /// What is claimed of majorities of draws, which single draws imply.
@@ -105,6 +154,23 @@ pub struct CriterionTerms {
     pub name: String,
     /// The place of the verifier's first criterion among all terms: calls are counted and paid there.
     pub first: usize,
+}
+
+/// What a verifier's and a generator's terms have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallerTerms<'a> {
+    /// What reports call it.
+    pub name: &'a str,
+    /// Which kind it is.
+    pub kind: &'a str,
+    /// The most that a call may cost.
+    pub ceiling: Cost,
+    /// Whether calls may cost less.
+    pub metered: bool,
+    /// Whether one call tells all.
+    pub is_exact: bool,
+    /// Whether it makes answers.
+    pub is_generator: bool,
 }
 
 /// Why a recorded charter is none.
@@ -170,15 +236,64 @@ impl Charter {
         };
         let place = |(index, terms): (usize, &VerifierTerms)| match &terms.criterion {
             Some(criterion) if criterion.first != index => ScoredBy::CallsOf(criterion.first),
-            _ => ScoredBy::OwnCalls,
+            _ => match terms.solves {
+                Some(Solves { proposes }) => ScoredBy::Votes { proposes },
+                None => ScoredBy::OwnCalls,
+            },
         };
         let scored_by = self.verifiers.iter().enumerate().map(place).collect();
-        Ok(Problem::designed(spec, Design { scored_by, questions: None })?)
+        let questions = self.questions.as_ref().map(QuestionTerms::spec);
+        Ok(Problem::designed(spec, Design { scored_by, questions })?)
+    }
+
+    /// Whether the so-many-th verifier is asked the question, and not about one of its answers.
+    pub fn are_votes(&self, place: usize) -> bool {
+        self.verifiers.get(place).is_some_and(|terms| terms.solves.is_some())
+    }
+
+    /// The terms of who makes such calls.
+    pub fn called(&self, target: Target) -> CallerTerms<'_> {
+        let place = target.caller(self.verifiers.len());
+        self.callers().nth(place).expect("a charter has all who are called")
+    }
+
+    /// Who makes fresh answers.
+    pub fn generators(&self) -> &[GeneratorTerms] {
+        self.questions.as_ref().map_or(&[], |questions| &questions.generators)
+    }
+
+    /// All terms of those who are called: the verifiers', and behind them the generators'.
+    pub fn callers(&self) -> impl Iterator<Item = CallerTerms<'_>> {
+        let verifiers = self.verifiers.iter().map(|terms| CallerTerms {
+            name: &terms.name,
+            kind: &terms.kind,
+            ceiling: terms.ceiling,
+            metered: terms.metered,
+            is_exact: terms.scores == Scores::Exact,
+            is_generator: false,
+        });
+        let generators = self.generators().iter().map(|terms| CallerTerms {
+            name: &terms.name,
+            kind: &terms.kind,
+            ceiling: terms.ceiling,
+            metered: terms.metered,
+            is_exact: false,
+            is_generator: true,
+        });
+        verifiers.chain(generators)
+    }
+
+    /// The name of so-many-th terms, those of generators behind all others.
+    pub fn called_at(&self, place: usize) -> &str {
+        self.callers().nth(place).map_or("", |terms| terms.name)
     }
 
     /// The verifier that makes the calls of so-many-th terms, by its name.
+    /// Behind all verifiers are the generators.
     pub fn caller(&self, place: usize) -> &str {
-        let terms = &self.verifiers[place];
+        let Some(terms) = self.verifiers.get(place) else {
+            return &self.generators()[place - self.verifiers.len()].name;
+        };
         terms.criterion.as_ref().map_or(&terms.name, |criterion| &criterion.verifier)
     }
 
@@ -212,6 +327,22 @@ impl Charter {
 struct CandidateKeys {
     id_field: Option<String>,
     format: Option<Format>,
+}
+
+impl QuestionTerms {
+    fn spec(&self) -> QuestionsSpec<Cost> {
+        let answer = |&(question, label): &(u32, u32)| (QuestionId(question), Label(label));
+        let generator = |terms: &GeneratorTerms| GeneratorSpec {
+            name: terms.name.clone(),
+            price: terms.ceiling,
+        };
+        QuestionsSpec {
+            count: self.count,
+            answers: self.answers.iter().map(answer).collect(),
+            generators: self.generators.iter().map(generator).collect(),
+            candidates_max: self.candidates_max,
+        }
+    }
 }
 
 impl VerifierTerms {

@@ -70,6 +70,16 @@ impl Folder {
         self.path.join("candidates.jsonl")
     }
 
+    /// The questions that they answer, if the job has any.
+    pub fn questions(&self) -> PathBuf {
+        self.path.join("questions.jsonl")
+    }
+
+    /// What became of each question.
+    pub fn answers(&self) -> PathBuf {
+        self.path.join("answers.jsonl")
+    }
+
     /// Candidates that meet every threshold.
     pub fn certified(&self) -> PathBuf {
         self.path.join("certified.jsonl")
@@ -110,10 +120,12 @@ impl Folder {
     }
 
     /// Every file that a run writes, but for its journal and its lock.
-    pub fn outputs(&self) -> [PathBuf; 9] {
+    pub fn outputs(&self) -> [PathBuf; 11] {
         [
             self.job(),
             self.candidates(),
+            self.questions(),
+            self.answers(),
             self.certified(),
             self.certified_table(),
             self.rejected(),

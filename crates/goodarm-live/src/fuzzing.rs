@@ -2,12 +2,12 @@
 
 use crate::candidates::Candidate;
 use crate::verifier::Verdict;
-use crate::verifier::command::read;
 use crate::verifier::command::worker::request::{Owner, Request};
+use crate::verifier::command::{Wanted, read};
 
 /// The score in what a program wrote, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {
-    match read(&String::from_utf8_lossy(output), None) {
+    match read(&String::from_utf8_lossy(output), &Wanted::Score) {
         (Verdict::Score(score), _) => Some(score),
         _ => None,
     }

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use goodarm_core::{
-    ArmId, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS, Event,
-    Failure, Loan, Problem, Ticket,
+    ArmId, Attribute, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Label,
+    Loan, Problem, QuestionId, Source, Target, Ticket,
 };
 
 use crate::charter::{Charter, CharterError};
@@ -19,10 +19,9 @@ use crate::run::VERSION;
 pub struct Call<'a> {
     /// Its number.
     pub ticket: Ticket,
-    /// Which candidate.
-    pub arm: ArmId,
-    /// Which verifier; of one with criteria the first of them.
-    pub attribute: AttributeId,
+    /// Which candidate or question, and who was called: a verifier, of one with criteria the first of
+    /// them, or a generator.
+    pub target: Target,
     /// What it has brought, or why it has brought nothing.
     pub outcome: Result<Scores, Failure>,
     /// What it cost.
@@ -38,6 +37,8 @@ pub enum Scores {
     One(f64),
     /// A score for each criterion of its verifier; none for those that the reply lacks.
     Each(Box<[Option<f64>]>),
+    /// An answer to a question, by the number of its final answer there.
+    Answer(Label),
 }
 
 impl Scores {
@@ -46,6 +47,7 @@ impl Scores {
         match self {
             Self::One(score) => Some(*score),
             Self::Each(scores) => scores.get(criterion).copied().flatten(),
+            Self::Answer(_) => None,
         }
     }
 
@@ -54,11 +56,20 @@ impl Scores {
         match self {
             Self::One(_) => 1,
             Self::Each(scores) => scores.len(),
+            Self::Answer(_) => 0,
         }
     }
 }
 
 impl Call<'_> {
+    /// The candidate that it is about; none if it is about a question.
+    pub const fn arm(&self) -> Option<ArmId> {
+        match self.target {
+            Target::Arm(arm, _) => Some(arm),
+            Target::Question(..) => None,
+        }
+    }
+
     /// What the books are told of it.
     pub fn event(&self) -> Event {
         event_of(self.ticket, &self.outcome, self.cost)
@@ -87,6 +98,7 @@ pub(crate) fn event_of(ticket: Ticket, outcome: &Result<Scores, Failure>, cost: 
     match outcome {
         Ok(Scores::One(score)) => Event::Told { ticket, score: *score, cost },
         Ok(Scores::Each(scores)) => Event::ToldAll { ticket, scores: scores.clone(), cost },
+        Ok(Scores::Answer(label)) => Event::Answered { ticket, label: Some(*label), cost },
         Err(failure) => Event::Failed { ticket, failure: *failure, cost },
     }
 }
@@ -104,8 +116,8 @@ pub struct Entry<'a> {
     pub call: Option<Call<'a>>,
     /// The index of the entry that asked for that call.
     pub asked: u64,
-    /// What the answer was lent when that call was asked for.
-    pub loan: Option<Loan>,
+    /// What an answer was lent when that call was asked for, and which.
+    pub loan: Option<(ArmId, Loan)>,
     /// Where candidates were added, the fingerprint of all of them.
     pub candidates: Option<[u8; 32]>,
 }
@@ -145,6 +157,9 @@ pub enum HistoryError {
     /// An answer to another question.
     #[error("call {} does not have the scores that it was asked for", .0.0)]
     OtherScores(Ticket),
+    /// A question that the run does not have, or nobody who answers it.
+    #[error("call {} is about a question that nobody is asked", .0.0)]
+    NoSuchQuestion(Ticket),
     /// A criterion is asked for by itself.
     #[error("call {} is not by the first criterion of its verifier", .0.0)]
     NotFirst(Ticket),
@@ -167,10 +182,9 @@ pub struct History {
 
 /// A call that has not come back.
 struct Asked {
-    arm: ArmId,
-    attribute: AttributeId,
+    target: Target,
     index: u64,
-    loan: Option<Loan>,
+    loan: Option<(ArmId, Loan)>,
 }
 
 impl History {
@@ -230,7 +244,8 @@ impl History {
 
     /// The next entry.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, HistoryError> {
-        let Some((position, Record { event, note })) = self.reader.next_record()? else {
+        let (charter, reader) = (&self.charter, &mut self.reader);
+        let Some((position, Record { event, note })) = reader.next_record()? else {
             return Ok(None);
         };
         let (index, unix_millis) = (self.index_next, position.unix_millis);
@@ -252,11 +267,25 @@ impl History {
                 (*ticket, Ok(Scores::Each(scores.clone())), *cost)
             }
             Event::Failed { ticket, failure, cost } => (*ticket, Err(*failure), *cost),
+            &Event::Answered { ticket, label, cost } => {
+                let label = label.ok_or(HistoryError::OtherScores(ticket))?;
+                (ticket, Ok(Scores::Answer(label)), cost)
+            }
             &Event::Asked { ticket, arm, attribute, loan } => {
                 if !self.charter.is_called(attribute.index()) {
                     return Err(HistoryError::NotFirst(ticket));
                 }
-                self.in_flight.insert(ticket, Asked { arm, attribute, index, loan });
+                let loan = loan.map(|loan| (arm, loan));
+                self.in_flight
+                    .insert(ticket, Asked { target: Target::Arm(arm, attribute), index, loan });
+                return Ok(Some(Entry { loan, ..entry }));
+            }
+            &Event::QuestionAsked { ticket, question, source, loan } => {
+                if !is_asked(charter, question, source) {
+                    return Err(HistoryError::NoSuchQuestion(ticket));
+                }
+                let target = Target::Question(question, source);
+                self.in_flight.insert(ticket, Asked { target, index, loan });
                 return Ok(Some(Entry { loan, ..entry }));
             }
             Event::ArmsAdded { count } => {
@@ -267,28 +296,31 @@ impl History {
                 return Ok(Some(Entry { candidates: Some(note.candidates), ..entry }));
             }
             Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
-            Event::QuestionAsked { .. } | Event::Answered { .. } => {
-                unreachable!("no journal has them")
-            }
         };
         let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
-        let Asked { arm, attribute, index, loan } = asked;
+        let Asked { target, index, loan } = asked;
         // Readers use the places of scores as indices.
-        let expected = self.charter.criteria_count(attribute.index());
-        if let Ok(scores) = &outcome
-            && !matches!((scores, expected), (Scores::One(_), 0))
-            && !matches!(scores, Scores::Each(each) if each.len() == expected && expected > 0)
-        {
+        let is_expected = |scores: &Scores| match target {
+            Target::Arm(_, attribute) => {
+                match (scores, self.charter.criteria_count(attribute.index())) {
+                    (Scores::One(_), 0) => true,
+                    (Scores::Each(each), expected) => each.len() == expected && expected > 0,
+                    _ => false,
+                }
+            }
+            Target::Question(..) => matches!(scores, Scores::Answer(_)),
+        };
+        if outcome.as_ref().is_ok_and(|scores| !is_expected(scores)) {
             return Err(HistoryError::OtherScores(ticket));
         }
         (entry.asked, entry.loan) = (index, loan);
-        entry.call = Some(Call { ticket, arm, attribute, outcome, cost, note });
+        entry.call = Some(Call { ticket, target, outcome, cost, note });
         Ok(Some(entry))
     }
 
     /// Calls that have not come back, by the end of what was read.
-    pub fn in_flight(&self) -> impl Iterator<Item = (Ticket, ArmId, AttributeId)> + '_ {
-        self.in_flight.iter().map(|(&ticket, asked)| (ticket, asked.arm, asked.attribute))
+    pub fn in_flight(&self) -> impl Iterator<Item = (Ticket, Target)> + '_ {
+        self.in_flight.iter().map(|(&ticket, asked)| (ticket, asked.target))
     }
 
     /// When the first and the last event were written, in milliseconds since 1970.
@@ -305,6 +337,16 @@ impl History {
     pub fn finish(self) -> Result<Tail, HistoryError> {
         Ok(self.reader.finish()?)
     }
+}
+
+/// Whether there is such a question, and somebody who answers it.
+fn is_asked(charter: &Charter, question: QuestionId, source: Source) -> bool {
+    let Some(questions) = &charter.questions else { return false };
+    let is_there = match source {
+        Source::Votes(attribute) => charter.are_votes(attribute.index()),
+        Source::Generator(generator) => generator.index() < questions.generators.len(),
+    };
+    question.index() < questions.count && is_there
 }
 
 /// `{"id":"0"}` and the end of its line.

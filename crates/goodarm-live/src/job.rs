@@ -1,6 +1,7 @@
 //! A job that can be run: every key checked, candidates loaded, verifiers ready. It is read from a
 //! file ([`Job::read`]) or made in code ([`Job::new`]); both ways go through the same checks.
 
+mod asked;
 mod claims;
 mod error;
 mod reader;
@@ -9,24 +10,28 @@ mod votes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{AttributeId, Cost, policy};
+use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
 use serde::Serialize;
 
+use self::asked::Asked;
+pub use self::asked::QuestionSpec;
 use self::claims::{Claim, criterion_name};
 pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
 use crate::candidates::{Candidate, Candidates};
-use crate::charter::{Charter, CriterionTerms, VerifierTerms};
+use crate::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
 use crate::fingerprint::{self, Fingerprint};
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
+use crate::questions::{Finals, Questions};
 use crate::secrets::{Redactor, Secrets};
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::Exchange;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
-use crate::verifier::{Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
+use crate::verifier::{Answer, Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 
 /// A job, ready to run.
 pub struct Job {
@@ -36,12 +41,18 @@ pub struct Job {
     pub text: String,
     /// What applies to all of it.
     pub settings: Settings,
-    /// What is to be certified.
-    pub candidates: Candidates,
+    /// What is to be certified; what is made during a run is not among them.
+    pub candidates: Arc<Candidates>,
     /// What the job calls the candidates.
     pub candidates_name: String,
+    /// What the candidates answer; none if each stands for itself.
+    pub questions: Option<Arc<Questions>>,
+    /// The final answers of the candidates.
+    pub(crate) finals: Finals,
     /// The verifiers, in the job's order.
     pub verifiers: Vec<JobVerifier>,
+    /// Who makes answers during a run.
+    pub generators: Vec<JobVerifier>,
     /// What the run promises.
     pub charter: Charter,
     /// The same, checked.
@@ -113,6 +124,10 @@ impl JobVerifier {
                 Verdict::Failed(failure, self.redactor.remove(reason))
             }
             Verdict::Exhausted(reason) => Verdict::Exhausted(self.redactor.remove(reason)),
+            Verdict::Answer(Answer { text, last }) => Verdict::Answer(Answer {
+                text: self.redactor.remove(text),
+                last: self.redactor.remove(last),
+            }),
             Verdict::Scores(scores) => {
                 let clean = |score: Result<f64, String>| {
                     score.map_err(|reason| self.redactor.remove(reason))
@@ -142,6 +157,8 @@ pub struct JobSpec {
     pub candidates: Candidates,
     /// An answer is certified when its mean score reaches the threshold of every one of these.
     pub verifiers: Vec<VerifierSpec>,
+    /// What the candidates answer, if one answer to each question is to be certified.
+    pub questions: Option<QuestionSpec>,
 }
 
 /// What applies to a whole job.
@@ -218,6 +235,8 @@ pub struct VerifierSpec {
     /// If each call is one draw that agrees with the answer or does not: the sizes of the majorities that
     /// `threshold` is about, 1 for a single draw. None are asked for; single draws imply them.
     pub votes: Option<Vec<u32>>,
+    /// If it is asked questions: whether an answer of its own that is new is to be certified, too.
+    pub proposes: bool,
     /// What its calls cost; many verifiers have a default.
     pub pricing: Option<Pricing>,
     /// The most requests per second.
@@ -254,6 +273,7 @@ impl VerifierSpec {
             scores: None,
             criteria: Vec::new(),
             votes: None,
+            proposes: false,
             pricing: None,
             rate: None,
             concurrency: None,
@@ -285,11 +305,13 @@ pub struct Overrides {
 impl Job {
     /// A job made in code.
     pub fn new(spec: JobSpec) -> Result<Self, JobError> {
-        let places = (0..spec.verifiers.len()).collect();
+        let verifier_count = spec.verifiers.len();
+        let places = (0..verifier_count).collect();
         let text = text_of(&spec);
         let path = PathBuf::from("(a job made in code)");
         let candidates_name = "the candidates".into();
-        assemble(spec, Origin { path, text, candidates_name, places, problems: Vec::new() })
+        let problems = Vec::new();
+        assemble(spec, Origin { path, text, candidates_name, places, verifier_count, problems })
     }
 
     /// Reads a job and everything it names.
@@ -335,9 +357,55 @@ impl Job {
         self.callers[attribute.index()]
     }
 
-    /// The verifiers whose calls others make.
+    /// All who are called: the verifiers, and behind them the generators.
+    pub fn called(&self) -> impl Iterator<Item = &JobVerifier> + Clone {
+        self.verifiers.iter().chain(&self.generators)
+    }
+
+    /// The place of who is called among [`Self::called`].
+    pub fn caller_of(&self, target: Target) -> usize {
+        match target {
+            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
+                self.caller(attribute)
+            }
+            Target::Question(_, Source::Generator(generator)) => {
+                self.verifiers.len() + generator.index()
+            }
+        }
+    }
+
+    /// Who is at this place among [`Self::called`].
+    pub fn called_at(&self, place: usize) -> &JobVerifier {
+        let count = self.verifiers.len();
+        self.verifiers.get(place).unwrap_or_else(|| &self.generators[place - count])
+    }
+
+    /// What a call of who is at this place is about, but for the answer or the question.
+    pub(crate) fn target_of(&self, place: usize) -> Target {
+        let Some(verifier) = self.verifiers.get(place) else {
+            let generator = u32::try_from(place - self.verifiers.len());
+            let generator = GeneratorId(generator.expect("there are fewer than 2^32"));
+            return Target::Question(QuestionId(0), Source::Generator(generator));
+        };
+        if verifier.verifier.answers_questions() {
+            return Target::Question(QuestionId(0), Source::Votes(verifier.lead));
+        }
+        Target::Arm(ArmId(0), verifier.lead)
+    }
+
+    /// What who is at this place is called with: answers, or questions.
+    pub fn subjects_of(&self, place: usize) -> &Candidates {
+        match &self.questions {
+            Some(questions) if self.called_at(place).verifier.answers_questions() => {
+                &questions.list
+            }
+            _ => &self.candidates,
+        }
+    }
+
+    /// Those whose calls others make.
     pub fn others(&self) -> impl Iterator<Item = &JobVerifier> {
-        self.verifiers.iter().filter(|verifier| !verifier.verifier.is_reproducible())
+        self.called().filter(|called| !called.verifier.is_reproducible())
     }
 
     /// What the budget and all prices count.
@@ -353,14 +421,26 @@ struct Origin {
     candidates_name: String,
     /// Which place among the job's verifiers each of the spec's has: some may have failed before.
     places: Vec<usize>,
+    /// How many the job has; generators have their places behind them.
+    verifier_count: usize,
     problems: Vec<JobProblem>,
 }
 
 /// Checks everything there is to check.
 fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
-    let JobSpec { settings, candidates, verifiers } = spec;
+    let JobSpec { settings, candidates, verifiers, questions } = spec;
     let mut problems = origin.problems;
     error::extend(&mut problems, None, settings.problems());
+    let asked = match questions {
+        Some(questions) => {
+            error::extend(&mut problems, None, questions.problems(&settings));
+            let name = PathBuf::from(&origin.candidates_name);
+            Asked::new(questions, candidates, &verifiers, &settings.id_field, &name)
+        }
+        None => Ok(Asked::nothing(candidates)),
+    };
+    let mut asked =
+        asked.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
         let needed = Problem::missing("verifiers", "at least one [[verifiers]] is needed");
         error::extend(&mut problems, None, vec![needed]);
@@ -378,25 +458,48 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
             let taken = Problem::new("name", format!("{message} {:?}", format!("{name} 2")));
             error::extend(&mut problems, Some((*place, &name)), vec![taken]);
         }
-        match checked(verifier, &settings, &candidates) {
+        match checked(verifier, &settings, &asked) {
             Ok(verifier) => ready.push(verifier),
             Err(more) => error::extend(&mut problems, Some((*place, &name)), more),
         }
     }
+    let mut generators: Vec<(JobVerifier, GeneratorTerms)> = Vec::new();
+    for (place, generator) in (origin.verifier_count..).zip(std::mem::take(&mut asked.generators)) {
+        let name = generator.name.clone();
+        if !names.insert(name.clone()) {
+            let taken = Problem::new("name", "another verifier or generator has this name");
+            error::extend(&mut problems, Some((place, &name)), vec![taken]);
+        }
+        match checked_generator(generator, &settings, &asked) {
+            Ok(generator) => generators.push(generator),
+            Err(more) => error::extend(&mut problems, Some((place, &name)), more),
+        }
+    }
     JobError::check(problems)?;
-    let unknown = ready.iter().zip(&origin.places).flat_map(|((verifier, _), place)| {
-        let fields = candidates.unknown_fields(&verifier.verifier.fields());
-        fields.into_iter().map(|field| JobProblem::unknown_field(*place, &verifier.name, field))
+    let places = origin.places.iter().copied().chain(origin.verifier_count..);
+    let called = || {
+        let generators = generators.iter().map(|(generator, _)| generator);
+        ready.iter().map(|(verifier, _)| verifier).chain(generators)
+    };
+    let unknown = called().zip(places).flat_map(|(called, place)| {
+        let fields = asked.shown_to(&*called.verifier).unknown_fields(&called.verifier.fields());
+        fields.into_iter().map(move |field| JobProblem::unknown_field(place, &called.name, field))
     });
     JobError::check(unknown.collect())?;
-    let fields: BTreeSet<String> =
-        ready.iter().flat_map(|(verifier, _)| verifier.verifier.fields()).collect();
-    candidates
-        .require_fields(&fields)
-        .map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
+    for called in called() {
+        asked
+            .shown_to(&*called.verifier)
+            .require_fields(&called.verifier.fields())
+            .map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
+    }
     let (mut verifiers, terms, callers) = placed(ready);
-    let redactor = Secrets::united(verifiers.iter().filter_map(|it| it.verifier.secrets()));
-    verifiers.iter_mut().for_each(|verifier| verifier.redactor = redactor.clone());
+    let (mut generators, generator_terms): (Vec<_>, Vec<_>) = generators.into_iter().unzip();
+    let called = || verifiers.iter().chain(&generators);
+    let redactor = Secrets::united(called().filter_map(|it| it.verifier.secrets()));
+    let files: Vec<Fingerprint> = called().flat_map(|called| called.verifier.files()).collect();
+    for called in verifiers.iter_mut().chain(&mut generators) {
+        called.redactor = redactor.clone();
+    }
     let folder = folder_of(&origin.path);
     // The job's own file is compared key by key, the candidates one by one, and a run writes its outputs.
     let is_other = |file: &Fingerprint| {
@@ -405,22 +508,27 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
             && place != folder.join(&origin.candidates_name)
             && !place.starts_with(&settings.output)
     };
-    let files = verifiers.iter().flat_map(|verifier| verifier.verifier.files()).filter(is_other);
+    let files = files.into_iter().filter(is_other);
     let charter = Charter {
         files: Some(files.map(|file| (file.path, file.blake3)).collect()),
         folder: fingerprint::way(&settings.output, folder),
-        ..settings.charter(candidates.len(), terms, origin.text.clone())
+        questions: asked.terms(generator_terms),
+        ..settings.charter(asked.candidates.len(), terms, origin.text.clone())
     };
     let problem =
         charter.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let Origin { path, text, candidates_name, .. } = origin;
+    let Asked { candidates, questions, finals, .. } = asked;
     Ok(Job {
         path,
         text,
         settings,
-        candidates,
+        candidates: Arc::new(candidates),
         candidates_name,
+        questions: questions.map(Arc::new),
+        finals,
         verifiers,
+        generators,
         charter,
         problem,
         callers,
@@ -504,6 +612,7 @@ impl Settings {
             id_field: Some(self.id_field.clone()),
             files: None,
             folder: None,
+            questions: None,
         }
     }
 }
@@ -512,15 +621,21 @@ impl Settings {
 fn checked(
     spec: VerifierSpec,
     settings: &Settings,
-    candidates: &Candidates,
+    asked: &Asked,
 ) -> Result<(JobVerifier, Vec<VerifierTerms>), Vec<Problem>> {
     let mut problems = Vec::new();
     let claims = claims::of(&spec, &mut problems);
     let limits = limits(&spec, settings, &mut problems);
-    let tariff = collect(tariff(&spec, settings, candidates), &mut problems);
+    let tariff = collect(tariff(&spec, settings, asked), &mut problems);
+    if spec.verifier.answers_questions() && asked.questions.is_none() {
+        let message =
+            "it answers questions, and the job has none: `questions` or `question_field` is needed";
+        problems.push(Problem::new("kind", message));
+    }
     match (claims, tariff) {
         (Some(claims), Some(tariff)) if problems.is_empty() => {
-            let VerifierSpec { name, kind, verifier, .. } = spec;
+            let VerifierSpec { name, kind, verifier, proposes, .. } = spec;
+            let solves = verifier.answers_questions().then_some(Solves { proposes });
             let criteria = claims.iter().filter_map(|claim| claim.criterion.clone()).collect();
             let terms = |Claim { criterion, threshold, scores, votes }: Claim| VerifierTerms {
                 name: criterion
@@ -533,6 +648,7 @@ fn checked(
                 metered: tariff.is_metered(),
                 mean_over: Some(verifier.mean_over()),
                 votes,
+                solves,
                 // Its place is known once all verifiers are.
                 criterion: criterion.map(|it| CriterionTerms {
                     verifier: name.clone(),
@@ -542,6 +658,31 @@ fn checked(
             };
             let terms = claims.into_iter().map(terms).collect();
             let (redactor, lead) = (Redactor::default(), AttributeId(0));
+            Ok((JobVerifier { name, verifier, tariff, limits, criteria, lead, redactor }, terms))
+        }
+        _ => Err(problems),
+    }
+}
+
+/// A generator with its terms, or everything that is wrong with it.
+fn checked_generator(
+    spec: VerifierSpec,
+    settings: &Settings,
+    asked: &Asked,
+) -> Result<(JobVerifier, GeneratorTerms), Vec<Problem>> {
+    let mut problems = Vec::new();
+    let limits = limits(&spec, settings, &mut problems);
+    let tariff = collect(tariff(&spec, settings, asked), &mut problems);
+    if !spec.verifier.answers_questions() {
+        problems.push(Problem::new("kind", "it does not answer questions"));
+    }
+    match tariff {
+        Some(tariff) if problems.is_empty() => {
+            let VerifierSpec { name, kind, verifier, .. } = spec;
+            let (ceiling, metered) = (tariff.ceiling, tariff.is_metered());
+            let terms = GeneratorTerms { name: name.clone(), kind, ceiling, metered };
+            let (redactor, lead) = (Redactor::default(), AttributeId(0));
+            let criteria = Vec::new();
             Ok((JobVerifier { name, verifier, tariff, limits, criteria, lead, redactor }, terms))
         }
         _ => Err(problems),
@@ -573,17 +714,13 @@ fn in_range(key: &str, value: f64) -> Result<f64, Problem> {
     Err(Problem::new(key, message))
 }
 
-fn tariff(
-    spec: &VerifierSpec,
-    settings: &Settings,
-    candidates: &Candidates,
-) -> Result<Tariff, Problem> {
+fn tariff(spec: &VerifierSpec, settings: &Settings, asked: &Asked) -> Result<Tariff, Problem> {
     let pricing = spec.pricing.or_else(|| spec.verifier.default_pricing(settings.unit));
     let pricing = pricing.ok_or_else(|| {
         let unit = format!("{:?}", settings.unit).to_lowercase();
         Problem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
     })?;
-    let tariff = Tariff::new(&pricing, || spec.verifier.extent(candidates))?;
+    let tariff = Tariff::new(&pricing, || asked.extent(&*spec.verifier))?;
     if settings.budget != Cost::ZERO && tariff.ceiling > settings.budget {
         let key = spec.pricing.map_or("price", |pricing| pricing.key());
         let (ceiling, budget) = (tariff.ceiling, settings.budget);
@@ -596,7 +733,7 @@ fn tariff(
 /// What stands for the file of a job made in code: in the form of one, so that whatever compares or
 /// shows the file of a run can do the same with it.
 fn text_of(spec: &JobSpec) -> String {
-    let JobSpec { settings, verifiers, .. } = spec;
+    let JobSpec { settings, verifiers, questions, .. } = spec;
     let mut text = format!(
         "# A job made in code.\ncandidates = \"(in memory)\"\nid_field = {}\nbudget = {}\nunit = {}\n\
          delta = {}\nguarantee = {}\npolicy = {}\nseed = {}\nstop_when_hopeless = {}\n",
@@ -609,8 +746,18 @@ fn text_of(spec: &JobSpec) -> String {
         settings.seed,
         settings.stop_when_hopeless,
     );
-    for verifier in verifiers {
-        text += "\n[[verifiers]]\n";
+    if let Some(questions) = questions {
+        let _ = writeln!(
+            text,
+            "questions = \"(in memory)\"\nquestion_field = {}\nanswer_field = {}",
+            toml_of(&questions.question_field),
+            toml_of(&questions.answer_field)
+        );
+    }
+    let generators = questions.iter().flat_map(|questions| &questions.generators);
+    let generators = generators.map(|generator| ("generators", generator));
+    for (list, verifier) in generators.chain(verifiers.iter().map(|it| ("verifiers", it))) {
+        let _ = writeln!(text, "\n[[{list}]]");
         let lines = [
             Some(format!("name = {}", toml_of(&verifier.name))),
             Some(format!("kind = {}", toml_of(&verifier.kind))),

@@ -20,8 +20,25 @@ use crate::verifier::{Kind, Kinds};
 #[serde(deny_unknown_fields)]
 pub struct JobFile {
     /// The answers to be certified: a .jsonl, .json, .csv, .tsv, .parquet or .eval file. All paths are
-    /// relative to the job file.
-    pub candidates: String,
+    /// relative to the job file. Not needed where a generator answers `questions`.
+    #[serde(default)]
+    pub candidates: Option<String>,
+    /// The questions, if candidates are answers to them, of which one each is certified: a file of the
+    /// same kinds. Without it the candidates say what they answer, by `question_field`.
+    #[serde(default)]
+    pub questions: Option<String>,
+    /// The field of a candidate that names its question; question_id if not given.
+    #[serde(default)]
+    pub question_field: Option<String>,
+    /// The field of a candidate that holds the answer to its question; answer if not given.
+    #[serde(default)]
+    pub answer_field: Option<String>,
+    /// Who makes answers to the questions during the run.
+    #[serde(default)]
+    pub generator: Option<Map<String, Value>>,
+    /// Several of them, in place of `generator`: a cheap model and a dear one, for example.
+    #[serde(default)]
+    pub generators: Option<Vec<Map<String, Value>>>,
     /// What that file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
     /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
     #[serde(default)]
@@ -70,6 +87,7 @@ pub struct JobFile {
     #[serde(default = "yes")]
     pub stop_when_hopeless: bool,
     /// The verifiers; an answer is certified when its mean score reaches every one's threshold.
+    #[serde(default)]
     pub verifiers: Vec<Map<String, Value>>,
     /// A guess at the answers, for the forecast of `--dry-run` only.
     pub expect: Option<ExpectFile>,
@@ -120,6 +138,67 @@ pub struct VerifierKeys {
     /// A list, if each call is one draw that agrees with the answer or does not: the sizes of the
     /// majorities that `threshold` is about, which single draws imply. A number is an LLM solver's.
     pub votes: Option<Votes>,
+}
+
+/// The keys that every generator has.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorKeys {
+    /// What reports call it; generator if not given.
+    pub name: Option<String>,
+    /// Which kind it is: llm, command, http or pool.
+    pub kind: String,
+    /// Where the final answer is: answers with the same one are one. If not given, where the first
+    /// solver among the verifiers looks, or else the whole answer.
+    pub extract: Option<ExtractName>,
+    /// A regular expression for the final answer.
+    pub pattern: Option<String>,
+    /// A JSON pointer to the final answer.
+    pub pointer: Option<String>,
+    /// How many answers may be made for a question, duplicates and failures among them; 8 if not given.
+    pub candidates_max: Option<usize>,
+    /// A longer answer counts as failed. If not given 8 for each of max_tokens, or 16384.
+    pub answer_bytes_max: Option<usize>,
+    /// true: each answer is also a vote for itself, and `threshold` the share of votes that an answer
+    /// must reach.
+    pub vote: Option<bool>,
+    /// (vote) The probability that an answer must reach.
+    pub threshold: Option<f64>,
+    /// What every answer costs, in the job's unit.
+    pub price: Option<f64>,
+    /// Prices for what an answer turns out to take, instead of `price`.
+    pub metered: Option<MeteredFile>,
+    /// Seconds until it counts as failed; 60 if not given.
+    pub timeout: Option<f64>,
+    /// The most requests that are sent per second.
+    pub rate: Option<f64>,
+    /// Answers that may be on their way at once; the job's concurrency if not given.
+    pub concurrency: Option<usize>,
+    /// As for verifiers.
+    pub retries: Option<u32>,
+    /// Seconds that it may be down before the run stops, to be resumed; 300 if not given.
+    pub patience: Option<f64>,
+}
+
+impl GeneratorKeys {
+    /// The same as those of a verifier.
+    pub(crate) fn as_verifier(&self) -> VerifierKeys {
+        VerifierKeys {
+            name: self.name.clone().unwrap_or_else(|| "generator".into()),
+            kind: self.kind.clone(),
+            threshold: self.threshold,
+            scores: None,
+            price: self.price,
+            metered: self.metered,
+            timeout: self.timeout,
+            rate: self.rate,
+            concurrency: self.concurrency,
+            retries: self.retries,
+            patience: self.patience,
+            criteria: None,
+            votes: None,
+        }
+    }
 }
 
 /// How often a question is solved for one score, or which majorities single solutions imply.

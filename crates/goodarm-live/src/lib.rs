@@ -25,6 +25,7 @@ pub mod panics;
 mod pattern;
 pub mod pools;
 pub mod pricing;
+pub mod questions;
 pub mod record;
 pub mod recording;
 pub mod run;

@@ -20,8 +20,10 @@ use crate::history::{History, HistoryError};
 use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
+use crate::questions::Questions;
 use crate::run::Run;
 use crate::table::Table;
+use crate::view::questions::Outcome;
 use crate::view::{LoanView, Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
@@ -81,14 +83,19 @@ pub struct PairFinding<'a> {
 /// Writes all files of the folder but the journal and the candidates. The run has ended: after an error
 /// nobody knows how much of its journal is durable, and a summary must not have seen more.
 pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
-    let (job, books) = (run.job(), run.session().books());
+    let (job, books, candidates) = (run.job(), run.session().books(), run.candidates());
     let folder = Folder::new(&job.settings.output);
-    let history = write_calls(&folder, &job.candidates, job.settings.calls)?;
-    write_findings(&folder, (books, run.account()), &job.charter, &job.candidates)?;
+    let history = write_calls(&folder, run)?;
+    write_findings(&folder, (books, run.account()), &job.charter, candidates)?;
+    if let Some(questions) = &job.questions {
+        replace(&folder.answers(), |file| {
+            outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
+        })?;
+    }
     let table = folder.certified_table();
     match job.settings.certified {
         CallsName::Parquet => replace(&table, |file| {
-            certified_table(books, run.account(), &job.charter, &job.candidates).write_parquet(file)
+            certified_table(books, run.account(), &job.charter, candidates).write_parquet(file)
         })?,
         // One of an earlier process would be out of date.
         CallsName::Jsonl => drop(fs::remove_file(table)),
@@ -109,11 +116,9 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
 }
 
 /// Writes every call; returns the history of them, at its end.
-fn write_calls(
-    folder: &Folder,
-    candidates: &Candidates,
-    calls: CallsName,
-) -> Result<History, OutputError> {
+fn write_calls(folder: &Folder, run: &Run) -> Result<History, OutputError> {
+    let (candidates, job) = (run.candidates(), run.job());
+    let calls = job.settings.calls;
     let journal = folder.journal();
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
@@ -129,7 +134,8 @@ fn write_calls(
             match history.next_entry() {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
-                    if let Some(line) = CallLine::new(&entry, name, &charter) {
+                    let asked = |id| job.questions.as_ref().map_or("", |asked| asked.id(id));
+                    if let Some(line) = CallLine::new(&entry, name, asked, &charter) {
                         sink.push(&line)?;
                     }
                 }
@@ -224,6 +230,20 @@ pub(crate) fn certified_table(
     flat::table(&rows)
 }
 
+/// What became of each question: its line, with what was certified or tried.
+pub(crate) fn outcomes<'a>(
+    books: &'a Books,
+    questions: &'a Questions,
+    candidates: &'a Candidates,
+) -> impl Iterator<Item = String> + 'a {
+    let ids = books.problem().questions().map(|questions| questions.ids());
+    ids.into_iter().flatten().map(|question| {
+        let outcome = Outcome::new(books, candidates, question);
+        let outcome = serde_json::to_string(&outcome).expect("plain data with text keys");
+        with_finding(questions.list.json(ArmId(question.0)), &outcome)
+    })
+}
+
 /// What is known about one candidate.
 pub fn finding<'a>(
     (books, account): (&'a Books, &Account),
@@ -247,12 +267,10 @@ pub fn finding<'a>(
     }
 }
 
-/// Writes the candidates of a run into its folder, as they are when it begins or is taken up.
-pub(crate) fn write_candidates(
-    folder: &Folder,
-    candidates: &Candidates,
-) -> Result<(), OutputError> {
-    replace(&folder.candidates(), |file| {
+/// Writes the candidates of a run into its folder, as they are when it begins or is taken up, or the
+/// questions.
+pub(crate) fn write_candidates(path: &Path, candidates: &Candidates) -> Result<(), OutputError> {
+    replace(path, |file| {
         candidates.arms().try_for_each(|arm| writeln!(file, "{}", candidates.json(arm)))
     })
 }

@@ -114,6 +114,11 @@ pub enum RecordError {
         "{0} has criteria, and a recording has one score a call: record a verifier for each of them"
     )]
     Criteria(String),
+    /// A recording is of calls on candidates.
+    #[error(
+        "the job has questions, and a recording is of calls on answers that are there: record a job with candidates alone; a file of answers is replayed by kind = \"pool\""
+    )]
+    Questions,
 }
 
 impl RecordError {
@@ -376,6 +381,7 @@ fn outcome(verdict: Verdict) -> (Result<f64, Failure>, String) {
         Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
         Verdict::Exhausted(reason) => (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason),
         Verdict::Scores(_) => unreachable!("verifiers with criteria are refused"),
+        Verdict::Answer(_) => unreachable!("jobs with questions are refused"),
         // The recording is stopping.
         Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
     }
@@ -387,7 +393,7 @@ async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle
     let candidate = job.candidates.get(arm);
     let reply = job.verifiers[attribute.index()].call(&candidate, throttle).await;
     match &reply.verdict {
-        Verdict::Score(_) | Verdict::Scores(_) => throttle.scored(),
+        Verdict::Score(_) | Verdict::Scores(_) | Verdict::Answer(_) => throttle.scored(),
         Verdict::Failed(CountedFailure::GivenUp, _) if throttle.is_refused() => {
             throttle.unmade();
         }
@@ -453,6 +459,9 @@ fn pairs(
     done: &BTreeMap<(String, String), usize>,
 ) -> Result<(Vec<Pair>, usize), RecordError> {
     let (mut pairs, mut pair_total) = (Vec::new(), 0);
+    if job.questions.is_some() {
+        return Err(RecordError::Questions);
+    }
     if let Some(verifier) = job.verifiers.iter().find(|it| !it.criteria.is_empty()) {
         return Err(RecordError::Criteria(verifier.name.clone()));
     }

@@ -21,13 +21,15 @@ use std::time::Duration;
 
 use goodarm_core::{
     ArmId, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS,
-    Event, Failure, Options, Problem, Pull, Session, VoidFailure, policy,
+    Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source, Target, VoidFailure,
+    policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
 use crate::account::Account;
+use crate::candidates::{Candidate, Candidates};
 pub use crate::control::Control;
 use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
@@ -35,20 +37,24 @@ use crate::history::{Call, Scores};
 use crate::job::Job;
 use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _};
 use crate::outputs;
+use crate::questions::{Finals, kept_answer};
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
 pub use crate::run::ending::{Ending, NeverScored, RunError};
-pub(crate) use crate::run::outcome::outcome;
-use crate::verifier::{Place, Remark, Reply, Verdict, shorten};
+pub(crate) use crate::run::outcome::{of_answer, outcome};
+use crate::verifier::{Answer, Place, Remark, Reply, Verdict, shorten};
 
 /// A run that can be driven.
 pub struct Run {
     job: Arc<Job>,
     session: Session,
     disk: Disk,
-    engine: Engine<Pull, Reply>,
+    engine: Engine<Dispatched, Reply>,
     account: Account,
+    /// The job's, and those that were made for its questions.
+    candidates: Arc<Candidates>,
+    finals: Finals,
     /// Calls that were not told yet, for an observer that wants calls.
     untold: Vec<Call<'static>>,
     /// How many certificates were told.
@@ -57,8 +63,9 @@ pub struct Run {
     held_by: Option<HeldBy>,
     /// Of each verifier that has yet to give a score: the first call that brought none.
     unscored: Vec<Option<Call<'static>>>,
-    /// And what it has yet to give a score for: its only attribute, or some criteria.
-    silent: Vec<BTreeSet<AttributeId>>,
+    /// And what it has yet to give a score for: its only attribute, or some criteria. A generator, which
+    /// has none, has the number behind all of them.
+    silent: Vec<BTreeSet<usize>>,
     /// For hosts without one of their own; taken out while it is used.
     runtime: Option<Runtime>,
     /// Bytes that a power cut had left at the journal's end.
@@ -123,24 +130,27 @@ impl Run {
         let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
         keep_inputs(folder, &job)?;
         let account = Account::new(session.books());
-        Self::assemble(job, session, journal, account, lock)
+        let answers = (Arc::clone(&job.candidates), job.finals.clone());
+        Self::assemble(job, (session, account, answers), journal, lock)
     }
 
     fn assemble(
         job: Arc<Job>,
-        session: Session,
+        (session, account, (candidates, finals)): (Session, Account, (Arc<Candidates>, Finals)),
         journal: Journal<Box<dyn Medium>>,
-        account: Account,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
-        let mut silent: Vec<BTreeSet<AttributeId>> = vec![BTreeSet::new(); job.verifiers.len()];
-        for attribute in job.problem.attributes() {
-            if account.verifiers[attribute.index()].score_count() == 0 {
-                silent[job.caller(attribute)].insert(attribute);
+        let called_count = job.called().count();
+        let mut silent: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); called_count];
+        let verifiers = job.problem.attributes().map(|attribute| job.caller(attribute));
+        let callers = verifiers.chain(job.verifiers.len()..called_count);
+        for (place, caller) in callers.enumerate() {
+            if account.callers[place].score_count() == 0 {
+                silent[caller].insert(place);
             }
         }
-        let throttles = job.verifiers.iter().zip(&silent).map(|(verifier, silent)| {
-            let throttle = verifier.throttle(verifier.limits);
+        let throttles = job.called().zip(&silent).map(|(called, silent)| {
+            let throttle = called.throttle(called.limits);
             if silent.is_empty() { throttle } else { throttle.on_trial() }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
@@ -149,7 +159,9 @@ impl Run {
         Ok(Self {
             untold: Vec::new(),
             announced_count: session.certified().len(),
-            unscored: vec![None; job.verifiers.len()],
+            unscored: vec![None; called_count],
+            candidates,
+            finals,
             silent,
             held_by: None,
             job,
@@ -183,6 +195,17 @@ impl Run {
     /// The job.
     pub const fn job(&self) -> &Arc<Job> {
         &self.job
+    }
+
+    /// The answers: the job's, and behind them those that were made for its questions.
+    pub const fn candidates(&self) -> &Arc<Candidates> {
+        &self.candidates
+    }
+
+    /// The object of an answer that was made during the run.
+    pub fn made(&self, arm: ArmId) -> Option<&str> {
+        let is_made = arm.index() >= self.job.candidates.len();
+        is_made.then(|| self.candidates.json(arm))
     }
 
     /// What was counted since the run began, in whatever process.
@@ -315,14 +338,20 @@ impl Run {
     }
 
     fn given_up(&self, GivenUp { verifier: index, cause, reason }: GivenUp) -> Ending {
-        let verifier = &self.job.verifiers[index];
+        let verifier = self.job.called_at(index);
         let name = verifier.name.clone();
         match cause {
             Cause::Down => Ending::VerifierDown { verifier: name, reason },
             Cause::Mistrusted => Ending::Mistrusted { verifier: name, reason },
             Cause::NeverScored => {
                 let call = self.unscored[index].as_ref();
-                let candidate = self.job.candidates.get(call.map_or(ArmId(0), |call| call.arm));
+                let first = match &self.job.questions {
+                    Some(_) if verifier.verifier.answers_questions() => {
+                        Target::Question(QuestionId(0), Source::Votes(AttributeId(0)))
+                    }
+                    _ => Target::Arm(ArmId(0), AttributeId(0)),
+                };
+                let candidate = self.subject(call.map_or(first, |call| call.target));
                 Ending::NeverScored(Box::new(NeverScored {
                     verifier: name,
                     request: verifier.request(&candidate),
@@ -343,12 +372,18 @@ impl Run {
     /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not
     /// asked for long.
     fn note_whether_scored(&mut self, call: &Call<'_>) {
-        let index = self.job.caller(call.attribute);
+        let index = self.job.caller_of(call.target);
         let problem = self.session.books().problem();
-        for (place, attribute) in problem.members(call.attribute).iter().enumerate() {
-            if call.outcome_for(place, problem.attribute(*attribute)).is_ok() {
-                self.silent[index].remove(attribute);
+        match call.target {
+            Target::Arm(_, lead) => {
+                for (place, attribute) in problem.members(lead).iter().enumerate() {
+                    if call.outcome_for(place, problem.attribute(*attribute)).is_ok() {
+                        self.silent[index].remove(&attribute.index());
+                    }
+                }
             }
+            Target::Question(..) if call.outcome.is_ok() => self.silent[index].clear(),
+            Target::Question(..) => {}
         }
         let throttle = self.engine.throttle(index);
         let is_on_trial = match &call.outcome {
@@ -360,7 +395,7 @@ impl Run {
             Ok(_) => throttle.unscored(&call.note.reason),
             // It was turned away for its answer, which says nothing about the verifier.
             Err(Failure::Counted(CountedFailure::GivenUp))
-                if throttle.on_answer(call.arm).is_refused() =>
+                if throttle.on_answer(place_of(call.target)).is_refused() =>
             {
                 throttle.unmade()
             }
@@ -383,23 +418,48 @@ impl Run {
         let in_flight_count = self.session.books().in_flight_count();
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
         for _ in started_count..self.engine.concurrency() {
-            let Some(pull) = self.disk.next_ready() else { break };
+            let Some(call) = self.disk.next_ready() else { break };
+            let target = call.target();
             let job = Arc::clone(&self.job);
-            let verifier = job.caller(pull.attribute);
-            self.engine.start(pull, verifier, async move |throttle| {
-                let throttle = throttle.on_answer(pull.arm);
+            let caller = job.caller_of(target);
+            // One of the job's is looked up when its turn has come: many calls may wait.
+            let made = match target {
+                Target::Arm(arm, _) if arm.index() < job.candidates.len() => None,
+                target => Some(self.subject(target)),
+            };
+            self.engine.start(call, caller, async move |throttle| {
+                let place = place_of(target);
+                let throttle = throttle.on_answer(place);
                 throttle.begin().await;
-                let candidate = job.candidates.get(pull.arm);
-                job.verifiers[verifier].call(&candidate, &throttle).await
+                let subject = made.unwrap_or_else(|| job.candidates.get(place));
+                job.called_at(caller).call(&subject, &throttle).await
             });
+        }
+    }
+
+    /// What the answer or the question is called that a call is about.
+    fn name_of(&self, target: Target) -> &str {
+        match (target, &self.job.questions) {
+            (Target::Question(question, _), Some(questions)) => questions.id(question),
+            (target, _) => self.candidates.id(place_of(target)),
+        }
+    }
+
+    /// The answer or the question that a call is about.
+    fn subject(&self, target: Target) -> Candidate {
+        match (target, &self.job.questions) {
+            (Target::Question(question, _), Some(questions)) => {
+                questions.list.get(ArmId(question.0))
+            }
+            (target, _) => self.candidates.get(place_of(target)),
         }
     }
 
     /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self, announcer: &mut Announcer<'_>) {
-        for pull in self.disk.take_back() {
+        for call in self.disk.take_back() {
             let unmade = Reply::void(VoidFailure::NotConnected);
-            self.settle(&pull, unmade, Origin::Unstarted, announcer);
+            self.settle(call, unmade, Origin::Unstarted, announcer);
         }
     }
 
@@ -426,24 +486,24 @@ impl Run {
                 let ending = Ending::CallsSpent { calls_max };
                 return Ok(if is_last { Next::Done(ending) } else { Next::Wait });
             }
-            let pull = match self.ask()? {
-                Ask::Pull(pull) => pull,
-                Ask::Question(_) => unreachable!("a job has no questions"),
+            let call = match self.ask()? {
+                Ask::Pull(pull) => Dispatched::Arm(pull),
+                Ask::Question(pull) => Dispatched::Question(pull),
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
                     return Ok(Next::Wait);
                 }
                 Ask::Done(reason) => return Ok(Next::Done(Ending::Done(reason))),
             };
-            announcer.asked(&pull);
-            let intent = Record::from(Event::from(pull));
-            let Some(reply) = self.own_reply(&pull) else {
-                self.disk.append_intent(&intent, pull);
+            announcer.asked(call.target());
+            let intent = Record::from(Event::from(call));
+            let Some(reply) = self.own_reply(call.target()) else {
+                self.disk.append_intent(&intent, call);
                 calls_left -= 1;
                 continue;
             };
             self.disk.append(&intent);
-            self.settle(&pull, reply, Origin::Own, announcer);
+            self.settle(call, reply, Origin::Own, announcer);
             // It can be made again, so it need not be durable to be told. What others have answered
             // must be.
             if self.disk.is_safe() {
@@ -460,71 +520,124 @@ impl Run {
     /// Calls that others have made, in whatever process, or are making. One that was taken back, or
     /// found nobody, is not among them: its retry is.
     fn others_count(&self) -> u64 {
-        let totals = |lead: AttributeId| &self.account.verifiers[lead.index()];
-        let made_count: u64 = self.job.others().map(|it| totals(it.lead).call_count).sum();
+        let is_other = |place: &usize| !self.job.called_at(*place).verifier.is_reproducible();
+        let others = (0..self.job.called().count()).filter(is_other);
+        let made_count: u64 =
+            others.map(|it| self.account.callers[self.totals_place(it)].call_count).sum();
         made_count + self.session.books().in_flight_count() as u64
+    }
+
+    /// Where the calls of who is at this place among all who are called are counted.
+    fn totals_place(&self, called: usize) -> usize {
+        match self.job.verifiers.get(called) {
+            Some(verifier) => verifier.lead.index(),
+            None => self.job.problem.attribute_count() + called - self.job.verifiers.len(),
+        }
     }
 
     /// Asks for a call; on another answer if all that a verifier has are turned away, to find out whether
     /// every call is.
     fn ask(&mut self) -> Result<Ask, AskError> {
         let books = self.session.books();
-        let leads = self.job.verifiers.iter().map(|verifier| verifier.lead);
-        let mut aside = leads.zip(self.engine.aside_counts());
-        match aside.find(|&(of, count)| count > 0 && books.in_flight_count_of(of) <= count) {
-            Some((attribute, _)) => self.session.ask_another(attribute),
+        let generators = books.problem().questions().map(|questions| questions.generator_ids());
+        let callers = (self.job.verifiers.iter().map(|verifier| Source::Votes(verifier.lead)))
+            .chain(generators.into_iter().flatten().map(Source::Generator));
+        let in_flight_count = |caller| match caller {
+            Source::Votes(lead) => books.in_flight_count_of(lead),
+            Source::Generator(generator) => books.fresh_in_flight_count(generator),
+        };
+        let mut aside = callers.zip(self.engine.aside_counts());
+        match aside.find(|&(caller, count)| count > 0 && in_flight_count(caller) <= count) {
+            Some((Source::Votes(lead), _)) => self.session.ask_another(lead),
+            Some((Source::Generator(generator), _)) => self.session.ask_another_answer(generator),
             None => self.session.ask(),
         }
     }
 
     /// What a verifier says that this process evaluates itself; none if others do.
-    fn own_reply(&self, pull: &Pull) -> Option<Reply> {
-        let &Pull { arm, attribute, .. } = pull;
-        let verifier = &self.job.verifiers[self.job.caller(attribute)];
-        if !verifier.verifier.is_reproducible() {
+    fn own_reply(&self, target: Target) -> Option<Reply> {
+        let called = self.job.called_at(self.job.caller_of(target));
+        if !called.verifier.is_reproducible() {
             return None;
         }
-        let order = self.session.books().tally(arm, attribute).dispatched_count - 1;
-        let place = Place { candidates: &self.job.candidates, arm, attribute, order };
-        verifier.answer_here(place)
+        let books = self.session.books();
+        let dispatched_count = match target {
+            Target::Arm(arm, attribute) => books.tally(arm, attribute).dispatched_count,
+            Target::Question(question, Source::Votes(attribute)) => {
+                books.vote_count(question, attribute)
+            }
+            Target::Question(question, Source::Generator(generator)) => {
+                books.question(question).asked_count_of(generator)
+            }
+        };
+        let candidates = match (target, &self.job.questions) {
+            (Target::Question(..), Some(questions)) => &questions.list,
+            _ => &*self.candidates,
+        };
+        // Draws of a generator must not be those of a verifier.
+        let caller = target.caller(books.problem().attribute_count());
+        called.answer_here(Place {
+            candidates,
+            arm: place_of(target),
+            attribute: AttributeId(u32::try_from(caller).expect("there are fewer than 2^32")),
+            order: dispatched_count - 1,
+        })
     }
 
     fn settle_returned(
         &mut self,
-        Returned { tag: pull, reply }: Returned<Pull, Reply>,
+        Returned { tag: dispatched, reply }: Returned<Dispatched, Reply>,
         announcer: &mut Announcer<'_>,
     ) {
         if let Some(reply) = reply {
-            self.settle(&pull, reply, Origin::Others, announcer);
+            self.settle(dispatched, reply, Origin::Others, announcer);
             return;
         }
         // Its task died, by a bug or with its runtime. The call may have been made, and is paid.
-        let Pull { ticket, arm, attribute, ceiling, .. } = pull;
+        let (ticket, target) = (dispatched.ticket(), dispatched.target());
         let reason = "the task that made the call died: a bug, or the runtime is gone".into();
         let note = Note { reason, ..Note::default() };
         let outcome = Err(Failure::Counted(CountedFailure::Crashed));
-        let call = Call { ticket, arm, attribute, outcome, cost: ceiling, note };
+        let call = Call { ticket, target, outcome, cost: dispatched.ceiling(), note };
         self.book(&call, Origin::Others);
         self.note_whether_scored(&call);
-        self.untold.extend(announcer.settled(call));
+        let attribute_count = self.job.problem.attribute_count();
+        self.untold.extend(announcer.settled(call, attribute_count));
     }
 
     /// Books what came back.
     fn settle(
         &mut self,
-        pull: &Pull,
+        dispatched: Dispatched,
         mut reply: Reply,
         origin: Origin,
         announcer: &mut Announcer<'_>,
     ) {
-        let caller = self.job.caller(pull.attribute);
-        let charged = self.job.verifiers[caller].charge(&reply.usage);
-        let remark = self.remark(pull.attribute, &reply);
+        let (target, attempt) = (dispatched.target(), dispatched.attempt());
+        let caller = self.job.caller_of(target);
+        let charged = self.job.called_at(caller).charge(&reply.usage);
+        let remark = self.remark(target, &reply);
         let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
-        let (outcome, reason) = match outcome(&self.declared(pull.attribute), reply.verdict) {
+        let mut answer = String::new();
+        let (outcome, reason) = match target {
+            Target::Arm(_, attribute) => outcome(&self.declared(attribute), reply.verdict),
+            Target::Question(question, source) => match of_answer(reply.verdict) {
+                Ok(Answer { text, last }) => {
+                    answer = kept_answer(&last);
+                    // What may become a candidate is kept as a whole.
+                    reply.text = if self.makes_answers(source) { text } else { shorten(text) };
+                    (Ok(Scores::Answer(self.finals.label(question, &answer))), String::new())
+                }
+                Err((failure, reason)) => (Err(failure), reason),
+            },
+        };
+        if answer.is_empty() {
+            reply.text = shorten(reply.text);
+        }
+        let (outcome, reason) = match (outcome, reason) {
             // Its verifier does not wait for its throttle between attempts, or it would not come here.
-            (Err(Failure::Void(_)), _) if pull.attempt >= VOID_ATTEMPTS_MAX => {
-                let reason = format!("given up after {} void attempts", pull.attempt);
+            (Err(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
+                let reason = format!("given up after {attempt} void attempts");
                 (Err(Failure::Counted(CountedFailure::GivenUp)), reason)
             }
             // Why it was not made, if there is more to say than that the run stopped.
@@ -533,15 +646,15 @@ impl Run {
         };
         let is_unpaid = outcome.as_ref().is_err_and(|failure| is_free(*failure));
         let call = Call {
-            ticket: pull.ticket,
-            arm: pull.arm,
-            attribute: pull.attribute,
+            ticket: dispatched.ticket(),
+            target,
             outcome,
             cost: if is_unpaid { Cost::ZERO } else { charged },
             note: Note {
                 // Without the time that it waited for its turn.
                 latency: reply.usage.worked,
-                reply: shorten(reply.text).into(),
+                reply: reply.text.into(),
+                answer: answer.into(),
                 reason: reason.into(),
                 remark,
                 ..Note::default()
@@ -555,7 +668,16 @@ impl Run {
             }
             Origin::Own | Origin::Unstarted => {}
         }
-        self.untold.extend(announcer.settled(call));
+        let attribute_count = self.job.problem.attribute_count();
+        self.untold.extend(announcer.settled(call, attribute_count));
+    }
+
+    /// Whether an answer to a question from there may become a candidate.
+    fn makes_answers(&self, source: Source) -> bool {
+        match source {
+            Source::Votes(attribute) => self.job.problem.votes_propose(attribute),
+            Source::Generator(_) => true,
+        }
     }
 
     /// What a call is to score.
@@ -565,12 +687,15 @@ impl Run {
     }
 
     /// What is to be known about a verifier since this reply, and is not in the journal yet.
-    fn remark(&self, attribute: AttributeId, reply: &Reply) -> Option<Remark> {
-        let known = &self.account.verifiers[attribute.index()].remarks;
+    fn remark(&self, target: Target, reply: &Reply) -> Option<Remark> {
+        let known = &self.account.totals(target).remarks;
         if known.len() >= REMARKS_MAX {
             return None;
         }
-        let declared = self.declared(attribute);
+        let declared = match target {
+            Target::Arm(_, attribute) => self.declared(attribute),
+            Target::Question(..) => Vec::new(),
+        };
         let scores: Vec<Option<f64>> = match &reply.verdict {
             Verdict::Score(score) => vec![Some(*score)],
             Verdict::Scores(scores) => scores.iter().map(|it| it.as_ref().ok().copied()).collect(),
@@ -588,7 +713,7 @@ impl Run {
                 ),
             })
         });
-        let of_verifier = || self.job.verifiers[self.job.caller(attribute)].remark();
+        let of_verifier = || self.job.called_at(self.job.caller_of(target)).remark();
         off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
     }
 
@@ -602,9 +727,18 @@ impl Run {
         let told = match &call.outcome {
             Ok(Scores::One(score)) => self.session.tell(call.ticket, *score, call.cost),
             Ok(Scores::Each(scores)) => self.session.tell_all(call.ticket, scores, call.cost),
+            Ok(Scores::Answer(label)) => {
+                self.session.answer(call.ticket, Some(*label), call.cost).map(drop)
+            }
             Err(failure) => self.session.fail(call.ticket, *failure, call.cost),
         };
         told.expect("the ticket is in flight, and the score checked");
+        if let Some(questions) = &self.job.questions
+            && self.session.books().problem().arm_count() > self.candidates.len()
+        {
+            let candidates = Arc::make_mut(&mut self.candidates);
+            questions.take(candidates, self.session.books(), call);
+        }
         self.account.take_call(self.session.books(), call);
     }
 }
@@ -673,10 +807,22 @@ enum Next {
     Done(Ending),
 }
 
-/// Keeps the job and the candidates in the run's folder, so that it can be read without them.
+/// The place of what a call is about, among all answers or all questions.
+const fn place_of(target: Target) -> ArmId {
+    match target {
+        Target::Arm(arm, _) => arm,
+        Target::Question(question, _) => ArmId(question.0),
+    }
+}
+
+/// Keeps the job, the candidates and the questions in the run's folder, so that it can be read without
+/// them.
 fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
     fs::write(folder.job(), &job.text).map_err(|error| RunError::file(&folder.job(), error))?;
-    outputs::write_candidates(folder, &job.candidates)?;
+    outputs::write_candidates(&folder.candidates(), &job.candidates)?;
+    if let Some(questions) = &job.questions {
+        outputs::write_candidates(&folder.questions(), &questions.list)?;
+    }
     Ok(())
 }
 

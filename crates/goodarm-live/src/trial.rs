@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use goodarm_core::{ArmId, Attribute, Cost, CountedFailure, Failure};
+use goodarm_core::{ArmId, Attribute, Cost, CountedFailure, Failure, Label, QuestionId};
 use goodarm_files::Scores as Declared;
 use goodarm_files::words::counted;
 use serde::Serialize;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
-use crate::candidates::Candidate;
+use crate::candidates::{Candidate, Candidates};
 use crate::control::Control;
 use crate::engine;
 use crate::history::Scores;
 use crate::job::Job;
 use crate::outputs::calls::CriterionScores;
-use crate::run::outcome;
+use crate::run::{of_answer, outcome};
 use crate::throttle::{Condition, Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 use crate::verifier::{Place, Reply};
@@ -33,7 +33,7 @@ pub struct Trial {
     pub place: usize,
     /// The verifier's name.
     pub verifier: String,
-    /// The candidate's name.
+    /// The candidate's name, or the question's if it answers questions.
     pub id: String,
     /// What was sent and what came back, word for word: several for a call of several requests.
     pub exchanges: Vec<Exchange>,
@@ -42,6 +42,9 @@ pub struct Trial {
     /// The score of each criterion, if the verifier has them and the reply has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<CriterionScores>,
+    /// The final answer, if it answers questions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// Why there is none, or why some are lacking.
     pub reason: Option<String>,
     /// What was made of the replies.
@@ -54,6 +57,12 @@ pub struct Trial {
     pub ceiling: Cost,
     /// How long it took.
     pub seconds: f64,
+    /// Which of its calls it is.
+    #[serde(skip)]
+    pub order: usize,
+    /// The answer that it made.
+    #[serde(skip)]
+    pub made: Option<String>,
     /// Whether the verifier was not reached.
     #[serde(skip)]
     pub is_unmade: bool,
@@ -65,7 +74,7 @@ pub struct Trial {
 impl Trial {
     /// Whether it brought a score, be it for one of several criteria.
     pub fn has_scored(&self) -> bool {
-        self.score.is_some() || self.scores.is_some()
+        self.score.is_some() || self.scores.is_some() || self.answer.is_some()
     }
 
     fn criterion(&self, index: usize) -> Option<f64> {
@@ -88,28 +97,66 @@ impl fmt::Display for Suspicion {
     }
 }
 
-/// Calls each verifier of a job once on each of these candidates. In the order of the job; fewer if
-/// someone stops it.
+/// Calls each verifier of a job once on each of these candidates, and each generator once on their
+/// questions. Where there are no candidates yet these are questions, and what is made of them is verified.
+/// In the order of the job; fewer if someone stops it.
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
     let runtime = engine::runtime()?;
     let mut trials = engine::block_on(runtime, try_all(job, arms, control));
-    let place = |trial: &Trial| (trial.place, job.candidates.arm_of(&trial.id));
-    trials.sort_by_key(place);
+    trials.sort_by_key(|trial| (trial.place, trial.order));
     Ok(trials)
 }
 
-/// All verifiers at once, but one call at a time of each, so that it is known whose words those are.
+/// First those who answer questions, then those who verify answers.
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial> {
+    let Some(questions) = &job.questions else {
+        return try_some(job, &job.candidates, (arms, false), control).await;
+    };
+    let asked: Vec<ArmId> = if job.candidates.is_empty() {
+        arms.to_owned()
+    } else {
+        let of = job.problem.questions();
+        let asked = arms.iter().filter_map(|&arm| Some(ArmId(of?.of(arm).0)));
+        asked.collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let list = Arc::new(questions.list.clone());
+    let mut trials = try_some(job, &list, (&asked, true), control).await;
+    let (mut candidates, mut arms) = ((*job.candidates).clone(), arms.to_owned());
+    if job.candidates.is_empty() {
+        arms.clear();
+        for trial in &trials {
+            let (Some(text), Some(arm)) = (&trial.made, list.arm_of(&trial.id)) else { continue };
+            questions.add(&mut candidates, QuestionId(arm.0), 1, text);
+            arms.extend(candidates.arms().last());
+        }
+    }
+    trials.extend(try_some(job, &Arc::new(candidates), (&arms, false), control).await);
+    trials
+}
+
+/// All at once who answer questions, or all who do not, but one call at a time of each, so that it is
+/// known whose words those are.
+async fn try_some(
+    job: &Arc<Job>,
+    subjects: &Arc<Candidates>,
+    (arms, are_questions): (&[ArmId], bool),
+    control: &Control,
+) -> Vec<Trial> {
     let (sender, mut receiver) = unbounded_channel();
     let mut tasks = JoinSet::new();
-    for (place, verifier) in job.verifiers.iter().enumerate() {
-        let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..verifier.limits };
-        let throttle = verifier.throttle(limits).overheard(Transcript::kept());
+    for (place, called) in job.called().enumerate() {
+        if called.verifier.answers_questions() != are_questions {
+            continue;
+        }
+        let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..called.limits };
+        let throttle = called.throttle(limits).overheard(Transcript::kept());
         let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
+        let subjects = Arc::clone(subjects);
         tasks.spawn(async move {
-            for arm in arms {
+            for (order, arm) in arms.into_iter().enumerate() {
+                let trial = one(&job, place, (&subjects, arm), &throttle).await;
                 // No one listens any more if all was stopped.
-                drop(sender.send(one(&job, place, arm, &throttle).await));
+                drop(sender.send(Trial { order, ..trial }));
             }
         });
     }
@@ -128,11 +175,16 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
     trials
 }
 
-async fn one(job: &Job, place: usize, arm: ArmId, throttle: &Throttle) -> Trial {
-    let verifier = &job.verifiers[place];
-    let candidate = job.candidates.get(arm);
+async fn one(
+    job: &Job,
+    place: usize,
+    (subjects, arm): (&Candidates, ArmId),
+    throttle: &Throttle,
+) -> Trial {
+    let verifier = job.called_at(place);
+    let candidate = subjects.get(arm);
     let attribute = verifier.lead;
-    let call = Place { candidates: &job.candidates, arm, attribute, order: 0 };
+    let call = Place { candidates: subjects, arm, attribute, order: 0 };
     let own = verifier.verifier.is_reproducible().then(|| verifier.answer_here(call));
     let reply = match own.flatten() {
         Some(reply) => reply,
@@ -141,7 +193,18 @@ async fn one(job: &Job, place: usize, arm: ArmId, throttle: &Throttle) -> Trial 
     let Reply { verdict, usage, text } = reply;
     let members = job.problem.members(attribute).iter();
     let declared: Vec<&Attribute> = members.map(|it| job.problem.attribute(*it)).collect();
-    let (outcome, mut reason) = outcome(&declared, verdict);
+    let (mut answer, mut made) = (None, None);
+    let (outcome, mut reason) = if verifier.verifier.answers_questions() {
+        match of_answer(verdict) {
+            Ok(found) => {
+                (answer, made) = (Some(found.last), Some(found.text));
+                (Ok(Scores::Answer(Label(0))), String::new())
+            }
+            Err((failure, reason)) => (Err(failure), reason),
+        }
+    } else {
+        outcome(&declared, verdict)
+    };
     if matches!(outcome, Err(Failure::Void(_))) {
         reason.clone_from(&text);
     }
@@ -161,10 +224,13 @@ async fn one(job: &Job, place: usize, arm: ArmId, throttle: &Throttle) -> Trial 
             let named = verifier.criteria.iter().cloned().zip(each.iter().copied());
             (None, Some(CriterionScores(named.collect())))
         }
-        Err(_) => (None, None),
+        Ok(Scores::Answer(_)) | Err(_) => (None, None),
     };
     Trial {
         place,
+        order: 0,
+        answer,
+        made: made.filter(|_| place >= job.verifiers.len() || job.problem.votes_propose(attribute)),
         verifier: verifier.name.clone(),
         id: candidate.id,
         exchanges,
@@ -183,11 +249,11 @@ async fn one(job: &Job, place: usize, arm: ArmId, throttle: &Throttle) -> Trial 
 /// What looks wrong before any call is made.
 pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
     let of_verifier = |place: usize| {
-        let verifier = job.verifiers[place].name.clone();
+        let verifier = job.called_at(place).name.clone();
         let texts = before_any_call(job, place);
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
     };
-    (0..job.verifiers.len()).flat_map(of_verifier).collect()
+    (0..job.called().count()).flat_map(of_verifier).collect()
 }
 
 /// What looks wrong.
@@ -195,15 +261,17 @@ pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
     let of_verifier = |place: usize| {
         let own: Vec<&Trial> = trials.iter().filter(|it| it.place == place).collect();
         let texts = suspicions_of(job, place, &own);
-        let verifier = job.verifiers[place].name.clone();
+        let verifier = job.called_at(place).name.clone();
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
     };
-    (0..job.verifiers.len()).flat_map(of_verifier).collect()
+    (0..job.called().count()).flat_map(of_verifier).collect()
 }
 
 fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
-    let verifier = &job.verifiers[place];
-    let terms = &job.charter.verifiers[verifier.lead.index()];
+    let verifier = job.called_at(place);
+    let answers_questions = verifier.verifier.answers_questions();
+    let terms = job.charter.called(job.target_of(place));
+    let declared = job.charter.verifiers.get(verifier.lead.index()).filter(|_| !terms.is_generator);
     let mut texts = Vec::new();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
     let silent = verifier.criteria.iter().enumerate().filter(|(index, _)| {
@@ -223,25 +291,31 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
             "was not reached: a run would stop after a few attempts".to_owned()
         });
     } else if !trials.is_empty() && !trials.iter().any(|trial| trial.has_scored()) {
-        texts.push("gave no score: a run would stop after a few calls".to_owned());
+        let lacks = if answers_questions { "answer" } else { "score" };
+        texts.push(format!("gave no {lacks}: a run would stop after a few calls"));
     }
     let is_alike = |values: BTreeSet<&str>| trials.len() > 1 && values.len() == 1;
     let replies: BTreeSet<&str> = trials.iter().map(|trial| trial.reply.as_str()).collect();
     let is_long = trials.iter().any(|trial| trial.reply.len() > SHORT_REPLY_BYTES);
-    if is_alike(replies) && is_long && trials.iter().any(|trial| trial.has_scored()) {
+    if is_alike(replies)
+        && is_long
+        && !answers_questions
+        && trials.iter().any(|trial| trial.has_scored())
+    {
         texts.push("gave the same reply for every answer: does it see the answer?".to_owned());
     } else if scores.len() > 1
         && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())
         && !verifier.verifier.is_reproducible()
     {
         let score = scores[0];
-        let other = if score > terms.threshold { "bad" } else { "good" };
+        let is_good = declared.is_some_and(|declared| score > declared.threshold);
+        let other = if is_good { "bad" } else { "good" };
         texts.push(format!(
             "gave the same score, {score}, for every answer: try one that you know to be {other} (--id)"
         ));
     }
     let is_coarse = scores.len() > 1 && scores.iter().all(|score| [0.0, 1.0].contains(score));
-    if is_coarse && terms.scores == Declared::UNIT {
+    if is_coarse && declared.is_some_and(|declared| declared.scores == Declared::UNIT) {
         let text = "gave only 0 and 1: if it never says anything else, scores = \"binary\" needs fewer calls";
         texts.push(text.to_owned());
     }
@@ -261,15 +335,18 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
 }
 
 fn before_any_call(job: &Job, place: usize) -> Vec<String> {
-    let fields = job.verifiers[place].verifier.fields();
+    let called = job.called_at(place);
+    let fields = called.verifier.fields();
     let mut texts: Vec<String> = single_braces(job, place).into_iter().collect();
-    texts.extend(job.verifiers[place].verifier.suspicion());
+    texts.extend(called.verifier.suspicion());
+    if called.verifier.answers_questions() {
+        return texts;
+    }
     let sample: Vec<Candidate> =
         job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
     let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));
     let sees_answer = fields.iter().any(|field| field.split('.').next() == Some(ANSWER));
-    let lead = job.verifiers[place].lead;
-    let is_llm = job.charter.verifiers[lead.index()].kind == "llm";
+    let is_llm = job.charter.called(job.target_of(place)).kind == "llm";
     if is_llm && has_answer && !fields.is_empty() && !sees_answer {
         texts.push(
             "does not see the field `answer`: {{ answer }} puts it into the prompt".to_owned(),
@@ -287,8 +364,9 @@ fn before_any_call(job: &Job, place: usize) -> Vec<String> {
 
 /// A field's name in single braces, as other tools have it, is sent as it stands.
 fn single_braces(job: &Job, place: usize) -> Option<String> {
-    let candidate = job.candidates.arms().next().map(|arm| job.candidates.get(arm))?;
-    let preview = job.verifiers[place].preview(&candidate);
+    let subjects = job.subjects_of(place);
+    let candidate = subjects.arms().next().map(|arm| subjects.get(arm))?;
+    let preview = job.called_at(place).preview(&candidate);
     let fields = candidate.fields();
     let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
     // The answer itself may have it.

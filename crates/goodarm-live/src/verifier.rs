@@ -8,9 +8,11 @@ pub mod attempt;
 pub mod check;
 pub mod command;
 mod endpoint;
+pub(crate) mod generator;
 pub mod http;
 mod kind;
 pub mod llm;
+pub mod pool;
 pub mod problem;
 pub mod replay;
 pub(crate) mod rubric;
@@ -41,6 +43,7 @@ pub const KINDS: &[Kind] = &[
     Kind::new::<command::CommandKeys>("command"),
     Kind::new::<http::HttpKeys>("http"),
     Kind::new::<llm::LlmKeys>("llm"),
+    Kind::new::<pool::PoolKeys>("pool"),
     Kind::new::<replay::ReplayKeys>("replay"),
 ];
 
@@ -111,6 +114,12 @@ pub trait Verifier: Send + Sync {
     /// How many criteria each reply has a score for, by [`Verdict::Scores`]; 0 if a reply is one score.
     fn criteria_count(&self) -> usize {
         0
+    }
+
+    /// Whether it is asked a question and answers it, by [`Verdict::Answer`]: then it is called with
+    /// questions in the place of candidates, and each reply is about all answers to one.
+    fn answers_questions(&self) -> bool {
+        false
     }
 
     /// What its mean score is the mean of.
@@ -216,6 +225,8 @@ pub enum Verdict {
     Scores(Vec<Result<f64, String>>),
     /// A score that needed no call, and says nothing about whether the verifier works.
     Known(f64),
+    /// An answer to the question that it was asked.
+    Answer(Answer),
     /// The verifier never began to work, and the run is stopping: to be tried again on resume.
     Void(VoidFailure),
     /// It counts as the lowest score.
@@ -223,6 +234,15 @@ pub enum Verdict {
     /// There is nothing more to say about the candidate, and why: the pair takes no more calls. This
     /// must not depend on the scores that came before.
     Exhausted(String),
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// All of it.
+    pub text: String,
+    /// The final answer in it: answers with the same one are the same.
+    pub last: String,
 }
 
 /// What a call took, as far as the reply says.

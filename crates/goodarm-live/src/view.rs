@@ -4,6 +4,7 @@
 mod implied;
 pub mod noise;
 mod pace;
+pub mod questions;
 mod uniform;
 pub mod warnings;
 
@@ -22,6 +23,7 @@ use crate::verifier::MeanOver;
 pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::pace::Pace;
+use crate::view::questions::QuestionsView;
 pub use crate::view::uniform::Uniform;
 use crate::view::warnings::{BELOW_LOWEST, Warning, warnings};
 
@@ -50,6 +52,9 @@ pub struct Overview {
     pub guarantee: GuaranteeName,
     /// What chose the calls.
     pub policy: String,
+    /// What became of the questions, if candidates are answers to some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions: Option<QuestionsView>,
     /// How many candidates there are.
     pub candidates: usize,
     /// How many of them were added after the run began.
@@ -277,7 +282,7 @@ impl Overview {
             .attributes()
             .map(|attribute| verifier(charter, books, account, attribute))
             .collect();
-        let warnings = warnings(charter, &account.verifiers);
+        let warnings = warnings(charter, &account.callers);
         Self {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
@@ -289,6 +294,7 @@ impl Overview {
             delta: charter.delta,
             guarantee: charter.guarantee,
             policy: charter.policy.clone(),
+            questions: QuestionsView::new(charter, books, account),
             candidates,
             added: candidates - account.began_with,
             certified,
@@ -337,7 +343,7 @@ impl Overview {
         let (seconds, calls) = (last.saturating_sub(first) as f64 / 1000.0, self.calls as f64);
         self.seconds = seconds;
         self.calls_per_second = (seconds > 0.0).then(|| calls / seconds);
-        let latency_sum = account.verifiers.iter().map(VerifierTotals::latency_sum).sum();
+        let latency_sum = account.callers.iter().map(VerifierTotals::latency_sum).sum();
         self.pace.set_seconds(seconds, latency_sum);
         self.notes.extend(self.pace.note(seconds));
     }
@@ -368,7 +374,7 @@ fn verifier(
     attribute: AttributeId,
 ) -> VerifierView {
     let index = attribute.index();
-    let (terms, totals) = (&charter.verifiers[index], &account.verifiers[index]);
+    let (terms, totals) = (&charter.verifiers[index], &account.callers[index]);
     let mut blocked = BTreeMap::new();
     for &failure in totals.blocked.values() {
         *blocked.entry(failure_name(Failure::Blocking(failure))).or_default() += 1;
@@ -410,7 +416,7 @@ fn verifier(
 impl PairView {
     /// What a verifier has said about an answer.
     pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
-        let has_scored = account.verifiers[attribute.index()].score_count() > 0;
+        let has_scored = account.callers[attribute.index()].score_count() > 0;
         let tally = books.tally(arm, attribute);
         let finite = |number: f64| number.is_finite().then_some(number);
         let is_exact = books.problem().attribute(attribute).is_exact();
@@ -485,7 +491,7 @@ fn majorities(charter: &Charter) -> String {
 fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
     let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
     let names: BTreeSet<&str> =
-        doubted.map(|warning| charter.verifiers[warning.verifier].name.as_str()).collect();
+        doubted.map(|warning| charter.called_at(warning.verifier)).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
     (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
 }

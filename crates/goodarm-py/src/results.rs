@@ -7,11 +7,11 @@ use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int64Builder, LargeStringBuilder};
 use goodarm_core::Cost;
 use goodarm_live::audit;
-use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{History, HistoryError};
 use goodarm_live::outputs::KEY;
 use goodarm_live::outputs::calls::CallLine;
+use goodarm_live::questions::Roster;
 use goodarm_live::table::Column;
 use goodarm_report::Report;
 use pyo3::exceptions::PyFileNotFoundError;
@@ -112,15 +112,12 @@ impl Results {
         let folder = Folder::new(&self.path);
         let mut history = History::open(&folder.journal())?;
         let charter = history.charter.clone();
-        let candidates =
-            Candidates::read_kept(&folder.candidates(), &history.charter.id_field()).ok();
+        let roster = Roster::read(&folder, &charter, None).ok();
         let mut columns = Columns::default();
         while let Some(entry) = history.next_entry()? {
-            let id = |arm: goodarm_core::ArmId| match &candidates {
-                Some(candidates) if arm.index() < candidates.len() => candidates.id(arm),
-                _ => "",
-            };
-            if let Some(line) = CallLine::new(&entry, id, &charter) {
+            let id = |arm| roster.as_ref().map_or("", |roster| roster.id(arm));
+            let question = |about| roster.as_ref().map_or("", |roster| roster.question_id(about));
+            if let Some(line) = CallLine::new(&entry, id, question, &charter) {
                 columns.push(&line);
             }
         }
@@ -146,8 +143,11 @@ fn with_amounts((name, column): (String, Column)) -> (String, Column) {
 struct Columns {
     call: Int64Builder,
     id: LargeStringBuilder,
+    question: LargeStringBuilder,
     verifier: LargeStringBuilder,
     score: Float64Builder,
+    answer: LargeStringBuilder,
+    label: Int64Builder,
     scores: LargeStringBuilder,
     failure: LargeStringBuilder,
     reason: LargeStringBuilder,
@@ -165,6 +165,10 @@ impl Columns {
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         self.call.append_value(signed(line.call));
         self.id.append_value(&line.id);
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        self.question.append_option(some(&line.question));
+        self.answer.append_option(some(&line.answer));
+        self.label.append_option(line.label.map(i64::from));
         self.verifier.append_value(&line.verifier);
         self.score.append_option(line.score);
         let scores = line.scores.as_ref();
@@ -181,11 +185,14 @@ impl Columns {
     }
 
     fn finish(mut self) -> Table {
-        let columns: [(&str, ArrayRef); 14] = [
+        let columns: [(&str, ArrayRef); 17] = [
             ("call", Arc::new(self.call.finish())),
             ("id", Arc::new(self.id.finish())),
+            ("question", Arc::new(self.question.finish())),
             ("verifier", Arc::new(self.verifier.finish())),
             ("score", Arc::new(self.score.finish())),
+            ("answer", Arc::new(self.answer.finish())),
+            ("label", Arc::new(self.label.finish())),
             ("scores", Arc::new(self.scores.finish())),
             ("failure", Arc::new(self.failure.finish())),
             ("reason", Arc::new(self.reason.finish())),

@@ -75,8 +75,8 @@ pub enum ExportError {
 
 impl Report {
     /// The answers' own fields, if the folder still has them.
-    pub const fn candidates(&self) -> Option<&Candidates> {
-        self.candidates.as_ref()
+    pub fn candidates(&self) -> Option<&Candidates> {
+        self.roster.as_ref().map(|roster| &roster.candidates)
     }
 
     /// Writes what the run found for another tool.
@@ -121,7 +121,7 @@ impl Report {
 
     /// The certified answers in the order of their certificates, or all in the order of the file.
     fn rows(&self, all: bool) -> Result<Vec<Row<'_>>, ExportError> {
-        let candidates = self.candidates.as_ref().ok_or_else(|| {
+        let candidates = self.candidates().ok_or_else(|| {
             let notes = self.notes().join(" ");
             ExportError::NoCandidates(format!("there is nothing to export. {notes}"))
         })?;

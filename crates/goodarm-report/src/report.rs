@@ -15,11 +15,11 @@ mod trail;
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, EventError};
-use goodarm_live::candidates::Candidates;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::page::Sealing;
 use goodarm_live::outputs::{self, OutputError};
+use goodarm_live::questions::Roster;
 use goodarm_live::view::Overview;
 use goodarm_plot::Figure;
 use thiserror::Error;
@@ -63,8 +63,8 @@ pub struct Report {
     pub(crate) folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: Data,
-    /// The answers' own fields; none if they cannot be found.
-    pub(crate) candidates: Option<Candidates>,
+    /// The answers' own fields, and their questions; none if they cannot be found.
+    pub(crate) roster: Option<Roster>,
     /// Which of them is the id.
     id_field: String,
     reply_lengths: cut::Lengths,
@@ -78,14 +78,12 @@ impl Report {
         let Gathered { charter, rosters, mut data, reply_lengths } = gather::gather(&folder)?;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
-        let read = match candidates {
-            // The file that the job names, or a copy of the one that the folder has lost.
-            Some(path) => Candidates::read_as(path, &id_field, charter.format())
-                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
-            None => Candidates::read_kept(&path, &id_field),
-        };
-        let fits = |found: &Candidates| {
-            rosters.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
+        let read = Roster::read(&folder, &charter, candidates);
+        let count = data.answers.len();
+        let fits = |found: &Roster| {
+            let found = &found.candidates;
+            found.len() >= count
+                && rosters.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
         };
         let found = match read {
             Ok(found) if fits(&found) => Ok(found),
@@ -95,7 +93,7 @@ impl Report {
             Err(error) => Err(error.to_string()),
         };
         // What someone named must be right; what is merely not there is worth a note.
-        let candidates = match found {
+        let roster = match found {
             Ok(found) => Some(found),
             Err(problem) if candidates.is_some() => return Err(ReportError::Candidates(problem)),
             Err(problem) => {
@@ -106,12 +104,11 @@ impl Report {
             }
         };
         for (answer, arm) in data.answers.iter_mut().zip(0..) {
-            answer.id = candidates.as_ref().map_or_else(
-                || format!("answer {arm}"),
-                |candidates| candidates.id(ArmId(arm)).to_owned(),
-            );
+            answer.id = roster
+                .as_ref()
+                .map_or_else(|| format!("answer {arm}"), |roster| roster.id(ArmId(arm)).to_owned());
         }
-        Ok(Self { folder, data, candidates, id_field, reply_lengths })
+        Ok(Self { folder, data, roster, id_field, reply_lengths })
     }
 
     /// Writes the page, into the run's folder unless `out` names another place, and returns its path.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_core::AttributeId;
+use goodarm_core::{AttributeId, Target};
 use goodarm_live::history::{Call, Scores};
 use goodarm_live::job::Job;
 use goodarm_live::outputs::calls::failure_name;
@@ -133,9 +133,8 @@ impl<'a> Display<'a> {
                 }
             }
         }
-        if let Some((arm, attribute)) = progress.working_on {
-            let verifier = &self.job.verifiers[self.job.caller(attribute)].name;
-            text += &format!(" ({verifier} on {})", printable(self.job.candidates.id(arm)));
+        if let Some([called, id]) = &progress.working_on {
+            text += &format!(" ({called} on {})", printable(id));
         }
         text
     }
@@ -149,11 +148,10 @@ impl<'a> Display<'a> {
     fn progress_json(&self, progress: &Progress) -> serde_json::Value {
         let conditions: Vec<_> = self
             .job
-            .verifiers
-            .iter()
+            .called()
             .zip(&progress.conditions)
-            .map(|(verifier, condition)| {
-                json!({"verifier": verifier.name, "condition": condition_name(condition)})
+            .map(|(called, condition)| {
+                json!({"verifier": called.name, "condition": condition_name(condition)})
             })
             .collect();
         let overview = &progress.overview;
@@ -162,6 +160,7 @@ impl<'a> Display<'a> {
             "certified": overview.certified,
             "rejected": overview.rejected,
             "candidates": overview.candidates,
+            "questions": overview.questions.as_ref().map(|questions| questions.count),
             "spent": overview.money.spent.to_string(),
             "reserved": overview.money.reserved.to_string(),
             "left": overview.money.left.to_string(),
@@ -187,10 +186,12 @@ impl Observer for Display<'_> {
         match notice {
             Notice::Progress(progress) => self.progress(progress),
             Notice::Called { id, verifier, call } => {
-                let (score, scores) = match &call.outcome {
-                    Ok(Scores::One(score)) => (Some(score), None),
-                    Ok(Scores::Each(scores)) => (None, Some(self.named(call.attribute, scores))),
-                    Err(_) => (None, None),
+                let (score, scores) = match (&call.outcome, call.target) {
+                    (Ok(Scores::One(score)), _) => (Some(score), None),
+                    (Ok(Scores::Each(scores)), Target::Arm(_, lead)) => {
+                        (None, Some(self.named(lead, scores)))
+                    }
+                    _ => (None, None),
                 };
                 let mut line = json!({
                     "event": "call", "id": id, "verifier": verifier, "score": score,
@@ -199,6 +200,10 @@ impl Observer for Display<'_> {
                 });
                 if let Some(scores) = scores {
                     line["scores"] = scores;
+                }
+                if let Target::Question(..) = call.target {
+                    line["about"] = "question".into();
+                    line["answer"] = call.note.answer.as_ref().into();
                 }
                 print_json(&line);
             }

@@ -213,8 +213,8 @@ impl Books {
             Target::Question(question, Source::Votes(attribute)) => {
                 self.enter_vote(question, attribute)
             }
-            Target::Question(question, Source::Generator(_)) => {
-                self.ask_fresh(question);
+            Target::Question(question, Source::Generator(generator)) => {
+                self.ask_fresh(question, generator);
                 0
             }
         };

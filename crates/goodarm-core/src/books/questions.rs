@@ -24,6 +24,9 @@ pub struct QuestionState {
     /// Fresh answers that were asked for, in flight or back.
     asked_count: usize,
     back_count: usize,
+    /// The same for each generator.
+    asked_counts: Vec<u64>,
+    back_counts: Vec<u64>,
     new_count: usize,
     /// Of each attribute with votes.
     votes: Vec<Votes>,
@@ -71,13 +74,15 @@ impl Votes {
 }
 
 impl QuestionState {
-    pub(super) fn start(vote_kind_count: usize) -> Self {
+    pub(super) fn start(vote_kind_count: usize, generator_count: usize) -> Self {
         Self {
             certified: None,
             spent_on_votes: Cost::ZERO,
             spent_on_answers: Cost::ZERO,
             asked_count: 0,
             back_count: 0,
+            asked_counts: vec![0; generator_count],
+            back_counts: vec![0; generator_count],
             new_count: 0,
             votes: vec![Votes::START; vote_kind_count],
             exhausted: Vec::new(),
@@ -102,6 +107,16 @@ impl QuestionState {
     /// Fresh answers that were asked for; void calls that are made again count once.
     pub const fn asked_count(&self) -> usize {
         self.asked_count
+    }
+
+    /// Those that this generator was asked for.
+    pub fn asked_count_of(&self, generator: GeneratorId) -> u64 {
+        self.asked_counts[generator.index()]
+    }
+
+    /// Those that this generator was asked for and that are back.
+    pub fn back_count_of(&self, generator: GeneratorId) -> u64 {
+        self.back_counts[generator.index()]
     }
 
     /// Fresh answers that are back, failed ones among them.
@@ -342,7 +357,7 @@ impl Books {
         source: Source,
         label: Option<Label>,
     ) -> Option<ArmId> {
-        self.questions[question.index()].back_count += 1;
+        self.note_back(question, source);
         let label = label?;
         let questions = self.problem.questions()?;
         if questions.find(question, label).is_some() || self.is_answered(question) {
@@ -353,6 +368,13 @@ impl Books {
         // Votes may have proved it before it was there.
         self.reconsider(arm);
         Some(arm)
+    }
+
+    fn note_back(&mut self, question: QuestionId, source: Source) {
+        let Source::Generator(generator) = source else { return };
+        let state = &mut self.questions[question.index()];
+        state.back_count += 1;
+        state.back_counts[generator.index()] += 1;
     }
 
     /// One answer more. Every vote there was counts for it or against it, as if it had been there: no
@@ -391,8 +413,10 @@ impl Books {
         arm
     }
 
-    pub(super) fn ask_fresh(&mut self, question: QuestionId) {
-        self.questions[question.index()].asked_count += 1;
+    pub(super) fn ask_fresh(&mut self, question: QuestionId, generator: GeneratorId) {
+        let state = &mut self.questions[question.index()];
+        state.asked_count += 1;
+        state.asked_counts[generator.index()] += 1;
     }
 
     /// A call about a question that never began leaves no trace; its retry is the last.
@@ -450,10 +474,9 @@ impl Books {
                 self.after_observation();
             }
             Source::Generator(generator) => {
-                let state = &mut self.questions[question.index()];
-                state.back_count += 1;
+                self.note_back(question, source);
                 if blocks {
-                    state.exhausted.push(generator);
+                    self.questions[question.index()].exhausted.push(generator);
                 }
             }
         }
@@ -484,7 +507,8 @@ impl Books {
         self.changes.push(Change::Question(question));
     }
 
-    pub(super) fn vote_count(&self, question: QuestionId, attribute: AttributeId) -> u64 {
+    /// Votes of one kind that were asked for, but for void ones.
+    pub fn vote_count(&self, question: QuestionId, attribute: AttributeId) -> u64 {
         self.votes(question, attribute).history.len() as u64
     }
 

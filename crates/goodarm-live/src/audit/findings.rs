@@ -14,24 +14,26 @@ use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::history::History;
 use crate::outputs::{finding, with_finding};
+use crate::questions::Roster;
 
-/// The candidates that the run keeps, after making sure that it began with the first of them.
-pub(super) fn candidates(folder: &Folder, history: &History) -> Result<Candidates, Problem> {
+/// The candidates that the run keeps, after making sure that it began with the first of them, and those
+/// that were made since.
+pub(super) fn roster(folder: &Folder, history: &History) -> Result<Roster, Problem> {
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
     if !path.exists() {
         return Err(unreadable(format!("{} is missing: --resume writes it", path.display())));
     }
-    let id_field = history.charter.id_field();
-    let candidates =
-        Candidates::read_kept(&path, &id_field).map_err(|error| unreadable(error.to_string()))?;
-    if !candidates.begin_with(history.charter.candidate_count, &history.header().candidates) {
+    let roster = Roster::read(folder, &history.charter, None)
+        .map_err(|error| unreadable(error.to_string()))?;
+    if !roster.candidates.begin_with(history.charter.candidate_count, &history.header().candidates)
+    {
         return Err(unreadable(format!(
             "{}: not the candidates that the run began with",
             path.display()
         )));
     }
-    Ok(candidates)
+    Ok(roster)
 }
 
 /// Makes sure that the run's candidates, of which there are `count` since some were added, are these.
@@ -50,15 +52,20 @@ pub(super) fn check(
 }
 
 /// Who the candidates are, once all of them are found to be right.
-pub(super) fn who(candidates: &Candidates, books: &Books, account: &Account) -> String {
+pub(super) fn who(roster: &Roster, books: &Books, account: &Account) -> String {
     let (began_with, count) = (account.began_with, books.problem().arm_count());
     let mut text =
         format!("the candidates are the {} that the run began with", number(began_with as u64));
     if count > began_with {
-        text += &format!(", and {} that were added", number((count - began_with) as u64));
+        let how = if roster.questions.is_some() { "made" } else { "added" };
+        text += &format!(", and {} that were {how}", number((count - began_with) as u64));
     }
-    if candidates.len() > count {
-        let more = candidates.len() - count;
+    if let Some(questions) = &roster.questions {
+        let count = number(questions.list.len() as u64);
+        text += &format!("; the questions are the {count} that it began with");
+    }
+    if roster.candidates.len() > count {
+        let more = roster.candidates.len() - count;
         text += &format!("; candidates.jsonl has {more} more, which --resume takes up");
     }
     text
@@ -127,7 +134,8 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { history, books, account, candidates, .. } = auditor;
+        let Auditor { history, books, account, roster, .. } = auditor;
+        let candidates = &roster.candidates;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
         match is_seen.get_mut(arm.index()) {

@@ -1,12 +1,14 @@
 //! What the run has made from its journal for people, and what its verifiers were made of.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{BufReader, ErrorKind};
 
 use goodarm_core::{ArmStatus, Books, StopReason};
+use goodarm_files::words::counted;
 use serde_json::Value;
 
 use super::{Area, Auditor, Report, shortened};
+use crate::bounds;
 use crate::changes;
 use crate::charter::Charter;
 use crate::fingerprint::Fingerprint;
@@ -74,9 +76,9 @@ fn objection(ending: &str, books: &Books) -> Option<&'static str> {
     let is = |reason| ending == Ending::Done(reason).to_string();
     let problem = books.problem();
     let has_undecided = books.status_count(ArmStatus::Undecided) > 0;
-    if is(StopReason::AllCertified) && books.certified().len() < problem.arm_count() {
+    if is(StopReason::AllCertified) && books.certified().len() < problem.certificates_max() {
         Some("not every answer is certified")
-    } else if is(StopReason::AllDecided) && has_undecided {
+    } else if is(StopReason::AllDecided) && has_undecided && problem.questions().is_none() {
         Some("there are undecided answers")
     } else if is(StopReason::BudgetSpent)
         && problem.attributes().any(|attribute| books.is_affordable(attribute))
@@ -97,9 +99,9 @@ pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Rep
             return report.problem(Area::Findings, format!("{}: {error}", path.display()));
         }
     };
-    let Auditor { history, books, account, candidates, .. } = auditor;
+    let Auditor { history, books, account, roster, .. } = auditor;
     let mut expected = Vec::new();
-    let table = outputs::certified_table(books, account, &history.charter, candidates);
+    let table = outputs::certified_table(books, account, &history.charter, &roster.candidates);
     let written = table.write_parquet(&mut expected);
     if written.is_ok() && found == expected {
         report.checked.push("certified.parquet is the table of the certified answers".into());
@@ -114,6 +116,32 @@ pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Rep
     } else {
         report.notes.push(text);
     }
+}
+
+/// What is said of each question must be what its calls give.
+pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+    let Auditor { books, roster, .. } = auditor;
+    let Some(questions) = &roster.questions else { return };
+    let before = report.problem_count;
+    let path = folder.answers();
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) => {
+            return report.problem(Area::Findings, format!("{}: {error}", path.display()));
+        }
+    };
+    let mut lines = bounds::lines(BufReader::with_capacity(1 << 18, file));
+    for (expected, number) in outputs::outcomes(books, questions, &roster.candidates).zip(1..) {
+        if !matches!(lines.next(), Some(Ok(line)) if line == expected) {
+            let text = format!("answers.jsonl line {number} is not what its calls give");
+            return report.problem(Area::Findings, text);
+        }
+    }
+    if lines.next().is_some() {
+        report.problem(Area::Findings, "answers.jsonl has more lines than there are questions");
+    }
+    let answered = counted(books.certified().len(), "question");
+    report.checked(before, format!("answers.jsonl has every question: {answered} answered"));
 }
 
 /// The page must be as it was written, and of this run.

@@ -4,22 +4,30 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use goodarm_core::Cost;
+use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_files::money::Written;
 use schemars::{JsonSchema, SchemaGenerator};
 
+use super::asked::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
 use super::error::{self, JobError, JobProblem};
 use super::{
-    CriterionSpec, Given, Job, JobSpec, Origin, Overrides, Settings, VerifierSpec, assemble,
-    in_range,
+    CriterionSpec, Given, Job, JobSpec, Origin, Overrides, QuestionSpec, Settings, VerifierSpec,
+    assemble, in_range,
 };
-use crate::candidates::Candidates;
+use crate::answer::Extractor;
+use crate::candidates::{Candidates, CandidatesError};
 use crate::job_file::table::{Table, unknown_keys};
-use crate::job_file::{CriterionKeys, GuaranteeName, JobFile, VerifierKeys, Votes, key_names};
+use crate::job_file::{
+    CriterionKeys, ExtractName, GeneratorKeys, GuaranteeName, JobFile, VerifierKeys, Votes,
+    key_names,
+};
 use crate::pricing::{Pricing, TIMEOUT};
+use crate::questions;
+use crate::verifier::generator::Generator;
 use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::rubric;
 use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
@@ -82,13 +90,19 @@ pub(super) fn parse(
             None => entry.read(place, kinds, &mut problems),
         })
         .collect();
+    let generators: Vec<Entry<'_>> = generator_tables(&table).into_iter().map(Entry::new).collect();
+    let made: Vec<Option<ReadGenerator>> = generators
+        .iter()
+        .zip(entries.len()..)
+        .map(|(entry, place)| entry.read_generator(place, kinds, &mut problems))
+        .collect();
     for name in given.verifiers.keys() {
         let message = format!("{name:?} is given and not among them");
         error::extend(&mut problems, None, vec![Problem::new("verifiers", message)]);
     }
     let source = Source { path, text: &text, overrides, candidates: given.candidates };
     let result = match file {
-        Some(file) => build(source, &file, read, problems),
+        Some(file) => build(source, &file, (read, made), problems),
         None => Err(JobError { problems }),
     };
     result.map_err(|error| located(path, &table, error))
@@ -110,9 +124,18 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     let known = key_names(&JobFile::json_schema(&mut SchemaGenerator::default()));
     error::extend(problems, None, unknown_keys(table, &known).collect());
     let mut more = Vec::new();
+    if !table.has("candidates") && !table.has("questions") {
+        let needed =
+            "the file of answers is needed, or `questions` and a [generator] that answers them";
+        more.push(Problem::missing("candidates", needed));
+    }
     let file = table.read(&mut more);
+    if !["verifiers", "generator", "generators"].iter().any(|key| table.has(key)) {
+        more.push(Problem::missing("verifiers", "at least one [[verifiers]] is needed"));
+    }
+    let is_complete = more.is_empty();
     error::extend(problems, None, more);
-    file
+    file.filter(|_| is_complete)
 }
 
 /// One of `[[verifiers]]`.
@@ -125,6 +148,18 @@ struct Entry<'a> {
 struct ReadEntry {
     keys: VerifierKeys,
     own: Box<dyn KindKeys>,
+}
+
+/// The keys of a generator, each in its shape.
+struct ReadGenerator {
+    keys: GeneratorKeys,
+    own: Box<dyn KindKeys>,
+    max_tokens: Option<usize>,
+}
+
+/// `[generator]`, and each of `[[generators]]`.
+fn generator_tables<'a>(table: &Table<'a>) -> Vec<Table<'a>> {
+    table.table("generator").into_iter().chain(table.tables("generators")).collect()
 }
 
 impl<'a> Entry<'a> {
@@ -157,6 +192,42 @@ impl<'a> Entry<'a> {
         });
         error::extend(problems, Some((place, &self.name)), more);
         Some(ReadEntry { keys: keys?, own: own? })
+    }
+
+    /// All keys of a generator, those of every one and those of its kind.
+    fn read_generator(
+        &self,
+        place: usize,
+        kinds: &Kinds,
+        problems: &mut Vec<JobProblem>,
+    ) -> Option<ReadGenerator> {
+        let mut more = Vec::new();
+        let known = key_names(&GeneratorKeys::json_schema(&mut SchemaGenerator::default()));
+        let keys = self.table.with_keys(&known).read::<GeneratorKeys>(&mut more);
+        let kind = self.table.text_of("kind").and_then(|name| match kinds.get(name) {
+            Some(kind) => Some(kind),
+            None => {
+                more.push(unknown_kind(name, kinds));
+                None
+            }
+        });
+        let own = kind.and_then(|kind| {
+            let own_names = &kind.key_names() - &known;
+            more.extend(foreign_keys(&self.table, kind, &(&known | &own_names)));
+            kind.read(&self.table.with_keys(&own_names), &mut more)
+        });
+        error::extend(problems, Some((place, self.generator_name())), more);
+        Some(ReadGenerator { keys: keys?, own: own?, max_tokens: self.max_tokens() })
+    }
+
+    fn generator_name(&self) -> &str {
+        if self.name.is_empty() { "generator" } else { &self.name }
+    }
+
+    /// The most tokens of a reply, for kinds that have such a key.
+    fn max_tokens(&self) -> Option<usize> {
+        let number = |key: &str| usize::try_from(self.table.number_of(key)?).ok();
+        number("max_completion_tokens").or_else(|| number("max_tokens"))
     }
 
     /// The keys of every verifier, for one that a program gives.
@@ -221,18 +292,20 @@ struct Source<'a> {
 fn build(
     source: Source<'_>,
     file: &JobFile,
-    read: Vec<Option<ReadEntry>>,
+    (read, made): (Vec<Option<ReadEntry>>, Vec<Option<ReadGenerator>>),
     mut problems: Vec<JobProblem>,
 ) -> Result<Job, JobError> {
     let Source { path, text, overrides, candidates } = source;
     let folder = folder_of(path);
     let mut more = Vec::new();
     let settings = settings(file, overrides, folder, &mut more);
+    if file.generator.is_some() && file.generators.is_some() {
+        more.push(Problem::new("generators", "either [generator] or [[generators]], not both"));
+    }
     error::extend(&mut problems, None, more);
-    let place = folder.join(&file.candidates);
-    let read_all = || Candidates::read_as(&place, &file.id_field, file.format);
-    let candidates = match candidates.map_or_else(read_all, Ok) {
-        Ok(candidates) => candidates,
+    let verifier_count = read.len();
+    let (candidates, asked) = match read_candidates(file, folder, candidates) {
+        Ok(read) => read,
         Err(error) => {
             // Whatever else is wrong is worth knowing too.
             error::extend(&mut problems, None, settings.problems());
@@ -241,6 +314,10 @@ fn build(
             return Err(JobError { problems });
         }
     };
+    let makes_answers = asked.as_ref().filter(|_| !made.is_empty());
+    let sample = makes_answers.map(|asked| asked.sample(&candidates, &file.id_field));
+    let shown = sample.as_ref().unwrap_or(&candidates);
+    let list = asked.as_ref().map(|asked| &asked.list);
     let (mut verifiers, mut places) = (Vec::new(), Vec::new());
     for (place, entry) in read.into_iter().enumerate() {
         let Some(ReadEntry { keys, own }) = entry else { continue };
@@ -254,7 +331,8 @@ fn build(
             keys: &keys,
             timeout,
             folder,
-            candidates: &candidates,
+            candidates: shown,
+            questions: list,
             seed: file.seed,
             unit: file.unit,
         };
@@ -267,10 +345,123 @@ fn build(
         }
         error::extend(&mut problems, Some((place, &keys.name)), more);
     }
+    let questions = asked.map(|mut asked| {
+        for (place, entry) in (verifier_count..).zip(made) {
+            let Some(read) = entry else { continue };
+            let keys = read.keys.as_verifier();
+            let mut more = Vec::new();
+            let timeout = seconds("timeout", keys.timeout, TIMEOUT, &mut more);
+            let setting = Setting {
+                keys: &keys,
+                timeout,
+                folder,
+                candidates: &asked.list,
+                questions: Some(&asked.list),
+                seed: file.seed,
+                unit: file.unit,
+            };
+            match generator(&read, setting, &asked, &verifiers, &mut more) {
+                Some(spec) if read.keys.vote == Some(true) => {
+                    verifiers.push(VerifierSpec { proposes: true, ..spec });
+                    places.push(place);
+                }
+                Some(spec) => asked.generators.push(spec),
+                None => {}
+            }
+            asked.candidates_max = asked.candidates_max.max(read.candidates_max());
+            asked.answer_bytes_max = asked.answer_bytes_max.max(read.answer_bytes_max());
+            error::extend(&mut problems, Some((place, &keys.name)), more);
+        }
+        asked
+    });
     let (path, text) = (path.to_owned(), text.to_owned());
-    let candidates_name = file.candidates.clone();
-    let origin = Origin { path, text, candidates_name, places, problems };
-    assemble(JobSpec { settings, candidates, verifiers }, origin)
+    let name = file.candidates.as_ref().or(file.questions.as_ref());
+    let candidates_name = name.cloned().unwrap_or_default();
+    let origin = Origin { path, text, candidates_name, places, verifier_count, problems };
+    assemble(JobSpec { settings, candidates, verifiers, questions }, origin)
+}
+
+/// The candidates of a job, and what they answer if that is asked for.
+fn read_candidates(
+    file: &JobFile,
+    folder: &Path,
+    given: Option<Candidates>,
+) -> Result<(Candidates, Option<QuestionSpec>), CandidatesError> {
+    let name = PathBuf::from(file.candidates.as_deref().unwrap_or("candidates"));
+    let candidates = match (given, &file.candidates) {
+        (Some(given), _) => given,
+        (None, Some(path)) => Candidates::read_as(&folder.join(path), &file.id_field, file.format)?,
+        (None, None) => Candidates::none(&name),
+    };
+    let has_generator = file.generator.is_some() || file.generators.is_some();
+    if file.questions.is_none() && file.question_field.is_none() && !has_generator {
+        return Ok((candidates, None));
+    }
+    let question_field = file.question_field.clone().unwrap_or_else(|| QUESTION_FIELD.into());
+    let answer_field = file.answer_field.clone().unwrap_or_else(|| ANSWER_FIELD.into());
+    let list = match &file.questions {
+        Some(path) => Candidates::read(&folder.join(path), &file.id_field)?,
+        None => {
+            let fields = [file.id_field.as_str(), answer_field.as_str()];
+            questions::of_candidates(&candidates, &question_field, fields, &name)?
+        }
+    };
+    let spec = QuestionSpec { question_field, answer_field, ..QuestionSpec::new(list) };
+    Ok((candidates, Some(QuestionSpec { candidates_max: 0, answer_bytes_max: 0, ..spec })))
+}
+
+/// A generator as its keys describe it.
+fn generator(
+    read: &ReadGenerator,
+    setting: Setting<'_>,
+    asked: &QuestionSpec,
+    verifiers: &[VerifierSpec],
+    problems: &mut Vec<Problem>,
+) -> Option<VerifierSpec> {
+    let GeneratorKeys { extract, pattern, pointer, vote, threshold, .. } = &read.keys;
+    if threshold.is_some() && *vote != Some(true) {
+        problems.push(Problem::new("threshold", "only where answers are votes: vote = true"));
+    }
+    if !(1..=PROPOSED_ANSWERS_MAX).contains(&read.candidates_max()) {
+        let message =
+            format!("{} is not between 1 and {PROPOSED_ANSWERS_MAX}", read.candidates_max());
+        problems.push(Problem::new("candidates_max", message));
+    }
+    if !(1..=ANSWER_BYTES_LIMIT).contains(&read.answer_bytes_max()) {
+        let message =
+            format!("{} is not between 1 and {ANSWER_BYTES_LIMIT}", read.answer_bytes_max());
+        problems.push(Problem::new("answer_bytes_max", message));
+    }
+    let of_solver = verifiers.iter().find_map(|verifier| verifier.verifier.final_answers());
+    let extractor = match (extract, of_solver) {
+        (None, Some(finals)) if pattern.is_none() && pointer.is_none() => {
+            Ok(finals.extractor.clone())
+        }
+        _ => Extractor::new(
+            extract.unwrap_or(ExtractName::Whole),
+            pattern.as_deref(),
+            pointer.as_deref(),
+        ),
+    };
+    let extractor = collect(extractor, problems);
+    let answerer = read.own.build_generator(&setting).map_err(|more| problems.extend(more)).ok();
+    let (extractor, answerer) = (extractor?, answerer?);
+    let field = asked.answer_field.clone();
+    let generator = Generator::new(answerer, extractor, field, read.answer_bytes_max());
+    Some(verifier_spec(setting, Box::new(generator), problems))
+}
+
+impl ReadGenerator {
+    fn candidates_max(&self) -> usize {
+        self.keys.candidates_max.unwrap_or(CANDIDATES_MAX)
+    }
+
+    fn answer_bytes_max(&self) -> usize {
+        let of_tokens = || Some(self.max_tokens?.saturating_mul(BYTES_PER_TOKEN));
+        let default =
+            || of_tokens().map_or(ANSWER_BYTES_MAX, |bytes| bytes.min(ANSWER_BYTES_LIMIT));
+        self.keys.answer_bytes_max.unwrap_or_else(default)
+    }
 }
 
 fn settings(
@@ -342,9 +533,15 @@ fn seconds(
     given.map_or(default, Duration::from_secs_f64)
 }
 
+/// Few tokens are longer.
+const BYTES_PER_TOKEN: usize = 8;
+/// Answers are kept in memory and in the journal.
+const ANSWER_BYTES_LIMIT: usize = 1 << 20;
+
 /// The same problems, with where they are.
 fn located(path: &Path, table: &Table<'_>, mut error: JobError) -> JobError {
-    let verifiers = table.tables("verifiers");
+    let mut verifiers = table.tables("verifiers");
+    verifiers.extend(generator_tables(table));
     for problem in &mut error.problems {
         // The candidates are in a file of their own, which the message names.
         if problem.file.is_some() || problem.kind == ProblemKind::Candidates {

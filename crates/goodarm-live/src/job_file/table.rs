@@ -43,6 +43,19 @@ impl<'a> Table<'a> {
             .collect()
     }
 
+    /// The table at `key`; none if it is something else.
+    pub(crate) fn table(&self, key: &str) -> Option<Self> {
+        let value = self.entries.get(key)?;
+        let entries = value.get_ref().as_table()?.clone();
+        Some(Self { text: self.text, span: value.span(), entries })
+    }
+
+    /// The whole number at a key, if that is one.
+    pub(crate) fn number_of(&self, key: &str) -> Option<i64> {
+        let number = self.entries.get(key)?.get_ref().as_integer()?;
+        i64::from_str_radix(number.as_str(), number.radix()).ok()
+    }
+
     /// The text at a key, if that is a text.
     pub(crate) fn text_of(&self, key: &str) -> Option<&str> {
         self.entries.get(key)?.get_ref().as_str()

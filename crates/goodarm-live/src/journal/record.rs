@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_core::problem::ATTRIBUTES_MAX;
 use goodarm_core::{
     ArmId, AttributeId, BlockingFailure as Blocking, Cost, CountedFailure as Counted, Event,
-    Failure, Loan, Share, Ticket, VoidFailure as Void,
+    Failure, GeneratorId, Label, Loan, QuestionId, Share, Source, Ticket, VoidFailure as Void,
 };
 use thiserror::Error;
 
@@ -45,8 +45,10 @@ pub struct Record<'a> {
 pub struct Note<'a> {
     /// How long it took.
     pub latency: Duration,
-    /// What the verifier said, as far as it is kept.
+    /// What the verifier said, as far as it is kept; of a fresh answer, all of it.
     pub reply: Cow<'a, str>,
+    /// Of a call about a question, the final answer; of a long one, its hash.
+    pub answer: Cow<'a, str>,
     /// Why there is no score, or why some are lacking, in words.
     pub reason: Cow<'a, str>,
     /// What is to be known about the verifier since this call.
@@ -61,6 +63,7 @@ impl Note<'_> {
         Note {
             latency: self.latency,
             reply: Cow::Borrowed(&self.reply),
+            answer: Cow::Borrowed(&self.answer),
             reason: Cow::Borrowed(&self.reason),
             remark: self.remark.clone(),
             candidates: self.candidates,
@@ -72,6 +75,7 @@ impl Note<'_> {
         Note {
             latency: self.latency,
             reply: Cow::Owned(self.reply.into_owned()),
+            answer: Cow::Owned(self.answer.into_owned()),
             reason: Cow::Owned(self.reason.into_owned()),
             remark: self.remark,
             candidates: self.candidates,
@@ -107,6 +111,9 @@ pub enum Malformed {
     /// No failure has this number.
     #[error("no failure has code {0}: damage, or a later goodarm wrote it")]
     Failure(u8),
+    /// Nobody who answers questions has this number.
+    #[error("nobody who answers questions has code {0}: damage, or a later goodarm wrote it")]
+    Source(u8),
     /// The frame does not end with the mark that ends frames.
     #[error("no end mark")]
     NoEnd,
@@ -149,6 +156,11 @@ const TAG_ARMS_ADDED: u8 = 8;
 /// Comes before the record of the call that it belongs to.
 const TAG_REMARK: u8 = 9;
 const TAG_TOLD_ALL: u8 = 10;
+const TAG_QUESTION_ASKED: u8 = 11;
+const TAG_LENT_AND_QUESTION_ASKED: u8 = 12;
+const TAG_ANSWERED: u8 = 13;
+const SOURCE_VOTES: u8 = 1;
+const SOURCE_GENERATOR: u8 = 2;
 /// The last byte of a payload. As it is not zero, a tail of zeros is never what was written.
 pub(super) const TAG_END: u8 = 0xE5;
 
@@ -187,7 +199,7 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let Note { latency, reply, reason, remark, candidates } = &self.note;
+        let Note { latency, reply, answer, reason, remark, candidates } = &self.note;
         if let Some(Remark { is_doubt, text }) = remark {
             bytes.extend_from_slice(&[TAG_REMARK, u8::from(*is_doubt)]);
             put_text(bytes, text);
@@ -198,10 +210,32 @@ impl Record<'_> {
                 put_number(bytes, ticket.0);
                 put_number(bytes, arm.0.into());
                 put_number(bytes, attribute.0.into());
-                if let Some(Loan { share, weights }) = loan {
-                    put_number(bytes, share.parts());
-                    bytes.extend_from_slice(&weights.to_le_bytes());
+                loan.into_iter().for_each(|loan| put_loan(bytes, loan));
+            }
+            Event::QuestionAsked { ticket, question, source, loan } => {
+                let is_lent = loan.is_some();
+                bytes.push(if is_lent { TAG_LENT_AND_QUESTION_ASKED } else { TAG_QUESTION_ASKED });
+                put_number(bytes, ticket.0);
+                put_number(bytes, question.0.into());
+                let (kind, place) = match source {
+                    Source::Votes(attribute) => (SOURCE_VOTES, attribute.0),
+                    Source::Generator(generator) => (SOURCE_GENERATOR, generator.0),
+                };
+                bytes.push(kind);
+                put_number(bytes, place.into());
+                if let Some((arm, loan)) = loan {
+                    put_number(bytes, arm.0.into());
+                    put_loan(bytes, loan);
                 }
+            }
+            Event::Answered { ticket, label, cost } => {
+                bytes.push(TAG_ANSWERED);
+                put_number(bytes, ticket.0);
+                put_number(bytes, label.map_or(0, |label| u64::from(label.0) + 1));
+                put_large(bytes, cost.picos());
+                put_large(bytes, latency.as_nanos());
+                put_text(bytes, reply);
+                put_text(bytes, answer);
             }
             Event::Told { ticket, score, cost } => {
                 bytes.push(TAG_TOLD);
@@ -243,9 +277,6 @@ impl Record<'_> {
                 put_number(bytes, count.into());
                 bytes.extend_from_slice(candidates);
             }
-            Event::QuestionAsked { .. } | Event::Answered { .. } => {
-                unreachable!("no run has them")
-            }
         }
     }
 }
@@ -267,6 +298,32 @@ impl<'a> Record<'a> {
                 attribute: AttributeId(input.small_number()?),
                 loan: if tag == TAG_ASKED { None } else { Some(loan(input)?) },
             },
+            tag @ (TAG_QUESTION_ASKED | TAG_LENT_AND_QUESTION_ASKED) => {
+                let ticket = Ticket(input.number()?);
+                let question = QuestionId(input.small_number()?);
+                let kind = input.byte()?;
+                let place = input.small_number()?;
+                let source = match kind {
+                    SOURCE_VOTES => Source::Votes(AttributeId(place)),
+                    SOURCE_GENERATOR => Source::Generator(GeneratorId(place)),
+                    kind => return Err(Malformed::Source(kind)),
+                };
+                let loan = if tag == TAG_QUESTION_ASKED {
+                    None
+                } else {
+                    Some((ArmId(input.small_number()?), loan(input)?))
+                };
+                Event::QuestionAsked { ticket, question, source, loan }
+            }
+            TAG_ANSWERED => {
+                let ticket = Ticket(input.number()?);
+                let label = input.small_number()?.checked_sub(1).map(Label);
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                note.answer = Cow::Borrowed(input.text()?);
+                Event::Answered { ticket, label, cost }
+            }
             TAG_TOLD => {
                 let ticket = Ticket(input.number()?);
                 let score = input.score()?;
@@ -318,21 +375,36 @@ impl<'a> Record<'a> {
     #[inline]
     pub(super) fn check(&self, header: &Header, arms_added: &mut u64) -> Result<(), Malformed> {
         match self.event {
-            Event::Asked { arm, .. } | Event::Released { arm }
+            Event::Asked { arm, .. }
+            | Event::Released { arm }
+            | Event::QuestionAsked { loan: Some((arm, _)), .. }
                 if u64::from(arm.0) >= header.arm_count.saturating_add(*arms_added) =>
             {
                 Err(Malformed::Arm(arm.0))
             }
-            Event::Asked { attribute, .. } if u64::from(attribute.0) >= header.attribute_count => {
+            Event::Asked { attribute, .. }
+            | Event::QuestionAsked { source: Source::Votes(attribute), .. }
+                if u64::from(attribute.0) >= header.attribute_count =>
+            {
                 Err(Malformed::Attribute(attribute.0))
             }
             Event::ArmsAdded { count } => {
                 *arms_added = arms_added.saturating_add(count.into());
                 Ok(())
             }
+            // It may be a new answer, which the books know.
+            Event::Answered { .. } => {
+                *arms_added = arms_added.saturating_add(1);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
+}
+
+fn put_loan(bytes: &mut Vec<u8>, Loan { share, weights }: Loan) {
+    put_number(bytes, share.parts());
+    bytes.extend_from_slice(&weights.to_le_bytes());
 }
 
 fn loan(input: &mut Input<'_>) -> Result<Loan, Malformed> {

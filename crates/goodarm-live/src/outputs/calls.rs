@@ -4,7 +4,9 @@ pub mod table;
 
 use std::fmt;
 
-use goodarm_core::{ArmId, BlockingFailure, Cost, CountedFailure, Failure, VoidFailure};
+use goodarm_core::{
+    ArmId, BlockingFailure, Cost, CountedFailure, Failure, Label, QuestionId, Target, VoidFailure,
+};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -17,14 +19,23 @@ use crate::history::{Entry, Scores};
 pub struct CallLine<'a> {
     /// Its number, counted from 0 in the order of dispatch.
     pub call: u64,
-    /// The candidate.
+    /// The candidate; empty for a call about a question.
     #[serde(borrow)]
     pub id: std::borrow::Cow<'a, str>,
-    /// The verifier.
+    /// The question, for a call that is about one.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub question: std::borrow::Cow<'a, str>,
+    /// The verifier, or the generator.
     #[serde(borrow)]
     pub verifier: std::borrow::Cow<'a, str>,
-    /// What it said; null if it failed, or has a score for each criterion.
+    /// What it said; null if it failed, has a score for each criterion, or is an answer.
     pub score: Option<f64>,
+    /// The final answer to the question; of a long one its hash.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub answer: std::borrow::Cow<'a, str>,
+    /// The number of that answer among those to the question: the same for all that are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<u32>,
     /// What it said of each criterion; null for one that the reply lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scores: Option<CriterionScores>,
@@ -34,7 +45,7 @@ pub struct CallLine<'a> {
     /// Why it failed, in words.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
     pub reason: std::borrow::Cow<'a, str>,
-    /// The share of δ that the candidate was lent with this call.
+    /// The share of δ that the candidate, or one to the question, was lent with this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lent: Option<f64>,
     /// What it cost: an exact decimal.
@@ -54,32 +65,42 @@ pub struct CallLine<'a> {
 }
 
 impl<'a> CallLine<'a> {
-    /// The line of an entry's call, if one came back; given the names of candidates, and a charter with
-    /// those of verifiers.
+    /// The line of an entry's call, if one came back; given the names of candidates and questions, and a
+    /// charter with those of verifiers.
     pub fn new(
         entry: &'a Entry<'_>,
         id: impl FnOnce(ArmId) -> &'a str,
+        question: impl FnOnce(QuestionId) -> &'a str,
         charter: &'a Charter,
     ) -> Option<Self> {
         let call = entry.call.as_ref()?;
-        let (score, scores) = match &call.outcome {
-            Ok(Scores::One(score)) => (Some(*score), None),
+        let caller = call.target.caller(charter.verifiers.len());
+        let (score, scores, label) = match &call.outcome {
+            Ok(Scores::One(score)) => (Some(*score), None, None),
             Ok(Scores::Each(each)) => {
-                let names = charter.criteria(call.attribute.index()).into_iter();
+                let names = charter.criteria(caller).into_iter();
                 let named = names.map(str::to_owned).zip(each.iter().copied());
-                (None, Some(CriterionScores(named.collect())))
+                (None, Some(CriterionScores(named.collect())), None)
             }
-            Err(_) => (None, None),
+            Ok(Scores::Answer(label)) => (None, None, Some(label.0)),
+            Err(_) => (None, None, None),
+        };
+        let (id, question) = match call.target {
+            Target::Arm(arm, _) => (id(arm), ""),
+            Target::Question(about, _) => ("", question(about)),
         };
         Some(Self {
             call: call.ticket.0,
-            id: id(call.arm).into(),
-            verifier: charter.caller(call.attribute.index()).into(),
+            id: id.into(),
+            question: question.into(),
+            verifier: charter.caller(caller).into(),
             score,
             scores,
+            answer: call.note.answer.as_ref().into(),
+            label,
             failure: call.failure().map(|failure| failure_name(failure).into()),
             reason: call.note.reason.as_ref().into(),
-            lent: entry.loan.map(|loan| loan.share.fraction()),
+            lent: entry.loan.map(|(_, loan)| loan.share.fraction()),
             cost: call.cost,
             latency: call.note.latency.as_secs_f64(),
             unix_millis: entry.unix_millis,
@@ -94,6 +115,8 @@ impl<'a> CallLine<'a> {
         let own = |text: &std::borrow::Cow<'_, str>| text.clone().into_owned().into();
         CallLine {
             id: own(&self.id),
+            question: own(&self.question),
+            answer: own(&self.answer),
             verifier: own(&self.verifier),
             failure: self.failure.as_ref().map(own),
             scores: self.scores.clone(),
@@ -105,13 +128,14 @@ impl<'a> CallLine<'a> {
 
     /// The scores, or how it failed; none if the line says neither or both.
     pub fn outcome(&self) -> Option<Result<Scores, Failure>> {
-        match (self.score, &self.scores, &self.failure) {
-            (Some(score), None, None) => Some(Ok(Scores::One(score))),
-            (None, Some(scores), None) => {
+        match (self.score, &self.scores, self.label, &self.failure) {
+            (Some(score), None, None, None) => Some(Ok(Scores::One(score))),
+            (None, Some(scores), None, None) => {
                 let each = scores.0.iter().map(|(_, score)| *score);
                 Some(Ok(Scores::Each(each.collect())))
             }
-            (None, None, Some(name)) => failure_of(name).map(Err),
+            (None, None, Some(label), None) => Some(Ok(Scores::Answer(Label(label)))),
+            (None, None, None, Some(name)) => failure_of(name).map(Err),
             _ => None,
         }
     }

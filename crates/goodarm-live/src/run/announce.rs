@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, BlockingFailure, Cost, Failure, Pull};
+use goodarm_core::{ArmId, BlockingFailure, Cost, Failure, Target};
 use goodarm_files::words::{money, were};
 use tokio::time::Instant;
 
@@ -34,9 +34,9 @@ impl Observer for () {
 pub enum Notice<'a> {
     /// A call came back; only for observers that want calls.
     Called {
-        /// The candidate's name.
+        /// The candidate's name, or the question's.
         id: &'a str,
-        /// The verifier's name.
+        /// The name of the verifier, or of the generator.
         verifier: &'a str,
         /// The call.
         call: &'a Call<'a>,
@@ -47,6 +47,8 @@ pub enum Notice<'a> {
         arm: ArmId,
         /// Its name.
         id: &'a str,
+        /// Its object, if it was made during the run: the job does not have it.
+        made: Option<&'a str>,
         /// How many are certified now.
         count: usize,
         /// What was spent by then.
@@ -78,8 +80,8 @@ pub struct Progress {
     pub failure_count: u64,
     /// Requests that had to be sent again.
     pub retry_count: u64,
-    /// The last call that was asked for.
-    pub working_on: Option<(ArmId, AttributeId)>,
+    /// The last call that was asked for: who was called, and about which answer or question.
+    pub working_on: Option<[String; 2]>,
     /// How many will be certified in the end, as it looks now.
     pub forecast: f64,
     /// Seconds until the budget is spent at the pace of late; none before there is one. A run may end
@@ -123,7 +125,7 @@ pub(super) struct Announcer<'a> {
     call_count_then: u64,
     spent_then: f64,
     conditions: Vec<Condition>,
-    working_on: Option<(ArmId, AttributeId)>,
+    working_on: Option<Target>,
     calls_per_second: f64,
     spent_per_second: f64,
     forecast: f64,
@@ -160,18 +162,22 @@ impl<'a> Announcer<'a> {
             overrun_count: run.session.books().ledger().overrun_count(),
             warned: Vec::new(),
             first_failures: Vec::new(),
-            told: vec![Vec::new(); run.job.problem.attribute_count()],
+            told: vec![Vec::new(); run.account.callers.len()],
         }
     }
 
-    pub(super) const fn asked(&mut self, pull: &Pull) {
-        self.working_on = Some((pull.arm, pull.attribute));
+    pub(super) const fn asked(&mut self, target: Target) {
+        self.working_on = Some(target);
     }
 
     /// Takes note of a call, and gives it back if it is to be told when it is durable.
-    pub(super) fn settled(&mut self, call: Call<'static>) -> Option<Call<'static>> {
+    pub(super) fn settled(
+        &mut self,
+        call: Call<'static>,
+        attribute_count: usize,
+    ) -> Option<Call<'static>> {
         // Of each attribute, although only those with calls of their own have any.
-        let told = &mut self.told[call.attribute.index()];
+        let told = &mut self.told[call.target.caller(attribute_count)];
         if let Some(kind) = FailureKind::of(&call)
             && !told.contains(&kind)
         {
@@ -184,8 +190,8 @@ impl<'a> Announcer<'a> {
     pub(super) fn tell_of_calls(&mut self, run: &mut Run) {
         let untold = std::mem::take(&mut run.untold);
         let names = |call: &Call<'_>| {
-            let verifier = &run.job.verifiers[run.job.caller(call.attribute)].name;
-            (run.job.candidates.id(call.arm), verifier.as_str())
+            let called = &run.job.called_at(run.job.caller_of(call.target)).name;
+            (run.name_of(call.target), called.as_str())
         };
         for call in untold {
             let (id, verifier) = names(&call);
@@ -198,9 +204,12 @@ impl<'a> Announcer<'a> {
             let text = match kind {
                 FailureKind::Counted => {
                     // Of one that never gives a score nothing is held against an answer.
-                    let totals = &run.account.verifiers[call.attribute.index()];
-                    let has_scored = totals.score_count() > 0;
-                    let counts = if has_scored { ", which counts as the lowest score" } else { "" };
+                    let has_scored = run.account.totals(call.target).score_count() > 0;
+                    let counts = match call.target {
+                        _ if !has_scored => "",
+                        Target::Arm(..) => ", which counts as the lowest score",
+                        Target::Question(..) => ", which counts as no answer",
+                    };
                     format!(
                         "{verifier}: its call on {id} failed{counts}: {reason} (more failures are only counted; `goodarm try` shows whole replies)"
                     )
@@ -235,7 +244,8 @@ impl<'a> Announcer<'a> {
             let pair = |attribute| PairView::new(books, &run.account, arm, attribute);
             self.observer.notice(Notice::Certified {
                 arm,
-                id: run.job.candidates.id(arm),
+                id: run.candidates.id(arm),
+                made: run.made(arm),
                 count: run.announced_count,
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
@@ -299,7 +309,7 @@ impl<'a> Announcer<'a> {
         for (index, condition) in run.engine.conditions().enumerate() {
             let before = &mut self.conditions[index];
             if std::mem::discriminant(before) != std::mem::discriminant(&condition) {
-                let verifier = &run.job.verifiers[index].name;
+                let verifier = &run.job.called_at(index).name;
                 self.observer.notice(Notice::Verifier { verifier, condition: &condition });
             }
             *before = condition;
@@ -317,7 +327,7 @@ impl<'a> Announcer<'a> {
             );
             self.observer.notice(Notice::Warning(&text));
         }
-        for Warning { verifier, kind, text } in warnings(&run.job.charter, &run.account.verifiers) {
+        for Warning { verifier, kind, text } in warnings(&run.job.charter, &run.account.callers) {
             // Of failures the first one was told.
             let is_told = matches!(
                 kind,
@@ -342,7 +352,10 @@ impl<'a> Announcer<'a> {
             overview,
             failure_count: run.account.failure_count(),
             retry_count: run.engine.retry_count(),
-            working_on: self.working_on,
+            working_on: self.working_on.map(|target| {
+                let called = &run.job.called_at(run.job.caller_of(target)).name;
+                [called.clone(), run.name_of(target).to_owned()]
+            }),
             forecast: self.forecast,
             seconds_left: self.seconds_left(run),
             conditions: self.conditions.clone(),

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use goodarm_core::{Event, Pull};
+use goodarm_core::{Dispatched, Event};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ pub(super) struct Disk {
     gathered: Batch,
     on_the_way: Option<Batch>,
     /// Calls whose intents are durable.
-    ready: VecDeque<Pull>,
+    ready: VecDeque<Dispatched>,
     sent_at: Instant,
     pace: Pace,
 }
@@ -100,7 +100,7 @@ impl Medium for FileStorage {
 #[derive(Default)]
 struct Batch {
     /// To be started once their intents are durable.
-    pulls: Vec<Pull>,
+    calls: Vec<Dispatched>,
     /// Whether someone waits for it: it holds the intent of a call that others make, or an outcome
     /// that they cannot give again.
     is_awaited: bool,
@@ -138,16 +138,16 @@ impl Disk {
     }
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
-    pub(super) fn append_intent(&mut self, record: &Record<'_>, pull: Pull) {
+    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Dispatched) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
-        self.gathered.pulls.push(pull);
+        self.gathered.calls.push(call);
     }
 
     /// Calls that are kept: each is asked for, and not started.
     pub(super) fn kept_count(&self) -> usize {
-        let on_the_way = self.on_the_way.as_ref().map_or(0, |batch| batch.pulls.len());
-        self.gathered.pulls.len() + on_the_way + self.ready.len()
+        let on_the_way = self.on_the_way.as_ref().map_or(0, |batch| batch.calls.len());
+        self.gathered.calls.len() + on_the_way + self.ready.len()
     }
 
     /// How many calls should be decided ahead of those in flight.
@@ -156,7 +156,7 @@ impl Disk {
     }
 
     /// A call that can start.
-    pub(super) fn next_ready(&mut self) -> Option<Pull> {
+    pub(super) fn next_ready(&mut self) -> Option<Dispatched> {
         self.ready.pop_front()
     }
 
@@ -226,23 +226,23 @@ impl Disk {
     }
 
     /// Gives up all calls that were not started.
-    pub(super) fn take_back(&mut self) -> Vec<Pull> {
-        let mut pulls: Vec<Pull> = self.ready.drain(..).collect();
+    pub(super) fn take_back(&mut self) -> Vec<Dispatched> {
+        let mut calls: Vec<Dispatched> = self.ready.drain(..).collect();
         if let Some(batch) = &mut self.on_the_way {
-            pulls.append(&mut batch.pulls);
+            calls.append(&mut batch.calls);
         }
-        pulls.append(&mut self.gathered.pulls);
-        pulls
+        calls.append(&mut self.gathered.calls);
+        calls
     }
 
     /// Whether more will come back in less time than the disk needs.
     fn is_gathering(&self, in_flight_count: usize) -> bool {
-        let Batch { pulls, is_awaited } = &self.gathered;
+        let Batch { calls, is_awaited } = &self.gathered;
         let others_count = in_flight_count.saturating_sub(self.kept_count());
         *is_awaited
             && self.pace.ahead_count > 0
             && others_count > 0
-            && pulls.len() * BATCHES_OUT < in_flight_count
+            && calls.len() * BATCHES_OUT < in_flight_count
             && self.sent_at.elapsed() < GATHER_TIME
     }
 
@@ -275,7 +275,7 @@ impl Disk {
             self.gathered.is_awaited = true;
             return result;
         }
-        self.ready.extend(batch.pulls);
+        self.ready.extend(batch.calls);
         self.pace.synced(time);
         Ok(())
     }

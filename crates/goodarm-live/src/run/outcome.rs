@@ -3,7 +3,7 @@
 use goodarm_core::{Attribute, BlockingFailure, CountedFailure, Failure, ScoreModel, VoidFailure};
 
 use crate::history::Scores;
-use crate::verifier::Verdict;
+use crate::verifier::{Answer, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
 /// is not a score for each.
@@ -22,6 +22,10 @@ pub(crate) fn outcome(
             (outcome.map(Scores::One), reason)
         }
         Verdict::Scores(scores) => of_scores(declared, scores),
+        Verdict::Answer(_) => {
+            let reason = "an answer to the question, and not a score".to_owned();
+            (Err(Failure::Counted(CountedFailure::Unreadable)), reason)
+        }
         // Only from an exact verifier can it be made again.
         Verdict::Void(VoidFailure::LostRepeatable) if !first.is_exact() => {
             (Err(Failure::Counted(CountedFailure::Lost)), "lost on its way back".to_owned())
@@ -29,6 +33,26 @@ pub(crate) fn outcome(
         Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
         Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
         Verdict::Exhausted(reason) => (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason),
+    }
+}
+
+/// What a verdict about a question counts as: its answer, or why there is none.
+pub(crate) fn of_answer(verdict: Verdict) -> Result<Answer, (Failure, String)> {
+    let unreadable = |reason: &str| (Failure::Counted(CountedFailure::Unreadable), reason.into());
+    match verdict {
+        Verdict::Answer(answer) if answer.last.trim().is_empty() => {
+            Err(unreadable("no final answer"))
+        }
+        Verdict::Answer(answer) => Ok(answer),
+        Verdict::Score(_) | Verdict::Scores(_) | Verdict::Known(_) => {
+            Err(unreadable("a score, and not an answer to the question"))
+        }
+        Verdict::Void(VoidFailure::LostRepeatable) => {
+            Err((Failure::Counted(CountedFailure::Lost), "lost on its way back".to_owned()))
+        }
+        Verdict::Void(failure) => Err((Failure::Void(failure), String::new())),
+        Verdict::Failed(failure, reason) => Err((Failure::Counted(failure), reason)),
+        Verdict::Exhausted(reason) => Err((Failure::Blocking(BlockingFailure::Exhausted), reason)),
     }
 }
 

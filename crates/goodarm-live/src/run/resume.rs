@@ -6,22 +6,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure, Event, Failure, Problem, Pull, Session, Ticket,
-    VoidFailure,
+    Cost, CountedFailure, Dispatched, Event, Failure, Problem, Session, Target, Ticket, VoidFailure,
 };
 use goodarm_files::words::were;
 
 use crate::account::Account;
+use crate::candidates::Candidates;
 use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{Call, History, HistoryError};
+use crate::history::{Call, History, HistoryError, Scores};
 use crate::job::Job;
 use crate::job_file::GuaranteeName;
 use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
+use crate::questions::Finals;
 use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
-use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session};
+use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session, place_of};
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -62,16 +63,17 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let problem = history.problem().map_err(journal_error)?;
     // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
-    let Past { session, account, refused, lost, tail } = Past::read(history, problem, &job)?;
+    let Past { session, account, answers, refused, lost, tail } =
+        Past::read(history, problem, &job)?;
     folder.check_seen()?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let mut run = Run::assemble(job, session, journal, account, lock)?;
+    let mut run = Run::assemble(job, (session, account, answers), journal, lock)?;
     run.bytes_cut = tail.bytes_cut;
-    for ((attribute, arm), count) in refused {
-        let caller = run.job.caller(attribute);
+    for (target, count) in refused {
+        let caller = run.job.caller_of(target);
         // After a fixed number of attempts a call is given up whatever becomes of others.
-        if run.job.verifiers[caller].limits.retries.is_none() {
-            run.engine.throttle(caller).remember_refused(arm, count);
+        if run.job.called_at(caller).limits.retries.is_none() {
+            run.engine.throttle(caller).remember_refused(place_of(target), count);
         }
     }
     run.raise_budget()?;
@@ -154,9 +156,11 @@ pub(super) fn in_the_way(folder: &Folder) -> Result<(), RunError> {
 struct Past {
     session: Session,
     account: Account,
+    /// All candidates, and the final answers that are known.
+    answers: (Arc<Candidates>, Finals),
     /// Calls that were given up, and how many since one got through.
-    refused: BTreeMap<(AttributeId, ArmId), u32>,
-    lost: Vec<(Ticket, ArmId, AttributeId)>,
+    refused: BTreeMap<Target, u32>,
+    lost: Vec<(Ticket, Target)>,
     tail: Tail,
 }
 
@@ -168,6 +172,7 @@ impl Past {
         let mut session = new_session(job, problem);
         let mut account = Account::new(session.books());
         let mut refused: BTreeMap<_, u32> = BTreeMap::new();
+        let (mut candidates, mut finals) = (Arc::clone(&job.candidates), job.finals.clone());
         while let Some(entry) = history.next_entry().map_err(journal_error)? {
             session
                 .replay([entry.event.clone()])
@@ -178,27 +183,31 @@ impl Past {
                 return Err(RunError::Changed(vec![other_candidates(job)]));
             }
             account.take(session.books(), &entry);
-            if let Some(Call { arm, attribute, outcome, .. }) = entry.call {
-                let pair = (attribute, arm);
-                match outcome {
-                    Err(Failure::Counted(CountedFailure::GivenUp)) => {
-                        *refused.entry(pair).or_default() += 1;
-                    }
-                    Ok(_) => drop(refused.remove(&pair)),
-                    Err(_) => {}
+            let Some(call) = entry.call else { continue };
+            if let (Target::Question(question, _), Ok(Scores::Answer(label)), Some(questions)) =
+                (call.target, &call.outcome, &job.questions)
+            {
+                finals.learn(question, *label, &call.note.answer);
+                questions.take(Arc::make_mut(&mut candidates), session.books(), &call);
+            }
+            match call.outcome {
+                Err(Failure::Counted(CountedFailure::GivenUp)) => {
+                    *refused.entry(call.target).or_default() += 1;
                 }
+                Ok(_) => drop(refused.remove(&call.target)),
+                Err(_) => {}
             }
         }
         let lost = history.in_flight().collect();
         let tail = history.finish().map_err(journal_error)?;
-        Ok(Self { session, account, refused, lost, tail })
+        Ok(Self { session, account, answers: (candidates, finals), refused, lost, tail })
     }
 
     /// What of the job cannot be taken up behind it.
     fn unwanted(&mut self, job: &Job) -> Vec<String> {
         let books = self.session.books();
         let (began, now) = (books.problem().budget(), books.ledger().budget());
-        let count = job.candidates.len().saturating_sub(books.problem().arm_count());
+        let count = self.answers.0.len().saturating_sub(books.problem().arm_count());
         let added = if count > 0 { self.session.add_arms(count) } else { Ok(()) };
         let added = added.err().map(|error| format!("  {}: {error}", job.candidates_name));
         lowered_budget(began, now, job).into_iter().chain(added).collect()
@@ -230,16 +239,20 @@ impl Run {
     /// Calls that were in flight when the process died: they may have been made, so each counts as
     /// spent and as the lowest score, in its place. Skipping or repeating them would break δ, unless
     /// the verifier is exact.
-    fn settle_lost(&mut self, lost: Vec<(Ticket, ArmId, AttributeId)>) {
-        for (ticket, arm, attribute) in lost {
-            let declared = self.session.books().problem().attribute(attribute);
-            let (ceiling, is_exact) = (declared.price(), declared.is_exact());
-            let pull = Pull { ticket, arm, attribute, ceiling, attempt: 0, loan: None, branch: "" };
-            if let Some(reply) = self.own_reply(&pull) {
+    fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
+        for (ticket, target) in lost {
+            let terms = self.job.charter.called(target);
+            let (ceiling, is_exact) = (terms.ceiling, terms.is_exact);
+            if let Some(reply) = self.own_reply(target) {
                 let control = Control::default();
                 let mut observer = ();
                 let mut announcer = Announcer::new(self, &control, &mut observer);
-                self.settle(&pull, reply, Origin::Own, &mut announcer);
+                self.settle(
+                    Dispatched::again(ticket, target, ceiling),
+                    reply,
+                    Origin::Own,
+                    &mut announcer,
+                );
                 continue;
             }
             // An exact verifier would say the same again, so asking again takes no second chance.
@@ -251,7 +264,7 @@ impl Run {
             let reason = "in flight when the process died".into();
             let note = Note { reason, ..Note::default() };
             let outcome = Err(failure);
-            let call = Call { ticket, arm, attribute, outcome, cost: ceiling, note };
+            let call = Call { ticket, target, outcome, cost: ceiling, note };
             self.book(&call, Origin::Others);
             self.lost_count += 1;
         }
@@ -260,7 +273,7 @@ impl Run {
     /// Takes up the candidates that are in the job and not in the journal. The run's folder has them
     /// already, so that whoever reads of them in the journal finds them.
     fn add_candidates(&mut self) -> Result<(), RunError> {
-        let candidates = &self.job.candidates;
+        let candidates = &self.candidates;
         let count = candidates.len() - self.session.books().problem().arm_count();
         if count == 0 {
             return Ok(());
@@ -305,9 +318,21 @@ fn other_candidates(job: &Job) -> String {
 /// Whether the job still keeps to the terms in the journal.
 fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunError> {
     let mut changes = changes::of_job(&charter.job, &job.text);
+    let blake3 = |charter: &Charter| charter.questions.as_ref().map(|it| it.blake3.clone());
+    if changes.is_empty() && blake3(charter) != blake3(&job.charter) {
+        changes.push(
+            "  the content of the questions: put them back, or begin a new run with another output"
+                .into(),
+        );
+    }
     let grown_by = job.candidates.len().saturating_sub(charter.candidate_count);
     if !job.candidates.begin_with(charter.candidate_count, &header.candidates) {
         changes.push(other_candidates(job));
+    } else if grown_by > 0 && charter.questions.is_some() {
+        changes.push(format!(
+            "  {}: {} added, but a run with questions takes answers only from its generators: take them out, or begin a new run",
+            job.candidates_name, were(grown_by, "candidate")
+        ));
     } else if grown_by > 0 && charter.guarantee != GuaranteeName::Lent {
         changes.push(format!(
             "  {}: {} added, but guarantee {:?} divides delta among those that the run began with: take them out, or begin a new run with guarantee = \"lent\", which takes more at any time",

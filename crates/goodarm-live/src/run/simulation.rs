@@ -158,7 +158,7 @@ impl Simulation {
                 faults.may_end_a_run() || is_last
             }
             Ending::NeverScored(failed) => {
-                run.account().verifiers[index_of(&failed.verifier)].score_count() == 0
+                run.account().callers[index_of(&failed.verifier)].score_count() == 0
             }
             Ending::Mistrusted { .. } => false,
         };

@@ -13,7 +13,7 @@ use std::time::Duration;
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use self::environment::Environment;
@@ -22,8 +22,8 @@ use self::worker::Pool;
 use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::rubric::Rubric;
-use super::score::{cost_of, in_short, score_at, score_of, shorten};
-use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
+use super::score::{answer_at, cost_of, in_short, score_at, score_of, shorten};
+use super::{Answer, Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
@@ -50,7 +50,13 @@ pub struct CommandKeys {
 impl KindKeys for CommandKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let mut command = Command::new(self, setting.folder, setting.timeout)?;
-        command.program.rubric = Rubric::of(setting.keys);
+        command.program.wanted = Rubric::of(setting.keys).map_or(Wanted::Score, Wanted::Scores);
+        Ok(Box::new(command))
+    }
+
+    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        let mut command = Command::new(self, setting.folder, setting.timeout)?;
+        command.program.wanted = Wanted::Answer;
         Ok(Box::new(command))
     }
 }
@@ -74,8 +80,19 @@ struct Program {
     shown: String,
     environment: Environment,
     secrets: Secrets,
-    /// What its answers have scores for.
-    rubric: Option<Rubric>,
+    wanted: Wanted,
+}
+
+/// What a program is to say.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Wanted {
+    /// A score.
+    #[default]
+    Score,
+    /// A score for each criterion.
+    Scores(Rubric),
+    /// An answer to the question.
+    Answer,
 }
 
 /// What a process has said, or why it has not.
@@ -170,7 +187,14 @@ impl Verifier for Command {
     }
 
     fn criteria_count(&self) -> usize {
-        self.program.rubric.as_ref().map_or(0, Rubric::count)
+        match &self.program.wanted {
+            Wanted::Scores(rubric) => rubric.count(),
+            Wanted::Score | Wanted::Answer => 0,
+        }
+    }
+
+    fn answers_questions(&self) -> bool {
+        matches!(self.program.wanted, Wanted::Answer)
     }
 
     /// Its three pipes.
@@ -226,7 +250,8 @@ impl Program {
             OsString::from(&shown)
         };
         let (environment, secrets) = (Environment::default(), Secrets::default());
-        let program = Self { path, arguments, folder, shown, environment, secrets, rubric: None };
+        let program =
+            Self { path, arguments, folder, shown, environment, secrets, wanted: Wanted::Score };
         match program.obstacle() {
             Some(reason) => Err(Problem::new("command", reason)),
             None => Ok(program),
@@ -377,7 +402,7 @@ impl Outcome {
         match self {
             Self::Answered(output) => {
                 let text = program.text(&output);
-                let (verdict, cost) = read(&text, program.rubric.as_ref());
+                let (verdict, cost) = read(&text, &program.wanted);
                 let usage = Usage { cost, ..usage };
                 Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
             }
@@ -411,7 +436,10 @@ fn input_line(json: &str) -> String {
 
 /// The score and the cost in what a program wrote: a bare number, or an object with `score` or with
 /// the scores of all criteria, in the last line that is not empty, or as all of it.
-pub(crate) fn read(output: &str, rubric: Option<&Rubric>) -> (Verdict, Option<Cost>) {
+pub(crate) fn read(output: &str, wanted: &Wanted) -> (Verdict, Option<Cost>) {
+    if matches!(wanted, Wanted::Answer) {
+        return read_answer(output);
+    }
     let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
     let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) else {
         return unreadable("the program wrote nothing".to_owned());
@@ -423,7 +451,7 @@ pub(crate) fn read(output: &str, rubric: Option<&Rubric>) -> (Verdict, Option<Co
     let Some(value) = value else {
         return unreadable(format!("no score in the last line: {}", in_short(line)));
     };
-    if let Some(rubric) = rubric {
+    if let Wanted::Scores(rubric) = wanted {
         return (rubric.verdict(&value, score_at), cost_of(value.get("cost")));
     }
     let score = if value.is_object() { value.get("score") } else { Some(&value) };
@@ -436,10 +464,35 @@ pub(crate) fn read(output: &str, rubric: Option<&Rubric>) -> (Verdict, Option<Co
     }
 }
 
-/// Whether there is a score in what a program wrote.
-fn is_score(output: &[u8], rubric: Option<&Rubric>) -> bool {
-    let (verdict, _) = read(&String::from_utf8_lossy(output), rubric);
-    matches!(verdict, Verdict::Score(_) | Verdict::Scores(_))
+/// The answer to a question and the cost in what a program wrote: an object with `answer` in the last
+/// line that is not empty, or as all of it; or else all of it is the answer.
+fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
+    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text.trim()).ok();
+    match object(last).or_else(|| object(output)) {
+        Some(object) => {
+            let cost = cost_of(object.get("cost"));
+            (answer_at(object.get("answer"), "/answer"), cost)
+        }
+        None if output.trim().is_empty() => {
+            let reason = "the program wrote nothing".to_owned();
+            (Verdict::Failed(CountedFailure::Unreadable, reason), None)
+        }
+        None => {
+            (Verdict::Answer(Answer { text: output.trim().to_owned(), ..Answer::default() }), None)
+        }
+    }
+}
+
+/// Whether what a program wrote is what it was to say; any line could be an answer, so that one is
+/// told from a greeting by its object.
+fn is_wanted(output: &[u8], wanted: &Wanted) -> bool {
+    let (verdict, _) = read(&String::from_utf8_lossy(output), wanted);
+    match verdict {
+        Verdict::Score(_) | Verdict::Scores(_) => true,
+        Verdict::Answer(_) => serde_json::from_slice::<Map<String, Value>>(output).is_ok(),
+        _ => false,
+    }
 }
 
 /// `.5`, `1.` and `+1` are numbers to everyone but JSON.

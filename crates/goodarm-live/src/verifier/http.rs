@@ -14,7 +14,7 @@ use super::endpoint::{
 };
 use super::problem::{Problem, collect};
 use super::rubric::Rubric;
-use super::score::{NOTHING, cost_of, in_short, score_of};
+use super::score::{NOTHING, answer_at, cost_of, in_short, score_of};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
@@ -42,11 +42,21 @@ pub struct HttpKeys {
     pub body: Option<String>,
     /// A JSON pointer to the score in the reply; /score if not given.
     pub pointer: Option<String>,
+    /// (generator) A JSON pointer to the answer in the reply; /answer if not given.
+    pub answer: Option<String>,
 }
 
 impl KindKeys for HttpKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         Ok(Box::new(Http::new(self, setting)?))
+    }
+
+    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        let questions = setting.questions.unwrap_or(setting.candidates);
+        let pointer = self.answer.as_deref().unwrap_or("/answer");
+        let mut http = Http::reading(self, ("answer", pointer), (setting, questions))?;
+        http.scores = Scores::Answer { pointer: pointer.to_owned() };
+        Ok(Box::new(http))
     }
 }
 
@@ -61,13 +71,44 @@ pub struct Http {
 /// Where the reply has them.
 #[derive(Debug)]
 enum Scores {
-    One { pointer: String },
+    One {
+        pointer: String,
+    },
     Each(Rubric),
+    /// It has an answer to a question in their place.
+    Answer {
+        pointer: String,
+    },
 }
 
 impl Http {
     /// A verifier; keys are read from the environment now.
     pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let rubric = Rubric::of(setting.keys);
+        if keys.answer.is_some() {
+            problems.push(Problem::new("answer", "only a generator has it"));
+        }
+        if rubric.is_some() && keys.pointer.is_some() {
+            let message = "not together with criteria: each of them has its own";
+            problems.push(Problem::new("pointer", message));
+        }
+        let pointer = keys.pointer.as_deref().unwrap_or("/score");
+        match Self::reading(keys, ("pointer", pointer), (setting, setting.candidates)) {
+            Ok(http) if problems.is_empty() => {
+                Ok(Self { scores: rubric.map_or(http.scores, Scores::Each), ..http })
+            }
+            Ok(_) => Err(problems),
+            Err(more) => Err(problems.into_iter().chain(more).collect()),
+        }
+    }
+
+    /// A server whose reply is read at a pointer, which stands at this key.
+    fn reading(
+        keys: &HttpKeys,
+        (pointer_key, pointer): (&str, &str),
+        (setting, shown): (&Setting<'_>, &Candidates),
+    ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let own = EndpointKeys {
             url: keys.url.as_deref(),
@@ -79,13 +120,9 @@ impl Http {
         };
         let endpoint =
             Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        let pointer = checked_pointer(Some(keys.pointer.as_deref().unwrap_or("/score")));
+        let pointer = checked_pointer(Some(pointer))
+            .map_err(|problem| Problem { key: pointer_key.to_owned(), ..problem });
         let pointer = collect(pointer, &mut problems);
-        let rubric = Rubric::of(setting.keys);
-        if rubric.is_some() && keys.pointer.is_some() {
-            let message = "not together with criteria: each of them has its own";
-            problems.push(Problem::new("pointer", message));
-        }
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
         if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
@@ -94,12 +131,11 @@ impl Http {
         if keys.body.as_deref().is_some_and(has_pasted_key) {
             problems.push(pasted_key_problem("body", "a part of it"));
         }
-        let misfit = |body: &Template| body.misfit("body", setting.candidates);
+        let misfit = |body: &Template| body.misfit("body", shown);
         problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
         match (endpoint, pointer, body) {
             (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
-                let scores = rubric.map_or(Scores::One { pointer }, Scores::Each);
-                Ok(Self { endpoint, body, scores })
+                Ok(Self { endpoint, body, scores: Scores::One { pointer } })
             }
             _ => Err(problems),
         }
@@ -155,6 +191,10 @@ impl Http {
                 Verdict::Failed(_, reason) => unreadable(reason),
                 verdict => verdict,
             },
+            Scores::Answer { pointer } => match answer_at(value.pointer(pointer), pointer) {
+                Verdict::Failed(_, reason) => unreadable(reason),
+                verdict => verdict,
+            },
             Scores::One { pointer } => match value.pointer(pointer) {
                 Some(found) => match score_of(found) {
                     Some(score) => Verdict::Score(score),
@@ -199,9 +239,13 @@ impl Verifier for Http {
 
     fn criteria_count(&self) -> usize {
         match &self.scores {
-            Scores::One { .. } => 0,
+            Scores::One { .. } | Scores::Answer { .. } => 0,
             Scores::Each(rubric) => rubric.count(),
         }
+    }
+
+    fn answers_questions(&self) -> bool {
+        matches!(self.scores, Scores::Answer { .. })
     }
 
     fn address_count(&self) -> usize {

@@ -30,6 +30,14 @@ type ReadKeys = fn(&Table<'_>, &mut Vec<Problem>) -> Option<Box<dyn KindKeys>>;
 pub trait KindKeys {
     /// The verifier that the keys describe, or everything that is wrong with them.
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>>;
+
+    /// What answers the questions of the setting as the keys describe, or everything that is wrong with
+    /// them. Final answers are found by others.
+    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        let _ = setting;
+        let message = "this kind makes no answers; command, http, llm and pool do";
+        Err(vec![Problem::new("kind", message)])
+    }
 }
 
 /// What surrounds a verifier in its job.
@@ -41,8 +49,10 @@ pub struct Setting<'a> {
     pub timeout: Duration,
     /// Where paths start from.
     pub folder: &'a Path,
-    /// What is to be verified.
+    /// What is to be verified; where answers are made during the run, with one in the place of each.
     pub candidates: &'a Candidates,
+    /// What is asked, if candidates are answers to questions.
+    pub questions: Option<&'a Candidates>,
     /// What random draws depend on.
     pub seed: u64,
     /// What the job's budget and prices count.

@@ -29,7 +29,9 @@ pub use self::temperature::Temperature;
 use super::problem::{Problem, collect};
 use super::rubric::Rubric;
 use super::score::{NOTHING, shorten};
-use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
+use super::{
+    Answer, Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere,
+};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
@@ -41,6 +43,10 @@ use crate::throttle::Throttle;
 impl KindKeys for LlmKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         Ok(Box::new(Llm::new(self, setting)?))
+    }
+
+    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+        Ok(Box::new(Llm::generator(self, setting)?))
     }
 }
 
@@ -67,6 +73,7 @@ enum Task {
     Judge(Parser),
     Weigh(Logprobs),
     Solve(Solver),
+    Answer,
 }
 
 impl Model {
@@ -174,7 +181,10 @@ impl Llm {
     pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
         let mut problems = keys.problems(setting);
         let model = Model::new(keys, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        problems.extend(model.iter().flat_map(|model| model.misfits(setting.candidates)));
+        // A solver is asked the question, and compared with every answer to it.
+        let is_solver = keys.role == Some(Role::Solver);
+        let shown = setting.questions.filter(|_| is_solver).unwrap_or(setting.candidates);
+        problems.extend(model.iter().flat_map(|model| model.misfits(shown)));
         let task = match keys.role.unwrap_or_default() {
             Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
                 Logprobs::new(keys, setting, &mut problems).map(Task::Weigh)
@@ -182,13 +192,46 @@ impl Llm {
             Role::Judge => {
                 Parser::new(keys, Rubric::of(setting.keys), &mut problems).map(Task::Judge)
             }
-            Role::Solver => Solver::new(keys, &mut problems).map(Task::Solve),
+            Role::Solver => {
+                Solver::new(keys, setting.questions.is_some(), &mut problems).map(Task::Solve)
+            }
         };
         match (model, task) {
             (Some(model), Some(task)) if problems.is_empty() => {
                 let input_tokens_max = keys.input_tokens_max;
                 Ok(Self { model, task, input_tokens_max, freshness: Box::default() })
             }
+            _ => Err(problems),
+        }
+    }
+
+    /// What answers questions with the prompt.
+    fn generator(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        for (key, is_there) in [
+            ("role", keys.role.is_some()),
+            ("parse", keys.parse.is_some()),
+            ("range", keys.range.is_some()),
+            ("votes", keys.votes.is_some()),
+            ("verdict", keys.verdict.is_some()),
+        ] {
+            if is_there {
+                problems.push(Problem::new(key, "a generator's reply is the answer"));
+            }
+        }
+        // Its prompt has the question alone, as a solver's.
+        let solver = LlmKeys { role: Some(Role::Solver), ..keys.clone() };
+        problems.extend(solver.problems(setting));
+        let model = Model::new(&solver, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        let questions = setting.questions.unwrap_or(setting.candidates);
+        problems.extend(model.iter().flat_map(|model| model.misfits(questions)));
+        match model {
+            Some(model) if problems.is_empty() => Ok(Self {
+                model,
+                task: Task::Answer,
+                input_tokens_max: keys.input_tokens_max,
+                freshness: Box::default(),
+            }),
             _ => Err(problems),
         }
     }
@@ -201,7 +244,7 @@ impl Llm {
     /// The most requests that one call makes.
     const fn request_count_max(&self) -> u32 {
         match &self.task {
-            Task::Judge(_) => 1,
+            Task::Judge(_) | Task::Answer => 1,
             Task::Weigh(logprobs) => logprobs.request_count_max(),
             Task::Solve(solver) => solver.votes(),
         }
@@ -231,10 +274,29 @@ impl Llm {
         Reply { verdict, usage: said.usage, text: shorten(said.text) }
     }
 
-    async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        let answer = match solver.own_answer(candidate).await {
-            Ok(answer) => answer,
+    /// The whole of one reply.
+    async fn answer(&self, question: &Candidate, throttle: &Throttle) -> Reply {
+        let ChatReply { text, is_cut, usage, .. } = match self.fresh(question, throttle).await {
+            Ok(said) => said,
             Err(reply) => return reply,
+        };
+        let shown = shorten(text.clone());
+        let verdict = if is_cut {
+            Verdict::Failed(CountedFailure::Truncated, CUT.into())
+        } else {
+            Verdict::Answer(Answer { text, last: String::new() })
+        };
+        Reply { verdict, usage, text: shown }
+    }
+
+    async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        let answer = if solver.answers_questions() {
+            None
+        } else {
+            match solver.own_answer(candidate).await {
+                Ok(answer) => Some(answer),
+                Err(reply) => return reply,
+            }
         };
         let vote = async || {
             let reply = self.fresh(candidate, throttle).await;
@@ -246,7 +308,7 @@ impl Llm {
             vote.unwrap_or_else(|died| solver.vote(Err(died)))
         };
         let votes = (0..solver.votes()).map(|_| vote());
-        solver.count(&answer, solver::all(votes).await)
+        solver.count(answer.as_deref(), solver::all(votes).await)
     }
 
     async fn weigh(&self, logprobs: &Logprobs, candidate: &Candidate, line: &Throttle) -> Reply {
@@ -276,13 +338,22 @@ impl Verifier for Llm {
             Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
             Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),
             Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
+            Task::Answer => Box::pin(self.answer(candidate, throttle)),
+        }
+    }
+
+    fn answers_questions(&self) -> bool {
+        match &self.task {
+            Task::Answer => true,
+            Task::Solve(solver) => solver.answers_questions(),
+            Task::Judge(_) | Task::Weigh(_) => false,
         }
     }
 
     fn criteria_count(&self) -> usize {
         match &self.task {
             Task::Judge(parser) => parser.criteria_count(),
-            Task::Weigh(_) | Task::Solve(_) => 0,
+            Task::Weigh(_) | Task::Solve(_) | Task::Answer => 0,
         }
     }
 
@@ -292,7 +363,9 @@ impl Verifier for Llm {
 
     fn fields(&self) -> BTreeSet<String> {
         let mut fields = self.model.fields();
-        if let Task::Solve(solver) = &self.task {
+        if let Task::Solve(solver) = &self.task
+            && !solver.answers_questions()
+        {
             fields.insert(solver.field().to_owned());
         }
         fields
@@ -303,7 +376,7 @@ impl Verifier for Llm {
     fn default_scores(&self) -> Scores {
         match &self.task {
             Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
-            Task::Judge(Parser::YesNo) | Task::Solve(_) => Scores::Binary,
+            Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer => Scores::Binary,
             Task::Judge(_) | Task::Weigh(_) => Scores::UNIT,
         }
     }

@@ -38,6 +38,16 @@ pub enum Draws {
     InOrder,
 }
 
+impl Draws {
+    /// What a mean over such draws is the mean of.
+    pub(super) const fn mean_over(self) -> MeanOver {
+        match self {
+            Self::WithReplacement => MeanOver::RecordedPool,
+            Self::InOrder => MeanOver::FreshCalls,
+        }
+    }
+}
+
 impl KindKeys for ReplayKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let Some(path) = &self.recording else {
@@ -153,10 +163,7 @@ impl Verifier for Replay {
     }
 
     fn mean_over(&self) -> MeanOver {
-        match self.draws {
-            Draws::WithReplacement => MeanOver::RecordedPool,
-            Draws::InOrder => MeanOver::FreshCalls,
-        }
+        self.draws.mean_over()
     }
 
     fn files(&self) -> Vec<Fingerprint> {
@@ -173,7 +180,7 @@ fn costing(cost: Cost, reply: Reply) -> Reply {
 }
 
 /// A hash of where the draw is made: its low bits choose, with a bias below 10⁻¹².
-fn draw(seed: u64, arm: ArmId, attribute: AttributeId, order: u64) -> u64 {
+pub(super) fn draw(seed: u64, arm: ArmId, attribute: AttributeId, order: u64) -> u64 {
     let mut state = seed;
     for word in [u64::from(arm.0), u64::from(attribute.0), order] {
         state = mix(state ^ mix(word.wrapping_add(GOLDEN)));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use goodarm_core::Cost;
+use goodarm_core::{Cost, CountedFailure};
 use serde_json::Value;
 
-use super::{REPLY_BYTES_MAX, Usage};
+use super::{Answer, REPLY_BYTES_MAX, Usage, Verdict};
 
 /// What a call takes that never reached a verifier.
 pub(crate) const NOTHING: Usage = Usage {
@@ -26,6 +26,22 @@ pub(crate) fn score_of(value: &Value) -> Option<f64> {
 /// The same, or what is there instead.
 pub(crate) fn score_at(value: &Value) -> Result<f64, String> {
     score_of(value).ok_or_else(|| format!("not a score: {}", in_short(&value.to_string())))
+}
+
+/// An answer to a question: a text, or anything else that is there as JSON.
+pub(crate) fn answer_at(found: Option<&Value>, pointer: &str) -> Verdict {
+    match found {
+        Some(Value::String(text)) => {
+            Verdict::Answer(Answer { text: text.clone(), last: String::new() })
+        }
+        Some(value) if !value.is_null() => {
+            Verdict::Answer(Answer { text: value.to_string(), last: String::new() })
+        }
+        _ => {
+            let reason = format!("no answer at {pointer} of the reply");
+            Verdict::Failed(CountedFailure::Unreadable, reason)
+        }
+    }
 }
 
 /// A cost that a ledger can take.

@@ -23,7 +23,7 @@ pub struct Pace {
 
 impl Pace {
     pub(super) fn new(charter: &Charter, account: &Account) -> Self {
-        let others = || account.verifiers.iter().filter(|totals| totals.latency_sum() > 0.0);
+        let others = || account.callers.iter().filter(|totals| totals.latency_sum() > 0.0);
         let spent = others().map(|totals| totals.spent).fold(Cost::ZERO, Cost::saturating_add);
         let calls: u64 = others().map(|totals| totals.call_count).sum();
         #[expect(clippy::cast_precision_loss, reason = "for people")]

@@ -5,7 +5,7 @@ use goodarm_core::{BlockingFailure, Failure};
 use goodarm_files::words::counted;
 
 use crate::account::VerifierTotals;
-use crate::charter::{Charter, VerifierTerms};
+use crate::charter::{CallerTerms, Charter};
 use crate::outputs::calls::failure_name;
 
 /// Something that a person should know about a verifier.
@@ -50,12 +50,12 @@ impl WarningKind {
     }
 }
 
-/// All warnings about the verifiers of a run.
+/// All warnings about the verifiers of a run, and about its generators.
 pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
-    let all = charter.verifiers.iter().zip(totals).enumerate();
+    let all = charter.callers().zip(totals).enumerate();
     let mut warnings: Vec<Warning> = all
         .flat_map(|(verifier, (terms, totals))| {
-            about(terms, totals).into_iter().map(move |(kind, text)| Warning {
+            about(&terms, totals).into_iter().map(move |(kind, text)| Warning {
                 verifier,
                 kind,
                 text: match kind {
@@ -69,13 +69,14 @@ pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
     warnings
 }
 
-fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
+fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
     let mut found = Vec::new();
     if totals.score_count() == 0
         && let Some(why) = why_never_scored(totals)
     {
+        let lacks = if terms.is_generator { "an answer" } else { "a score" };
         let text = format!(
-            "has never given a score: {why}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
+            "has never given {lacks}: {why}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
         );
         return vec![(WarningKind::NeverScored, text)];
     }
@@ -94,8 +95,8 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
     }
     let exhausted = blocked(BlockingFailure::Exhausted);
     if exhausted > 0 {
-        let answers = counted(exhausted, "answer");
-        let text = if terms.kind == "replay" {
+        let answers = counted(exhausted, if terms.is_generator { "question" } else { "answer" });
+        let text = if terms.kind == "replay" || terms.kind == "pool" {
             format!(
                 "ran out of recorded outcomes for {answers}, and is not asked about them any more."
             )
@@ -106,7 +107,7 @@ fn about(terms: &VerifierTerms, totals: &VerifierTotals) -> Vec<(WarningKind, St
         };
         found.push((WarningKind::Exhausted, text));
     }
-    if terms.scores == crate::job_file::Scores::Exact && totals.counted_failure_count > 0 {
+    if terms.is_exact && totals.counted_failure_count > 0 {
         let text = format!(
             "failed to score {}: without its word they are neither certified nor rejected.",
             counted(totals.counted_failure_count, "answer")
@@ -125,7 +126,7 @@ fn why_never_scored(totals: &VerifierTotals) -> Option<String> {
     failed.or_else(|| Some(format!("it was not reached: {}", totals.first_obstacle.as_ref()?)))
 }
 
-fn about_prices(terms: &VerifierTerms, totals: &VerifierTotals) -> Option<(WarningKind, String)> {
+fn about_prices(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Option<(WarningKind, String)> {
     let scores = totals.score_count();
     if !terms.metered || scores < SCORES_MIN {
         return None;

@@ -61,7 +61,9 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     };
     let settings =
         Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(3000), 0.1) };
-    let job = Job::new(JobSpec { settings, candidates, verifiers: vec![verifier] }).expect("a job");
+    let job =
+        Job::new(JobSpec { settings, candidates, verifiers: vec![verifier], questions: None })
+            .expect("a job");
     let mut run = Run::begin(Arc::new(job)).expect("a new run");
     let mut warnings = Warnings::default();
     let ending = run.drive(&Control::default(), &mut warnings).expect("the run goes on");

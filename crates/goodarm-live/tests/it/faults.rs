@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use goodarm_core::AttributeId;
 use goodarm_live::folder::Folder;
 use goodarm_live::history::History;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
@@ -109,7 +108,7 @@ impl Observer for Witness {
             let mut history = History::open(&self.folder.journal()).expect("a journal");
             let mut count = 0;
             while let Some(entry) = history.next_entry().expect("a whole journal") {
-                let is_call = entry.call.is_some_and(|call| call.attribute == AttributeId(1));
+                let is_call = entry.call.is_some_and(|call| call.target.caller(2) == 1);
                 count += usize::from(is_call);
             }
             count

@@ -73,7 +73,8 @@ fn begin(place: &Place, concurrency: usize, gate: Gate, rate: Option<f64>) -> Ru
         // Calls in flight may cost 2 % of it.
         ..Settings::new(Cost::from_units(100 * concurrency as u64), 0.1)
     };
-    let job = Job::new(JobSpec { settings, candidates, verifiers: vec![gate] }).expect("a job");
+    let job = Job::new(JobSpec { settings, candidates, verifiers: vec![gate], questions: None })
+        .expect("a job");
     Run::begin(Arc::new(job)).expect("a new run")
 }
 
@@ -139,7 +140,13 @@ fn more_calls_than_one_process_can_have_are_refused() {
     let job = |concurrency| {
         let candidates = Candidates::from_lines([r#"{"id": 1}"#], "id").expect("one");
         let verifiers = Vec::new();
-        Job::new(JobSpec { settings: settings(concurrency), candidates, verifiers }).err()
+        Job::new(JobSpec {
+            settings: settings(concurrency),
+            candidates,
+            verifiers,
+            questions: None,
+        })
+        .err()
     };
     let text = |concurrency| job(concurrency).expect("it has no verifier").to_string();
     assert!(!text(65_536).contains("concurrency"), "{}", text(65_536));

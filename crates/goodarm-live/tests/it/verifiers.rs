@@ -41,6 +41,7 @@ fn make<K: DeserializeOwned, V>(
             timeout,
             folder,
             candidates: &candidates,
+            questions: None,
             seed: 0,
             unit: Unit::Calls,
         },

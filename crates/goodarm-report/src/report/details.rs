@@ -54,7 +54,7 @@ impl<'a> Details<'a> {
             let Some(entry) = history.next_entry().map_err(told)? else { break };
             let Some(call) = &entry.call else { continue };
             left -= 1;
-            if let Some(place) = places[call.arm.index()] {
+            if let Some(place) = call.arm().and_then(|arm| places[arm.index()]) {
                 details.keep(place, &entry);
             }
         }
@@ -67,7 +67,8 @@ impl<'a> Details<'a> {
             return;
         }
         let started = self.report.data.overview.span_millis[0];
-        calls.extend(call_line(entry, started, self.limits.reply_bytes));
+        let attribute_count = self.report.data.overview.verifiers.len();
+        calls.extend(call_line(entry, attribute_count, started, self.limits.reply_bytes));
     }
 
     /// One shown answer as JSON: its fields and its evidence.
@@ -90,7 +91,7 @@ impl<'a> Details<'a> {
     }
 
     fn fields(&self, arm: u32) -> (Vec<FieldLine>, usize) {
-        let Some(candidates) = &self.report.candidates else { return (Vec::new(), 0) };
+        let Some(candidates) = self.report.candidates() else { return (Vec::new(), 0) };
         let json = candidates.json(ArmId(arm));
         field_lines(json, &self.report.id_field, self.limits.field_bytes)
     }
@@ -114,7 +115,7 @@ fn limits(report: &Report, shown: &[u32]) -> Limits {
     for &arm in shown {
         let count = report.data.answers[arm as usize].calls;
         calls.take(usize::try_from(count).unwrap_or(usize::MAX));
-        if let Some(candidates) = &report.candidates {
+        if let Some(candidates) = report.candidates() {
             let all = Fields::read(candidates.json(ArmId(arm))).0;
             all.into_iter().for_each(|(_, value)| fields.take(text_of(value).len()));
         }

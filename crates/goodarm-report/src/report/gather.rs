@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use goodarm_core::{ArmId, Books, Cost, Event};
+use goodarm_core::{ArmId, AttributeId, Books, Cost, Source, Target};
 use goodarm_live::account::Account;
 use goodarm_live::charter::Charter;
 use goodarm_live::folder::Folder;
-use goodarm_live::history::{Call, Entry, History, HistoryError};
+use goodarm_live::history::{self as live, Call, Entry, History, HistoryError};
 use goodarm_live::journal::Mark;
 use goodarm_live::view::noise::{Scores, noise};
 use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
@@ -80,41 +80,71 @@ impl Gatherer {
         let returned_before = entry.call.as_ref().map_or_else(Vec::new, |call| self.returned(call));
         self.books.apply(&entry.event)?;
         self.account.take(&self.books, entry);
-        if matches!(entry.event, Event::ArmsAdded { .. }) {
-            let problem = self.books.problem();
+        let problem = self.books.problem();
+        if problem.arm_count() > self.call_counts.len() {
             self.scores.resize(problem.pair_count(), Scores::default());
             self.trails.resize(problem.pair_count(), Trail::default());
             self.call_counts.resize(problem.arm_count(), 0);
         }
         let Some(call) = &entry.call else { return Ok(()) };
-        self.call_counts[call.arm.index()] += 1;
+        if let Some(arm) = call.arm() {
+            self.call_counts[arm.index()] += 1;
+        }
         self.reply_lengths.take(call.note.reply.len());
-        let returned = returned_before.into_iter().zip(self.returned(call)).enumerate();
-        for (criterion, (before, now)) in returned {
-            self.take_score(call, criterion, now > before);
+        // Answers that the call has brought have no scores of an earlier moment.
+        let before = returned_before.into_iter().chain(std::iter::repeat(0));
+        let returned = before.zip(self.returned(call)).enumerate();
+        let scored = returned.map(|(place, (before, now))| (place, now > before));
+        for ((place, is_new), (arm, attribute)) in scored.zip(self.scored_by(call)) {
+            self.take_score(call, place, (arm, attribute), is_new);
         }
         Ok(())
     }
 
-    /// How many scores there are of each pair that a call scores.
-    fn returned(&self, call: &Call<'_>) -> Vec<u64> {
-        let members = self.books.problem().members(call.attribute).iter();
-        members.map(|&member| self.books.tally(call.arm, member).returned_count).collect()
+    /// The pairs that a call scores: one for each criterion of its verifier, or one for each answer to its
+    /// question.
+    fn scored_by(&self, call: &Call<'_>) -> Vec<(ArmId, AttributeId)> {
+        let problem = self.books.problem();
+        match call.target {
+            Target::Arm(arm, lead) => problem.members(lead).iter().map(|&it| (arm, it)).collect(),
+            Target::Question(question, Source::Votes(attribute)) => {
+                let answers = problem.questions().map_or(&[][..], |it| it.answers(question));
+                answers.iter().map(|&arm| (arm, attribute)).collect()
+            }
+            Target::Question(_, Source::Generator(_)) => Vec::new(),
+        }
     }
 
-    /// What a call says about one of the criteria of its verifier, or about the only one.
-    fn take_score(&mut self, call: &Call<'_>, criterion: usize, is_new: bool) {
+    /// How many scores there are of each of them.
+    fn returned(&self, call: &Call<'_>) -> Vec<u64> {
+        let pairs = self.scored_by(call).into_iter();
+        pairs.map(|(arm, attribute)| self.books.tally(arm, attribute).returned_count).collect()
+    }
+
+    /// What a call says about one of the pairs that it scores.
+    fn take_score(
+        &mut self,
+        call: &Call<'_>,
+        place: usize,
+        (arm, attribute): (ArmId, AttributeId),
+        is_new: bool,
+    ) {
         let problem = self.books.problem();
-        let attribute = problem.members(call.attribute)[criterion];
         let declared = problem.attribute(attribute);
-        let pair = problem.pair_index(call.arm, attribute);
-        if let Ok(score) = call.outcome_for(criterion, declared) {
+        let pair = problem.pair_index(arm, attribute);
+        let score = match (&call.outcome, problem.questions()) {
+            (Ok(live::Scores::Answer(label)), Some(questions)) => {
+                Some(f64::from(u8::from(questions.label(arm) == *label)))
+            }
+            _ => call.outcome_for(place, declared).ok(),
+        };
+        if let Some(score) = score {
             self.scores[pair].take(score, declared.threshold());
         }
         if is_new {
-            let level = self.books.level(call.arm, attribute);
-            let share = self.books.evidence(call.arm, attribute) / level;
-            let mean = self.books.tally(call.arm, attribute).mean();
+            let level = self.books.level(arm, attribute);
+            let share = self.books.evidence(arm, attribute) / level;
+            let mean = self.books.tally(arm, attribute).mean();
             self.trails[pair].push(mean, share);
         }
     }

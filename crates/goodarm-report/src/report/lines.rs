@@ -123,8 +123,8 @@ pub(crate) fn pair_line(pair: &Pair) -> PairLine {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum CallLine {
-    Short(u32, Given, f64, u128, f64),
-    Long(u32, Given, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
+    Short(usize, Given, f64, u128, f64),
+    Long(usize, Given, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
 }
 
 /// A score, or one for each criterion; null for what is lacking.
@@ -133,11 +133,15 @@ pub(crate) enum CallLine {
 pub(crate) enum Given {
     One(Option<f64>),
     Each(Box<[Option<f64>]>),
+    /// The final answer to a question.
+    Answer(Box<str>),
 }
 
 /// The call of an entry, if it has one, in a run that began then; its reply cut to so many bytes.
+/// Generators have their numbers behind so many attributes.
 pub(crate) fn call_line(
     entry: &Entry<'_>,
+    attribute_count: usize,
     started_millis: u64,
     reply_bytes_max: usize,
 ) -> Option<CallLine> {
@@ -145,11 +149,12 @@ pub(crate) fn call_line(
     let Note { latency, reply, reason, .. } = &call.note;
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
-    let (verifier, cost) = (call.attribute.0, call.cost.units());
+    let (verifier, cost) = (call.target.caller(attribute_count), call.cost.units());
     let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
     let (score, failure) = match &call.outcome {
         Ok(Scores::One(score)) => (Given::One(Some(*score)), ""),
         Ok(Scores::Each(scores)) => (Given::Each(scores.clone()), ""),
+        Ok(Scores::Answer(_)) => (Given::Answer(call.note.answer.as_ref().into()), ""),
         Err(failure) => (Given::One(None), failure_name(*failure)),
     };
     if failure.is_empty() && reply.is_empty() && reason.is_empty() {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use goodarm_core::{ArmId, Failure};
+use goodarm_core::{ArmId, Failure, Target};
 use goodarm_live::history::{Entry, History, HistoryError};
 use goodarm_live::job::Job;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::report::lines::{CallLine, Detail, call_line, field_lines, pair_line};
 /// An answer as JSON.
 pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> String {
     let (fields, field_count) =
-        field_lines(job.candidates.json(certificate.arm), &job.settings.id_field, FIELD_BYTES_MAX);
+        field_lines(certificate.json(job), &job.settings.id_field, FIELD_BYTES_MAX);
     // Without its calls an answer is still worth showing.
     let calls = Calls::read(job, journal, certificate.arm).unwrap_or_default();
     let mut pairs = certificate.pairs.clone();
@@ -89,7 +89,7 @@ impl Calls {
         let mut started_millis = None;
         while let Some(entry) = history.next_entry()? {
             let started_millis = *started_millis.get_or_insert(entry.unix_millis);
-            if entry.call.as_ref().is_some_and(|call| call.arm == arm) {
+            if entry.call.as_ref().is_some_and(|call| call.arm() == Some(arm)) {
                 calls.take(job, &entry, started_millis);
             }
         }
@@ -100,9 +100,15 @@ impl Calls {
         let Some(call) = &entry.call else { return };
         self.count += 1;
         if self.lines.len() < CALLS_MAX {
-            self.lines.extend(call_line(entry, started_millis, REPLY_BYTES_MAX));
+            self.lines.extend(call_line(
+                entry,
+                job.problem.attribute_count(),
+                started_millis,
+                REPLY_BYTES_MAX,
+            ));
         }
-        for (criterion, &attribute) in job.problem.members(call.attribute).iter().enumerate() {
+        let Target::Arm(_, lead) = call.target else { return };
+        for (criterion, &attribute) in job.problem.members(lead).iter().enumerate() {
             let declared = job.problem.attribute(attribute);
             let score = match call.outcome_for(criterion, declared) {
                 Ok(score) => Some(score),

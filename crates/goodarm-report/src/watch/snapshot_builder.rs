@@ -41,7 +41,7 @@ impl SnapshotBuilder {
                 let pair = |attribute| PairView::new(books, run.account(), arm, attribute);
                 let evidence = attributes.map(pair);
                 let loan = LoanView::new(books, arm);
-                builder.certified(arm, rank, spent.units(), (evidence, loan));
+                builder.certified((arm, run.made(arm)), rank, spent.units(), (evidence, loan));
             }
         }
         builder
@@ -50,9 +50,10 @@ impl SnapshotBuilder {
     /// Takes notice; true if it is time to hand over a snapshot.
     pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
-            Notice::Certified { arm, count, spent, evidence, loan, .. } => {
+            Notice::Certified { arm, made, count, spent, evidence, loan, .. } => {
                 self.steps.push(Step { spent: spent.units(), certified: count });
-                self.certified(arm, count, spent.units(), (evidence.iter().cloned(), loan));
+                let evidence = (evidence.iter().cloned(), loan);
+                self.certified((arm, made), count, spent.units(), evidence);
             }
             Notice::Warning(text) => push(&mut self.warnings, text.into(), WARNINGS_MAX),
             Notice::Progress(progress) => {
@@ -78,13 +79,14 @@ impl SnapshotBuilder {
     /// The evidence is final: a certified answer gets no new calls.
     fn certified(
         &mut self,
-        arm: ArmId,
+        (arm, made): (ArmId, Option<&str>),
         rank: usize,
         spent_by_then: f64,
         (evidence, loan): (impl Iterator<Item = PairView>, Option<LoanView>),
     ) {
         let pairs = evidence.map(|view| Pair { view, trail: Trail::default() }).collect();
-        let certificate = Certificate { arm, rank, spent_by_then, pairs, loan };
+        let made = made.map(Into::into);
+        let certificate = Certificate { arm, made, rank, spent_by_then, pairs, loan };
         push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
     }
 }

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use goodarm_core::ArmId;
+use goodarm_live::candidates::Candidate;
 use goodarm_live::job::Job;
 use goodarm_live::run::{Control, HeldBy, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::{LoanView, Overview, Step};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::report::beginning;
 use crate::report::data::Pair;
@@ -71,10 +73,8 @@ impl Shared {
         let Progress { forecast, seconds_left, held_by, failure_count, retry_count, .. } =
             *snapshot.progress;
         let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
-        let working_on = snapshot.progress.working_on.map(|(arm, attribute)| {
-            let verifier = &self.job.verifiers[self.job.caller(attribute)].name;
-            [verifier.as_str(), beginning(self.job.candidates.id(arm), ID_BYTES_MAX)]
-        });
+        let working_on = snapshot.progress.working_on.as_ref();
+        let working_on = working_on.map(|[who, id]| [who.as_str(), beginning(id, ID_BYTES_MAX)]);
         // Of each criterion, as its verifier does.
         let conditions = self
             .job
@@ -143,14 +143,14 @@ impl Shared {
         }
     }
 
-    fn line(&self, certificate: &Certificate) -> Line<'_> {
+    fn line(&self, certificate: &Certificate) -> Line {
         let &Certificate { arm, rank, ref pairs, .. } = certificate;
-        let candidates = &self.job.candidates;
         let id_field = &self.job.settings.id_field;
-        let (fields, field_count) = field_lines(candidates.json(arm), id_field, PREVIEW_BYTES_MAX);
+        let (fields, field_count) =
+            field_lines(certificate.json(&self.job), id_field, PREVIEW_BYTES_MAX);
         Line {
             arm: arm.0,
-            id: beginning(candidates.id(arm), ID_BYTES_MAX),
+            id: beginning(&certificate.id(&self.job), ID_BYTES_MAX).to_owned(),
             rank,
             by_then: certificate.spent_by_then,
             calls: pairs.iter().map(|pair| pair.view.calls).sum(),
@@ -198,11 +198,31 @@ pub(super) enum Phase {
 /// An answer that is certified.
 pub(super) struct Certificate {
     pub(super) arm: ArmId,
+    /// Its object, if it was made during the run: the job does not have it.
+    pub(super) made: Option<Box<str>>,
     /// 1 for the first certificate, 2 for the second, and so on.
     pub(super) rank: usize,
     pub(super) spent_by_then: f64,
     pub(super) pairs: Vec<Pair>,
     pub(super) loan: Option<LoanView>,
+}
+
+impl Certificate {
+    /// The answer's object.
+    pub(super) fn json<'a>(&'a self, job: &'a Job) -> &'a str {
+        self.made.as_deref().unwrap_or_else(|| job.candidates.json(self.arm))
+    }
+
+    fn id(&self, job: &Job) -> String {
+        match &self.made {
+            None => job.candidates.id(self.arm).to_owned(),
+            Some(made) => {
+                let made = Candidate::new(String::new(), made.to_string());
+                let id = made.field(&job.settings.id_field);
+                id.and_then(Value::as_str).unwrap_or_default().to_owned()
+            }
+        }
+    }
 }
 
 /// What the page is told.
@@ -222,7 +242,7 @@ struct Live<'a> {
     working_on: Option<[&'a str; 2]>,
     /// Of each verifier.
     health: Vec<Health>,
-    certificates: Vec<Line<'a>>,
+    certificates: Vec<Line>,
     /// How to go on when the run has stopped.
     resume: String,
 }
@@ -237,9 +257,9 @@ struct Health {
 
 /// A certified answer in the list, its fields cut short.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Line {
     arm: u32,
-    id: &'a str,
+    id: String,
     rank: usize,
     by_then: f64,
     calls: u64,

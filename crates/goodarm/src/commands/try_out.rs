@@ -40,19 +40,25 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         return Err(Failure::interrupted("stopped; nothing was booked"));
     }
     let has_scored = |index| trials.iter().any(|it| it.place == index && it.has_scored());
-    let silent = (0..job.verifiers.len()).filter(|&index| !has_scored(index));
-    let silent: Vec<&str> = silent.map(|index| job.verifiers[index].name.as_str()).collect();
+    let silent = job.called().enumerate().filter(|(index, _)| !has_scored(*index));
+    let silent: Vec<&str> = silent.map(|(_, called)| called.name.as_str()).collect();
     if silent.is_empty() {
         return Ok(());
     }
     let names = printable_note(&silent.join(", "));
-    Err(Failure::with_exit(Exit::VerifierDown, format!("no score from {names}")))
+    let lacks = if job.questions.is_some() { "score or answer" } else { "score" };
+    Err(Failure::with_exit(Exit::VerifierDown, format!("no {lacks} from {names}")))
 }
 
-/// The candidates with these names, or some from all over the file.
+/// The candidates with these names, or some from all over the file; questions where there are no
+/// candidates yet.
 fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, Failure> {
+    let (subjects, kind) = match &job.questions {
+        Some(questions) if job.candidates.is_empty() => (&questions.list, "question"),
+        _ => (&*job.candidates, "candidate"),
+    };
     if arguments.id.is_empty() {
-        let count = job.candidates.len();
+        let count = subjects.len();
         let wanted = arguments.n.min(count);
         let at = |place: usize| if wanted > 1 { place * (count - 1) / (wanted - 1) } else { 0 };
         let arm = |place| ArmId(u32::try_from(at(place)).expect("there are fewer than 2^32"));
@@ -60,10 +66,10 @@ fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, Failure> {
     }
     let unknown = |id: &String| {
         let path = job.path.display();
-        Failure::wrong_input(format!("{path}: there is no candidate with the id {id:?}"))
+        Failure::wrong_input(format!("{path}: there is no {kind} with the id {id:?}"))
     };
     let ids = arguments.id.iter();
-    ids.map(|id| job.candidates.arm_of(id).ok_or_else(|| unknown(id))).collect()
+    ids.map(|id| subjects.arm_of(id).ok_or_else(|| unknown(id))).collect()
 }
 
 fn shown(job: &Job, trial: &Trial) -> String {
@@ -91,6 +97,9 @@ fn shown(job: &Job, trial: &Trial) -> String {
         }
     }
     let _ = match (&trial.score, &trial.reason) {
+        (None, None) if let Some(answer) = &trial.answer => {
+            write!(text, "  final answer {}", printable_note(answer))
+        }
         (Some(score), _) => write!(text, "  score {}", rounded(*score)),
         (None, Some(reason)) if trial.scores.is_some() => {
             write!(text, "  no score for every criterion: {}", printable_note(reason))

@@ -52,6 +52,10 @@ impl<W: Write + Send> TableWriter<W> {
 /// Calls as columns, in the order of [`COLUMNS`].
 fn table_of(rows: &[CallLine<'_>]) -> Table {
     let texts = |of: &dyn Fn(&CallLine<'_>) -> String| Column::texts(rows.iter().map(of));
+    let some_texts = |of: &dyn Fn(&CallLine<'_>) -> String| {
+        let text = |row: &CallLine<'_>| Some(of(row)).filter(|text| !text.is_empty());
+        Column::Texts(rows.iter().map(text).collect())
+    };
     let whole = |of: &dyn Fn(&CallLine<'_>) -> u64| {
         Column::integers(rows.iter().map(|row| signed(of(row))))
     };
@@ -63,8 +67,11 @@ fn table_of(rows: &[CallLine<'_>]) -> Table {
     let columns = [
         whole(&|row| row.call),
         texts(&|row| row.id.to_string()),
+        some_texts(&|row| row.question.to_string()),
         texts(&|row| row.verifier.to_string()),
         Column::Reals(rows.iter().map(|row| row.score).collect()),
+        some_texts(&|row| row.answer.to_string()),
+        Column::Integers(rows.iter().map(|row| row.label.map(i64::from)).collect()),
         Column::Texts(scores.collect()),
         Column::Texts(failures.collect()),
         texts(&|row| row.reason.to_string()),
@@ -120,9 +127,16 @@ fn line_of(row: &Row) -> Result<CallLine<'static>, String> {
         other => Err(wrong(name, other)),
     };
     let is_there = |name: &str| !matches!(fields.get(name), None | Some(Field::Null));
+    let some_text = |name: &str| if is_there(name) { text(name) } else { Ok(String::new()) };
     Ok(CallLine {
         call: whole("call")?,
         id: text("id")?.into(),
+        question: some_text("question")?.into(),
+        answer: some_text("answer")?.into(),
+        label: match is_there("label").then(|| whole("label")).transpose()? {
+            Some(label) => Some(u32::try_from(label).map_err(|error| error.to_string())?),
+            None => None,
+        },
         verifier: text("verifier")?.into(),
         score: is_there("score").then(|| real("score")).transpose()?,
         scores: if is_there("scores") {
@@ -154,11 +168,14 @@ fn signed(number: u64) -> i64 {
 }
 
 /// The columns, and whether a call may have nothing in them.
-const COLUMNS: [(&str, bool); 14] = [
+const COLUMNS: [(&str, bool); 17] = [
     ("call", false),
     ("id", false),
+    ("question", true),
     ("verifier", false),
     ("score", true),
+    ("answer", true),
+    ("label", true),
     ("scores", true),
     ("failure", true),
     ("reason", false),

@@ -2,7 +2,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, Failure, Ticket, VoidFailure};
+use goodarm_core::{
+    ArmId, AttributeId, Cost, CountedFailure, Failure, Target, Ticket, VoidFailure,
+};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -87,7 +89,7 @@ impl Slow {
     }
 
     fn ready(&mut self) -> Vec<u64> {
-        std::iter::from_fn(|| self.disk.next_ready()).map(|pull| pull.ticket.0).collect()
+        std::iter::from_fn(|| self.disk.next_ready()).map(|pull| pull.ticket().0).collect()
     }
 
     /// How many intents a reader finds.
@@ -99,17 +101,10 @@ impl Slow {
     }
 }
 
-fn pull(ticket: u64) -> Pull {
+fn pull(ticket: u64) -> Dispatched {
     let arm = ArmId(u32::try_from(ticket).expect("a small number"));
-    Pull {
-        ticket: Ticket(ticket),
-        arm,
-        attribute: AttributeId(0),
-        ceiling: Cost::from_units(1),
-        attempt: 0,
-        loan: None,
-        branch: "",
-    }
+    let target = Target::Arm(arm, AttributeId(0));
+    Dispatched::again(Ticket(ticket), target, Cost::from_units(1))
 }
 
 #[tokio::test]
@@ -182,7 +177,7 @@ async fn all_that_was_kept_can_be_taken_back() {
         }
     }
     assert_eq!(slow.disk.kept_count(), 3);
-    let back: Vec<u64> = slow.disk.take_back().iter().map(|pull| pull.ticket.0).collect();
+    let back: Vec<u64> = slow.disk.take_back().iter().map(|pull| pull.ticket().0).collect();
     assert_eq!(back, [0, 1, 2], "durable, under way, and not written");
     slow.sync(Ok(())).await.expect("durable");
     assert_eq!(slow.ready(), NONE, "none of them starts");
@@ -207,8 +202,7 @@ async fn everything_is_durable_after_a_commit() {
 #[tokio::test]
 async fn what_can_be_made_again_waits_for_nobody() {
     let mut slow = Slow::new();
-    let Pull { ticket, arm, attribute, .. } = pull(0);
-    slow.disk.append(&Event::Asked { ticket, arm, attribute, loan: None }.into());
+    slow.disk.append(&Event::from(pull(0)).into());
     assert!(slow.disk.is_safe());
     slow.disk.push(0).expect("nothing is due");
     assert!(slow.began.try_recv().is_err());

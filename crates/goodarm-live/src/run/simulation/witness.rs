@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, Event, Failure, Ticket};
+use goodarm_core::{ArmId, Event, Failure, Target, Ticket};
 use tokio::time::Instant;
 
 use super::world::World;
@@ -28,7 +28,7 @@ impl Observer for Witness {
         match notice {
             // What this process evaluates itself says the same again, and need not be durable.
             Notice::Called { call, .. } => {
-                if !self.world.plan.verifiers[call.attribute.index()].is_ours {
+                if !self.world.plan.verifiers[call.target.caller(usize::MAX / 2)].is_ours {
                     self.told.insert(call.ticket, call.outcome.clone());
                 }
             }
@@ -82,7 +82,8 @@ impl Witness {
             if let Some(call) = entry.call {
                 told.insert(call.ticket, call.outcome.clone());
                 if let Ok(Scores::One(score)) = call.outcome {
-                    let pair = (call.arm.index(), call.attribute.index());
+                    let Target::Arm(arm, attribute) = call.target else { continue };
+                    let pair = (arm.index(), attribute.index());
                     scores.entry(pair).or_default().push(score);
                 }
             }

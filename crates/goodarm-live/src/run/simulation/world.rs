@@ -105,7 +105,9 @@ impl World {
             seed: self.plan.seed,
             ..Settings::new(life.budget, DELTA)
         };
-        Arc::new(Job::new(JobSpec { settings, candidates, verifiers }).expect("a job"))
+        Arc::new(
+            Job::new(JobSpec { settings, candidates, verifiers, questions: None }).expect("a job"),
+        )
     }
 
     fn spec(self: &Arc<Self>, index: usize) -> VerifierSpec {

@@ -14,7 +14,7 @@ use std::{io, mem};
 
 use self::request::Request;
 use self::talk::{Said, Stir, Worker};
-use super::{Outcome, Program, is_score};
+use super::{Outcome, Program, is_wanted};
 use crate::candidates::Candidate;
 use crate::transcript::{Exchange, Transcript};
 use crate::verifier::score::{in_short, shorten};
@@ -74,7 +74,7 @@ impl Pool {
         let outcome = match said {
             Said::Answer(line) => {
                 // What it meant to say may yet come.
-                if is_score(&line, program.rubric.as_ref()) {
+                if is_wanted(&line, &program.wanted) {
                     self.give_back(worker);
                 }
                 Outcome::Answered(line)

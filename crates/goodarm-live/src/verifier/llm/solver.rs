@@ -14,7 +14,7 @@ use crate::job_file::Votes;
 use crate::verifier::check::text_of;
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::{NOTHING, in_short, shorten};
-use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
+use crate::verifier::{Answer, FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
 
 /// What a solver needs beside the model.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Solver {
     field: String,
     extractor: Extractor,
     votes: u32,
+    /// Whether its replies are compared with all answers to the question, and not here with one.
+    answers_questions: bool,
 }
 
 /// One solution: its final answer, or why there is none.
@@ -32,7 +34,11 @@ pub(super) struct Vote {
 }
 
 impl Solver {
-    pub(super) fn new(keys: &LlmKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(super) fn new(
+        keys: &LlmKeys,
+        answers_questions: bool,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
         let extractor = Extractor::new(
             keys.extract.unwrap_or_default(),
             keys.pattern.as_deref(),
@@ -48,7 +54,11 @@ impl Solver {
                 .push(Problem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
         }
         let field = keys.field.clone().unwrap_or_else(|| "answer".into());
-        Some(Self { field, extractor: extractor?, votes })
+        Some(Self { field, extractor: extractor?, votes, answers_questions })
+    }
+
+    pub(super) const fn answers_questions(&self) -> bool {
+        self.answers_questions
     }
 
     pub(super) fn field(&self) -> &str {
@@ -85,9 +95,10 @@ impl Solver {
         reply.as_ref().map_or(true, |said| self.extractor.is_quick_for(&said.text))
     }
 
-    /// The score of the candidate's answer, given the replies of one call. A reply without a final
-    /// answer, and one that failed, is a vote for nothing.
-    pub(super) fn count(&self, answer: &str, cast: Vec<Result<Vote, Reply>>) -> Reply {
+    /// The score of the candidate's answer, given the replies of one call, or the answer that they come to
+    /// if there is no candidate. A reply without a final answer, and one that failed, is a vote for
+    /// nothing.
+    pub(super) fn count(&self, answer: Option<&str>, cast: Vec<Result<Vote, Reply>>) -> Reply {
         let asked = cast.len();
         let mut votes = Vec::with_capacity(asked);
         let mut void = None;
@@ -111,12 +122,17 @@ impl Solver {
         }
         match most_frequent(&votes) {
             Some((elected, count)) => {
-                let is_same = same(elected, answer);
+                let verdict = match answer {
+                    Some(answer) => Verdict::Score(f64::from(u8::from(same(elected, answer)))),
+                    None => {
+                        let last = elected.to_owned();
+                        Verdict::Answer(Answer { text: text.clone(), last })
+                    }
+                };
                 let text = match votes.as_slice() {
                     [_] => text,
                     _ => format!("{count} of {asked}: {}\n{text}", in_short(elected)),
                 };
-                let verdict = Verdict::Score(f64::from(u8::from(is_same)));
                 Reply { verdict, usage, text: shorten(text) }
             }
             None => {

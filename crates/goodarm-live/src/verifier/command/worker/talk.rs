@@ -13,8 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::request::{Owner, Request};
 use crate::verifier::BODY_BYTES_MAX;
 use crate::verifier::command::process::{Pipes, Process, Tail};
-use crate::verifier::command::{Program, is_score};
-use crate::verifier::rubric::Rubric;
+use crate::verifier::command::{Program, Wanted, is_wanted};
 
 /// A program that waits for requests.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(super) struct Worker {
     listener: JoinHandle<()>,
     /// Whether its answers are known by their numbers, so that other lines do no harm.
     pub(super) repeats_calls: bool,
-    rubric: Option<Rubric>,
+    wanted: Wanted,
     answer_count: u64,
     /// The longest that an answer took.
     slowest: Duration,
@@ -89,7 +88,7 @@ impl Worker {
             complaint,
             listener,
             repeats_calls,
-            rubric: program.rubric.clone(),
+            wanted: program.wanted.clone(),
             answer_count: 0,
             slowest: Duration::ZERO,
             unheard: Duration::ZERO,
@@ -158,9 +157,9 @@ impl Worker {
     /// What to make of a line without a number: an answer if nothing follows it, as far as one can wait
     /// for that. A new worker may greet before it answers with a number.
     async fn confirmed(&mut self, line: Vec<u8>, request: &Request, end: Instant) -> Said {
-        let is_score = |line: &[u8], worker: &Self| is_score(line, worker.rubric.as_ref());
+        let is_wanted = |line: &[u8], worker: &Self| is_wanted(line, &worker.wanted);
         let is_first = self.answer_count == 1 && request.is_numbered();
-        let may_greet = is_first && !is_score(&line, self);
+        let may_greet = is_first && !is_wanted(&line, self);
         let patience = if may_greet { GREETING } else { self.quiet() };
         let mut room = Room::default();
         loop {
@@ -175,7 +174,7 @@ impl Worker {
                     self.repeats_calls = true;
                     return Said::Answer(next);
                 }
-                _ if may_greet && !is_score(&next, self) && room.has_room_for(&next) => {}
+                _ if may_greet && !is_wanted(&next, self) && room.has_room_for(&next) => {}
                 _ => return Said::Unasked { line, unasked: next },
             }
         }

@@ -7,7 +7,7 @@ use super::*;
 
 fn solver(votes: u32) -> Solver {
     let keys = json!({"votes": votes, "extract": "gsm8k"});
-    Solver::new(&serde_json::from_value(keys).unwrap(), &mut Vec::new()).unwrap()
+    Solver::new(&serde_json::from_value(keys).unwrap(), false, &mut Vec::new()).unwrap()
 }
 
 fn said(text: &str) -> Result<ChatReply, Reply> {
@@ -27,7 +27,7 @@ fn void() -> Result<ChatReply, Reply> {
 fn count(answer: &str, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
     let solver = solver(u32::try_from(replies.len()).unwrap());
     let votes = replies.into_iter().map(|reply| solver.vote(reply)).collect();
-    solver.count(answer, votes)
+    solver.count(Some(answer), votes)
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn votes_have_limits() {
     let mut problems = Vec::new();
     for votes in [0, VOTES_MAX + 1] {
         let keys = LlmKeys { votes: Some(Votes::Number(votes)), ..LlmKeys::default() };
-        Solver::new(&keys, &mut problems);
+        Solver::new(&keys, false, &mut problems);
     }
     let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(keys, ["votes", "votes"]);
@@ -110,7 +110,8 @@ fn votes_have_limits() {
 #[test]
 fn an_answer_that_makes_too_much_work_is_none() {
     let keys = json!({"extract": "regex", "pattern": "a.*b|a"});
-    let solver = Solver::new(&serde_json::from_value(keys).unwrap(), &mut Vec::new()).unwrap();
+    let solver =
+        Solver::new(&serde_json::from_value(keys).unwrap(), false, &mut Vec::new()).unwrap();
     let own_answer = |answer: String| {
         let candidate = Candidate::new("1".into(), json!({"answer": answer}).to_string());
         crate::engine::runtime().unwrap().block_on(solver.own_answer(&candidate))

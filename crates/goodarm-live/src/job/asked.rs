@@ -1,0 +1,188 @@
+//! What a job asks, if its candidates are answers to questions, and whom.
+
+use std::path::Path;
+
+use goodarm_core::QuestionId;
+
+use super::{Settings, VerifierSpec};
+use crate::candidates::{Candidates, CandidatesError};
+use crate::charter::{GeneratorTerms, QuestionTerms};
+use crate::job_file::GuaranteeName;
+use crate::pricing::Extent;
+use crate::questions::{self, Finals, Questions, Sorted, hex};
+use crate::verifier::Verifier;
+use crate::verifier::problem::Problem;
+
+/// The questions of a job as code states it.
+pub struct QuestionSpec {
+    /// What is asked: the objects that generators and solvers get.
+    pub list: Candidates,
+    /// The field of an answer that names its question.
+    pub question_field: String,
+    /// The field of an answer that holds its text.
+    pub answer_field: String,
+    /// Who makes answers during a run; their replies are [`crate::verifier::Verdict::Answer`]. There is
+    /// no threshold.
+    pub generators: Vec<VerifierSpec>,
+    /// How many answers may be made for a question, duplicates and failures among them.
+    pub candidates_max: usize,
+    /// The most bytes that such an answer has: what its verification may cost depends on that.
+    pub answer_bytes_max: usize,
+}
+
+impl QuestionSpec {
+    /// Those of a list, whose answers are in the field `answer`; nobody makes any.
+    pub fn new(list: Candidates) -> Self {
+        Self {
+            list,
+            question_field: QUESTION_FIELD.into(),
+            answer_field: ANSWER_FIELD.into(),
+            generators: Vec::new(),
+            candidates_max: CANDIDATES_MAX,
+            answer_bytes_max: ANSWER_BYTES_MAX,
+        }
+    }
+
+    /// Candidates as verifiers will get them: these, and one in the place of each that will be made.
+    pub(super) fn sample(&self, given: &Candidates, id_field: &str) -> Candidates {
+        let (list, id_field) = (self.list.clone(), id_field.to_owned());
+        let (question_field, answer_field) =
+            (self.question_field.clone(), self.answer_field.clone());
+        Questions { list, question_field, answer_field, id_field }.sample(given, PLACEHOLDER)
+    }
+
+    /// What is wrong with it.
+    pub(super) fn problems(&self, settings: &Settings) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if !matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union) {
+            let message = format!(
+                "{:?} does not hold where answers share a question: with a good answer that is certified its bad siblings leave, and the level falls while the worst of them is still there (docs/certificates.md); \"lent\" and \"union\" hold",
+                settings.guarantee.to_string()
+            );
+            problems.push(Problem::new("guarantee", message));
+        }
+        if !self.generators.is_empty() && settings.policy != RCB {
+            let message = format!(
+                "{:?} never asks for an answer that is not there yet: with a generator, {RCB:?} is needed",
+                settings.policy
+            );
+            problems.push(Problem::new("policy", message));
+        }
+        problems
+    }
+}
+
+/// Candidates, sorted by what they answer.
+pub(super) struct Asked {
+    pub(super) candidates: Candidates,
+    pub(super) questions: Option<Questions>,
+    pub(super) finals: Finals,
+    pub(super) generators: Vec<VerifierSpec>,
+    answers: Vec<(u32, u32)>,
+    candidates_max: usize,
+    answer_bytes_max: usize,
+    /// The candidates, with one in the place of each that will be made.
+    sample: Option<Candidates>,
+}
+
+impl Asked {
+    /// Candidates that each stand for themselves.
+    pub(super) fn nothing(candidates: Candidates) -> Self {
+        Self {
+            candidates,
+            questions: None,
+            finals: Finals::default(),
+            generators: Vec::new(),
+            answers: Vec::new(),
+            candidates_max: 0,
+            answer_bytes_max: 0,
+            sample: None,
+        }
+    }
+
+    pub(super) fn new(
+        spec: QuestionSpec,
+        candidates: Candidates,
+        verifiers: &[VerifierSpec],
+        id_field: &str,
+        name: &Path,
+    ) -> Result<Self, CandidatesError> {
+        let QuestionSpec { list, question_field, answer_field, generators, .. } = spec;
+        let id_field = id_field.to_owned();
+        let questions = Questions { list, question_field, answer_field, id_field };
+        let mut solvers = generators.iter().chain(verifiers);
+        let finals = solvers.find_map(|solver| solver.verifier.final_answers());
+        let extractor = finals.map(|finals| finals.extractor.clone());
+        let Sorted { candidates, answers, finals } =
+            questions::sort(&questions, candidates, extractor.as_ref(), name)?;
+        let makes = !generators.is_empty() || verifiers.iter().any(|verifier| verifier.proposes);
+        Ok(Self {
+            sample: makes.then(|| questions.sample(&candidates, PLACEHOLDER)),
+            candidates,
+            questions: Some(questions),
+            finals,
+            generators,
+            answers: answers.into_iter().map(|(question, label)| (question.0, label.0)).collect(),
+            candidates_max: spec.candidates_max,
+            answer_bytes_max: spec.answer_bytes_max,
+        })
+    }
+
+    /// What a verifier or a generator is called with.
+    pub(super) fn shown_to(&self, called: &dyn Verifier) -> &Candidates {
+        match &self.questions {
+            Some(questions) if called.answers_questions() => &questions.list,
+            _ => self.sample.as_ref().unwrap_or(&self.candidates),
+        }
+    }
+
+    /// The most that a call can take, on whatever answer.
+    pub(super) fn extent(&self, called: &dyn Verifier) -> Extent {
+        let shown = self.shown_to(called);
+        let most = called.extent(shown);
+        let Some(questions) = self.questions.as_ref().filter(|_| self.sample.is_some()) else {
+            return most;
+        };
+        if called.answers_questions() {
+            return most;
+        }
+        // A byte each, and as many more in JSON as any character.
+        let longest = "\u{1}".repeat(self.answer_bytes_max);
+        let none = Candidates::none(Path::new("answers"));
+        let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
+        let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
+            let mut answers = none.clone();
+            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, &longest));
+            called.extent(&answers)
+        });
+        of_some.fold(most, |most, some| Extent {
+            input_tokens: most.input_tokens.max(some.input_tokens),
+            output_tokens: most.output_tokens.max(some.output_tokens),
+            timeout: most.timeout,
+        })
+    }
+
+    /// What the charter says of it.
+    pub(super) fn terms(&self, generators: Vec<GeneratorTerms>) -> Option<QuestionTerms> {
+        let questions = self.questions.as_ref()?;
+        Some(QuestionTerms {
+            count: questions.list.len(),
+            blake3: hex(&questions.list.fingerprint()),
+            question_field: questions.question_field.clone(),
+            answer_field: questions.answer_field.clone(),
+            answers: self.answers.clone(),
+            generators,
+            candidates_max: self.candidates_max,
+        })
+    }
+}
+
+const RCB: &str = "rcb";
+/// What stands for an answer that is not there yet.
+const PLACEHOLDER: &str = "1";
+const QUESTIONS_AT_ONCE: usize = 64;
+/// What a job has if it does not say.
+pub(super) const QUESTION_FIELD: &str = "question_id";
+pub(super) const ANSWER_FIELD: &str = "answer";
+pub(super) const CANDIDATES_MAX: usize = 8;
+pub(super) const ANSWER_BYTES_MAX: usize = 16 << 10;

@@ -1,0 +1,194 @@
+//! What became of questions.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::{ArmId, ArmStatus, Books, Cost, QuestionId, Source};
+use serde::Serialize;
+
+use crate::account::{Account, VerifierTotals};
+use crate::candidates::Candidates;
+use crate::charter::{Charter, GeneratorTerms};
+
+/// The questions of a run as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuestionsView {
+    /// How many there are.
+    pub count: usize,
+    /// How many have an answer that is certified.
+    pub answered: usize,
+    /// Answers that the run began with.
+    pub given: usize,
+    /// Answers that were made or proposed during the run, each once.
+    pub made: usize,
+    /// Paid for making answers.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_answers: Cost,
+    /// Who makes them.
+    pub generators: Vec<GeneratorView>,
+}
+
+/// Whoever makes answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct GeneratorView {
+    /// What reports call it.
+    pub name: String,
+    /// What it is.
+    pub kind: String,
+    /// The most that an answer may cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub ceiling: Cost,
+    /// Calls that came back.
+    pub calls: u64,
+    /// Answers of its own that no earlier one equalled.
+    pub new: usize,
+    /// How many of those are certified.
+    pub certified: usize,
+    /// Failures by name.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Paid.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+    /// What an answer cost on average.
+    pub mean_price: Option<f64>,
+    /// Seconds an answer took on average.
+    pub mean_latency: Option<f64>,
+}
+
+impl QuestionsView {
+    /// All of them; none where candidates stand for themselves.
+    pub fn new(charter: &Charter, books: &Books, account: &Account) -> Option<Self> {
+        let problem = books.problem();
+        let questions = problem.questions()?;
+        let made = account.began_with..problem.arm_count();
+        let spent = questions.ids().map(|question| books.question(question).spent_on_answers());
+        let by = |generator| {
+            let is_own = move |arm: &ArmId| matches!(books.origin(*arm), Some(Source::Generator(of)) if of.index() == generator);
+            problem.arms().filter(is_own)
+        };
+        let generators = charter.generators().iter().zip(account.generators()).enumerate();
+        let generator =
+            |(place, (terms, totals)): (usize, (&GeneratorTerms, &VerifierTotals))| GeneratorView {
+                name: terms.name.clone(),
+                kind: terms.kind.clone(),
+                ceiling: terms.ceiling,
+                calls: totals.call_count,
+                new: by(place).count(),
+                certified: by(place)
+                    .filter(|&arm| books.status(arm) == ArmStatus::Certified)
+                    .count(),
+                failures: totals.failures.clone(),
+                spent: totals.spent,
+                mean_price: totals.mean_price(),
+                mean_latency: totals.mean_latency(),
+            };
+        Some(Self {
+            count: questions.count(),
+            answered: books.certified().len(),
+            given: account.began_with,
+            made: made.len(),
+            spent_on_answers: spent.fold(Cost::ZERO, Cost::saturating_add),
+            generators: generators.map(generator).collect(),
+        })
+    }
+}
+
+/// What became of one question.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome<'a> {
+    /// answered or open.
+    pub status: &'static str,
+    /// The certified answer's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'a str>,
+    /// Every answer that there is, in the order in which they came.
+    pub tried: Vec<Tried<'a>>,
+    /// Fresh answers that were asked for, duplicates and failures among them.
+    pub asked: usize,
+    /// Paid for making answers.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_answers: Cost,
+    /// Paid for solving the question.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_votes: Cost,
+    /// Paid for checking answers one by one.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_checks: Cost,
+}
+
+/// One answer to a question.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tried<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// certified, rejected or undecided.
+    pub status: &'static str,
+    /// given, or the name of who made it.
+    pub from: &'a str,
+    /// Why it was dropped, or what it lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl<'a> Outcome<'a> {
+    /// What became of a question.
+    pub fn new(books: &'a Books, candidates: &'a Candidates, question: QuestionId) -> Self {
+        let state = books.question(question);
+        let questions = books.problem().questions();
+        let answers = questions.map_or(&[][..], |questions| questions.answers(question));
+        let attributes =
+            || books.problem().attributes().filter(|it| !books.problem().are_votes(*it));
+        let spent =
+            answers.iter().flat_map(|&arm| attributes().map(move |it| books.tally(arm, it).spent));
+        Self {
+            status: if state.certified().is_some() { "answered" } else { "open" },
+            answer: state.certified().map(|arm| candidates.id(arm)),
+            tried: answers.iter().map(|&arm| Tried::new(books, candidates, arm)).collect(),
+            asked: state.asked_count(),
+            spent_on_answers: state.spent_on_answers(),
+            spent_on_votes: state.spent_on_votes(),
+            spent_on_checks: spent.fold(Cost::ZERO, Cost::saturating_add),
+        }
+    }
+}
+
+impl<'a> Tried<'a> {
+    fn new(books: &'a Books, candidates: &'a Candidates, arm: ArmId) -> Self {
+        let problem = books.problem();
+        let from = match books.origin(arm) {
+            None => "given",
+            Some(Source::Votes(attribute)) => problem.attribute(attribute).name(),
+            Some(Source::Generator(generator)) => {
+                let generators = problem.questions().map_or(&[][..], |it| it.generators());
+                generators[generator.index()].name()
+            }
+        };
+        let status = books.status(arm);
+        Self { id: candidates.id(arm), status: status.name(), from, why: why(books, arm, status) }
+    }
+}
+
+/// Why an answer is not certified.
+fn why(books: &Books, arm: ArmId, status: ArmStatus) -> Option<String> {
+    if status == ArmStatus::Certified {
+        return None;
+    }
+    if books.is_superseded(arm) {
+        return Some("another answer to the question is certified".into());
+    }
+    let problem = books.problem();
+    let lacking = problem.attributes().filter(|&it| !books.is_resolved(arm, it));
+    let said = lacking.map(|attribute| {
+        let (declared, tally) = (problem.attribute(attribute), books.tally(arm, attribute));
+        let name = declared.name();
+        match tally.returned_count {
+            0 if books.is_blocked(arm, attribute) => format!("{name} has nothing to say"),
+            0 => format!("{name} was not asked"),
+            count => format!(
+                "{name}: mean {:.3} of {count}, and {} is needed",
+                tally.mean(),
+                declared.threshold()
+            ),
+        }
+    });
+    Some(said.collect::<Vec<_>>().join("; "))
+}
