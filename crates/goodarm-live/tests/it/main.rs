@@ -16,6 +16,7 @@ mod jobs;
 mod many_calls;
 mod own_kind;
 mod place;
+mod questions;
 mod rubrics;
 mod server;
 mod strays;
