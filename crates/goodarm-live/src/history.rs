@@ -299,18 +299,7 @@ impl History {
         };
         let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
         let Asked { target, index, loan } = asked;
-        // Readers use the places of scores as indices.
-        let is_expected = |scores: &Scores| match target {
-            Target::Arm(_, attribute) => {
-                match (scores, self.charter.criteria_count(attribute.index())) {
-                    (Scores::One(_), 0) => true,
-                    (Scores::Each(each), expected) => each.len() == expected && expected > 0,
-                    _ => false,
-                }
-            }
-            Target::Question(..) => matches!(scores, Scores::Answer(_)),
-        };
-        if outcome.as_ref().is_ok_and(|scores| !is_expected(scores)) {
+        if outcome.as_ref().is_ok_and(|scores| !is_expected(charter, target, scores)) {
             return Err(HistoryError::OtherScores(ticket));
         }
         (entry.asked, entry.loan) = (index, loan);
@@ -336,6 +325,16 @@ impl History {
     /// The end of the journal, to write on behind it.
     pub fn finish(self) -> Result<Tail, HistoryError> {
         Ok(self.reader.finish()?)
+    }
+}
+
+/// Whether a call brings such scores: readers use their places as indices.
+fn is_expected(charter: &Charter, target: Target, scores: &Scores) -> bool {
+    let Target::Arm(_, attribute) = target else { return matches!(scores, Scores::Answer(_)) };
+    match (scores, charter.criteria_count(attribute.index())) {
+        (Scores::One(_), 0) => true,
+        (Scores::Each(each), expected) => each.len() == expected && expected > 0,
+        _ => false,
     }
 }
 

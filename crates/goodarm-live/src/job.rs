@@ -124,10 +124,10 @@ impl JobVerifier {
                 Verdict::Failed(failure, self.redactor.remove(reason))
             }
             Verdict::Exhausted(reason) => Verdict::Exhausted(self.redactor.remove(reason)),
-            Verdict::Answer(Answer { text, last }) => Verdict::Answer(Answer {
-                text: self.redactor.remove(text),
-                last: self.redactor.remove(last),
-            }),
+            Verdict::Answer(answer) => {
+                let Answer { text, last } = *answer;
+                Verdict::answer(self.redactor.remove(text), self.redactor.remove(last))
+            }
             Verdict::Scores(scores) => {
                 let clean = |score: Result<f64, String>| {
                     score.map_err(|reason| self.redactor.remove(reason))
@@ -306,12 +306,14 @@ impl Job {
     /// A job made in code.
     pub fn new(spec: JobSpec) -> Result<Self, JobError> {
         let verifier_count = spec.verifiers.len();
+        let generator_count = spec.questions.as_ref().map_or(0, |asked| asked.generators.len());
         let places = (0..verifier_count).collect();
+        let generator_places = (verifier_count..verifier_count + generator_count).collect();
         let text = text_of(&spec);
         let path = PathBuf::from("(a job made in code)");
         let candidates_name = "the candidates".into();
         let problems = Vec::new();
-        assemble(spec, Origin { path, text, candidates_name, places, verifier_count, problems })
+        assemble(spec, Origin { path, text, candidates_name, places, generator_places, problems })
     }
 
     /// Reads a job and everything it names.
@@ -421,8 +423,8 @@ struct Origin {
     candidates_name: String,
     /// Which place among the job's verifiers each of the spec's has: some may have failed before.
     places: Vec<usize>,
-    /// How many the job has; generators have their places behind them.
-    verifier_count: usize,
+    /// The same of its generators, behind all verifiers.
+    generator_places: Vec<usize>,
     problems: Vec<JobProblem>,
 }
 
@@ -431,70 +433,28 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let JobSpec { settings, candidates, verifiers, questions } = spec;
     let mut problems = origin.problems;
     error::extend(&mut problems, None, settings.problems());
-    let asked = match questions {
-        Some(questions) => {
-            error::extend(&mut problems, None, questions.problems(&settings));
-            let name = PathBuf::from(&origin.candidates_name);
-            Asked::new(questions, candidates, &verifiers, &settings.id_field, &name)
-        }
-        None => Ok(Asked::nothing(candidates)),
-    };
+    if let Some(questions) = &questions {
+        error::extend(&mut problems, None, questions.problems(&settings));
+    }
+    let name = Path::new(&origin.candidates_name);
+    let asked = Asked::new(questions, candidates, &verifiers, &settings.id_field, name);
     let mut asked =
         asked.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
         let needed = Problem::missing("verifiers", "at least one [[verifiers]] is needed");
         error::extend(&mut problems, None, vec![needed]);
     }
-    let mut ready = Vec::with_capacity(verifiers.len());
-    let mut names = BTreeSet::new();
-    for (place, verifier) in origin.places.iter().zip(verifiers) {
-        let name = verifier.name.clone();
-        let criteria = verifier.criteria.iter().map(|it| criterion_name(&name, &it.name));
-        let own: BTreeSet<String> = criteria.chain([name.clone()]).collect();
-        let is_taken = !names.is_disjoint(&own);
-        names.extend(own);
-        if is_taken {
-            let message = "an earlier verifier has this name: each needs one of its own, such as";
-            let taken = Problem::new("name", format!("{message} {:?}", format!("{name} 2")));
-            error::extend(&mut problems, Some((*place, &name)), vec![taken]);
-        }
-        match checked(verifier, &settings, &asked) {
-            Ok(verifier) => ready.push(verifier),
-            Err(more) => error::extend(&mut problems, Some((*place, &name)), more),
-        }
-    }
-    let mut generators: Vec<(JobVerifier, GeneratorTerms)> = Vec::new();
-    for (place, generator) in (origin.verifier_count..).zip(std::mem::take(&mut asked.generators)) {
-        let name = generator.name.clone();
-        if !names.insert(name.clone()) {
-            let taken = Problem::new("name", "another verifier or generator has this name");
-            error::extend(&mut problems, Some((place, &name)), vec![taken]);
-        }
-        match checked_generator(generator, &settings, &asked) {
-            Ok(generator) => generators.push(generator),
-            Err(more) => error::extend(&mut problems, Some((place, &name)), more),
-        }
-    }
-    JobError::check(problems)?;
-    let places = origin.places.iter().copied().chain(origin.verifier_count..);
-    let called = || {
-        let generators = generators.iter().map(|(generator, _)| generator);
-        ready.iter().map(|(verifier, _)| verifier).chain(generators)
-    };
-    let unknown = called().zip(places).flat_map(|(called, place)| {
-        let fields = asked.shown_to(&*called.verifier).unknown_fields(&called.verifier.fields());
-        fields.into_iter().map(move |field| JobProblem::unknown_field(place, &called.name, field))
-    });
-    JobError::check(unknown.collect())?;
-    for called in called() {
-        asked
-            .shown_to(&*called.verifier)
-            .require_fields(&called.verifier.fields())
-            .map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
-    }
+    let specs = std::mem::take(&mut asked.generators);
+    let mut checker =
+        Checker { settings: &settings, asked: &asked, names: BTreeSet::new(), problems };
+    let ready = checker.verifiers(&origin.places, verifiers);
+    let generators = checker.generators(&origin.generator_places, specs);
+    JobError::check(checker.problems)?;
     let (mut verifiers, terms, callers) = placed(ready);
     let (mut generators, generator_terms): (Vec<_>, Vec<_>) = generators.into_iter().unzip();
     let called = || verifiers.iter().chain(&generators);
+    let places = origin.places.iter().chain(&origin.generator_places).copied();
+    check_fields(&asked, called().zip(places))?;
     let redactor = Secrets::united(called().filter_map(|it| it.verifier.secrets()));
     let files: Vec<Fingerprint> = called().flat_map(|called| called.verifier.files()).collect();
     for called in verifiers.iter_mut().chain(&mut generators) {
@@ -533,6 +493,84 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         problem,
         callers,
     })
+}
+
+/// Checks all who are called, and puts aside what is wrong with them.
+struct Checker<'a> {
+    settings: &'a Settings,
+    asked: &'a Asked,
+    /// Those that are taken.
+    names: BTreeSet<String>,
+    problems: Vec<JobProblem>,
+}
+
+impl Checker<'_> {
+    fn verifiers(
+        &mut self,
+        places: &[usize],
+        specs: Vec<VerifierSpec>,
+    ) -> Vec<(JobVerifier, Vec<VerifierTerms>)> {
+        let mut ready = Vec::with_capacity(specs.len());
+        for (place, spec) in places.iter().zip(specs) {
+            let name = spec.name.clone();
+            let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
+            self.take_names((*place, &name), criteria.chain([name.clone()]).collect());
+            match checked(spec, self.settings, self.asked) {
+                Ok(verifier) => ready.push(verifier),
+                Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
+            }
+        }
+        ready
+    }
+
+    fn generators(
+        &mut self,
+        places: &[usize],
+        specs: Vec<VerifierSpec>,
+    ) -> Vec<(JobVerifier, GeneratorTerms)> {
+        let mut ready = Vec::with_capacity(specs.len());
+        for (place, spec) in places.iter().zip(specs) {
+            let name = spec.name.clone();
+            self.take_names((*place, &name), BTreeSet::from([name.clone()]));
+            match checked_generator(spec, self.settings, self.asked) {
+                Ok(generator) => ready.push(generator),
+                Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
+            }
+        }
+        ready
+    }
+
+    fn take_names(&mut self, (place, name): (usize, &str), own: BTreeSet<String>) {
+        let is_taken = !self.names.is_disjoint(&own);
+        self.names.extend(own);
+        if is_taken {
+            let message = "an earlier verifier has this name: each needs one of its own, such as";
+            let taken = Problem::new("name", format!("{message} {:?}", format!("{name} 2")));
+            error::extend(&mut self.problems, Some((place, name)), vec![taken]);
+        }
+    }
+}
+
+/// Everyone must find the fields that it needs in what it is called with; each has its place in the job.
+fn check_fields<'a>(
+    asked: &Asked,
+    called: impl Iterator<Item = (&'a JobVerifier, usize)> + Clone,
+) -> Result<(), JobError> {
+    let unknown = called.clone().flat_map(|(called, place)| {
+        let fields = asked.shown_to(&*called.verifier).unknown_fields(&called.verifier.fields());
+        fields.into_iter().map(move |field| JobProblem::unknown_field(place, &called.name, field))
+    });
+    JobError::check(unknown.collect())?;
+    let mut needed: BTreeMap<bool, BTreeSet<String>> = BTreeMap::new();
+    for (called, _) in called.clone() {
+        let fields = needed.entry(called.verifier.answers_questions()).or_default();
+        fields.extend(called.verifier.fields());
+    }
+    for (answers_questions, fields) in needed {
+        let lacking = asked.shown(answers_questions).require_fields(&fields);
+        lacking.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// All verifiers, all terms, and whose calls each of the terms go by: a verifier has as many as criteria.

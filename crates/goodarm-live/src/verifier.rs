@@ -226,7 +226,7 @@ pub enum Verdict {
     /// A score that needed no call, and says nothing about whether the verifier works.
     Known(f64),
     /// An answer to the question that it was asked.
-    Answer(Answer),
+    Answer(Box<Answer>),
     /// The verifier never began to work, and the run is stopping: to be tried again on resume.
     Void(VoidFailure),
     /// It counts as the lowest score.
@@ -234,6 +234,13 @@ pub enum Verdict {
     /// There is nothing more to say about the candidate, and why: the pair takes no more calls. This
     /// must not depend on the scores that came before.
     Exhausted(String),
+}
+
+impl Verdict {
+    /// An answer to the question, and the final answer in it.
+    pub fn answer(text: String, last: String) -> Self {
+        Self::Answer(Box::new(Answer { text, last }))
+    }
 }
 
 /// An answer to a question.

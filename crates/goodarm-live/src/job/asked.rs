@@ -87,7 +87,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Candidates that each stand for themselves.
-    pub(super) fn nothing(candidates: Candidates) -> Self {
+    fn nothing(candidates: Candidates) -> Self {
         Self {
             candidates,
             questions: None,
@@ -101,12 +101,13 @@ impl Asked {
     }
 
     pub(super) fn new(
-        spec: QuestionSpec,
+        spec: Option<QuestionSpec>,
         candidates: Candidates,
         verifiers: &[VerifierSpec],
         id_field: &str,
         name: &Path,
     ) -> Result<Self, CandidatesError> {
+        let Some(spec) = spec else { return Ok(Self::nothing(candidates)) };
         let QuestionSpec { list, question_field, answer_field, generators, .. } = spec;
         let id_field = id_field.to_owned();
         let questions = Questions { list, question_field, answer_field, id_field };
@@ -130,8 +131,13 @@ impl Asked {
 
     /// What a verifier or a generator is called with.
     pub(super) fn shown_to(&self, called: &dyn Verifier) -> &Candidates {
+        self.shown(called.answers_questions())
+    }
+
+    /// What those are called with who answer questions, or those who do not.
+    pub(super) fn shown(&self, answers_questions: bool) -> &Candidates {
         match &self.questions {
-            Some(questions) if called.answers_questions() => &questions.list,
+            Some(questions) if answers_questions => &questions.list,
             _ => self.sample.as_ref().unwrap_or(&self.candidates),
         }
     }

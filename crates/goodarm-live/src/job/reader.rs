@@ -314,71 +314,106 @@ fn build(
             return Err(JobError { problems });
         }
     };
-    let makes_answers = asked.as_ref().filter(|_| !made.is_empty());
-    let sample = makes_answers.map(|asked| asked.sample(&candidates, &file.id_field));
-    let shown = sample.as_ref().unwrap_or(&candidates);
-    let list = asked.as_ref().map(|asked| &asked.list);
-    let (mut verifiers, mut places) = (Vec::new(), Vec::new());
-    for (place, entry) in read.into_iter().enumerate() {
-        let Some(ReadEntry { keys, own }) = entry else { continue };
-        let mut more = rubric::problems(&keys);
-        if matches!(keys.votes, Some(Votes::Number(_))) && keys.kind != "llm" {
-            let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
-            more.push(Problem::new("votes", message));
+    let builder = Builder { file, folder };
+    let mut verifiers = builder.verifiers(read, (&candidates, asked.as_ref()), &mut problems);
+    let made = (verifier_count..).zip(made).collect();
+    let (questions, generator_places) = match asked {
+        Some(asked) => {
+            let (asked, places) = builder.generators(made, asked, &mut verifiers, &mut problems);
+            (Some(asked), places)
         }
-        let timeout = seconds("timeout", keys.timeout, TIMEOUT, &mut more);
-        let setting = Setting {
-            keys: &keys,
-            timeout,
-            folder,
-            candidates: shown,
-            questions: list,
-            seed: file.seed,
-            unit: file.unit,
-        };
-        match own.build(&setting) {
-            Ok(verifier) => {
-                verifiers.push(verifier_spec(setting, verifier, &mut more));
-                places.push(place);
+        None => (None, Vec::new()),
+    };
+    let (places, verifiers) = verifiers.into_iter().unzip();
+    let (path, text) = (path.to_owned(), text.to_owned());
+    let name = file.candidates.as_ref().or(file.questions.as_ref());
+    let candidates_name = name.cloned().unwrap_or_default();
+    let origin = Origin { path, text, candidates_name, places, generator_places, problems };
+    assemble(JobSpec { settings, candidates, verifiers, questions }, origin)
+}
+
+/// Makes verifiers and generators of their keys, each with its place in the job.
+struct Builder<'a> {
+    file: &'a JobFile,
+    folder: &'a Path,
+}
+
+impl Builder<'_> {
+    fn verifiers(
+        &self,
+        read: Vec<Option<ReadEntry>>,
+        (candidates, asked): (&Candidates, Option<&QuestionSpec>),
+        problems: &mut Vec<JobProblem>,
+    ) -> Vec<(usize, VerifierSpec)> {
+        let has_generator = self.file.generator.is_some() || self.file.generators.is_some();
+        let makes_answers = asked.filter(|_| has_generator);
+        let sample = makes_answers.map(|asked| asked.sample(candidates, &self.file.id_field));
+        let shown = sample.as_ref().unwrap_or(candidates);
+        let mut verifiers = Vec::new();
+        for (place, entry) in read.into_iter().enumerate() {
+            let Some(ReadEntry { keys, own }) = entry else { continue };
+            let mut more = rubric::problems(&keys);
+            if matches!(keys.votes, Some(Votes::Number(_))) && keys.kind != "llm" {
+                let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
+                more.push(Problem::new("votes", message));
             }
-            Err(own) => more.extend(own),
+            let list = asked.map(|asked| &asked.list);
+            let setting = self.setting(&keys, (shown, list), &mut more);
+            match own.build(&setting) {
+                Ok(verifier) => {
+                    verifiers.push((place, verifier_spec(setting, verifier, &mut more)));
+                }
+                Err(own) => more.extend(own),
+            }
+            error::extend(problems, Some((place, &keys.name)), more);
         }
-        error::extend(&mut problems, Some((place, &keys.name)), more);
+        verifiers
     }
-    let questions = asked.map(|mut asked| {
-        for (place, entry) in (verifier_count..).zip(made) {
+
+    /// The questions with those who make answers to them; whose answers are votes is a verifier.
+    fn generators(
+        &self,
+        made: Vec<(usize, Option<ReadGenerator>)>,
+        mut asked: QuestionSpec,
+        verifiers: &mut Vec<(usize, VerifierSpec)>,
+        problems: &mut Vec<JobProblem>,
+    ) -> (QuestionSpec, Vec<usize>) {
+        let mut places = Vec::new();
+        for (place, entry) in made {
             let Some(read) = entry else { continue };
             let keys = read.keys.as_verifier();
             let mut more = Vec::new();
-            let timeout = seconds("timeout", keys.timeout, TIMEOUT, &mut more);
-            let setting = Setting {
-                keys: &keys,
-                timeout,
-                folder,
-                candidates: &asked.list,
-                questions: Some(&asked.list),
-                seed: file.seed,
-                unit: file.unit,
-            };
-            match generator(&read, setting, &asked, &verifiers, &mut more) {
+            let setting = self.setting(&keys, (&asked.list, Some(&asked.list)), &mut more);
+            let of_solver = verifiers.iter().find_map(|(_, it)| it.verifier.final_answers());
+            let extractor = of_solver.map(|finals| finals.extractor.clone());
+            match generator(&read, setting, (&asked.answer_field, extractor), &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
-                    verifiers.push(VerifierSpec { proposes: true, ..spec });
+                    verifiers.push((place, VerifierSpec { proposes: true, ..spec }));
+                }
+                Some(spec) => {
+                    asked.generators.push(spec);
                     places.push(place);
                 }
-                Some(spec) => asked.generators.push(spec),
                 None => {}
             }
             asked.candidates_max = asked.candidates_max.max(read.candidates_max());
             asked.answer_bytes_max = asked.answer_bytes_max.max(read.answer_bytes_max());
-            error::extend(&mut problems, Some((place, &keys.name)), more);
+            error::extend(problems, Some((place, &keys.name)), more);
         }
-        asked
-    });
-    let (path, text) = (path.to_owned(), text.to_owned());
-    let name = file.candidates.as_ref().or(file.questions.as_ref());
-    let candidates_name = name.cloned().unwrap_or_default();
-    let origin = Origin { path, text, candidates_name, places, verifier_count, problems };
-    assemble(JobSpec { settings, candidates, verifiers, questions }, origin)
+        (asked, places)
+    }
+
+    fn setting<'k>(
+        &'k self,
+        keys: &'k VerifierKeys,
+        (candidates, questions): (&'k Candidates, Option<&'k Candidates>),
+        problems: &mut Vec<Problem>,
+    ) -> Setting<'k> {
+        let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
+        let &Self { file, folder } = self;
+        let (seed, unit) = (file.seed, file.unit);
+        Setting { keys, timeout, folder, candidates, questions, seed, unit }
+    }
 }
 
 /// The candidates of a job, and what they answer if that is asked for.
@@ -414,8 +449,7 @@ fn read_candidates(
 fn generator(
     read: &ReadGenerator,
     setting: Setting<'_>,
-    asked: &QuestionSpec,
-    verifiers: &[VerifierSpec],
+    (field, of_solver): (&str, Option<Extractor>),
     problems: &mut Vec<Problem>,
 ) -> Option<VerifierSpec> {
     let GeneratorKeys { extract, pattern, pointer, vote, threshold, .. } = &read.keys;
@@ -432,11 +466,8 @@ fn generator(
             format!("{} is not between 1 and {ANSWER_BYTES_LIMIT}", read.answer_bytes_max());
         problems.push(Problem::new("answer_bytes_max", message));
     }
-    let of_solver = verifiers.iter().find_map(|verifier| verifier.verifier.final_answers());
     let extractor = match (extract, of_solver) {
-        (None, Some(finals)) if pattern.is_none() && pointer.is_none() => {
-            Ok(finals.extractor.clone())
-        }
+        (None, Some(extractor)) if pattern.is_none() && pointer.is_none() => Ok(extractor),
         _ => Extractor::new(
             extract.unwrap_or(ExtractName::Whole),
             pattern.as_deref(),
@@ -446,8 +477,7 @@ fn generator(
     let extractor = collect(extractor, problems);
     let answerer = read.own.build_generator(&setting).map_err(|more| problems.extend(more)).ok();
     let (extractor, answerer) = (extractor?, answerer?);
-    let field = asked.answer_field.clone();
-    let generator = Generator::new(answerer, extractor, field, read.answer_bytes_max());
+    let generator = Generator::new(answerer, extractor, field.to_owned(), read.answer_bytes_max());
     Some(verifier_spec(setting, Box::new(generator), problems))
 }
 

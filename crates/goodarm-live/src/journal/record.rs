@@ -199,7 +199,7 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let Note { latency, reply, answer, reason, remark, candidates } = &self.note;
+        let Note { latency, reply, reason, remark, candidates, .. } = &self.note;
         if let Some(Remark { is_doubt, text }) = remark {
             bytes.extend_from_slice(&[TAG_REMARK, u8::from(*is_doubt)]);
             put_text(bytes, text);
@@ -212,31 +212,7 @@ impl Record<'_> {
                 put_number(bytes, attribute.0.into());
                 loan.into_iter().for_each(|loan| put_loan(bytes, loan));
             }
-            Event::QuestionAsked { ticket, question, source, loan } => {
-                let is_lent = loan.is_some();
-                bytes.push(if is_lent { TAG_LENT_AND_QUESTION_ASKED } else { TAG_QUESTION_ASKED });
-                put_number(bytes, ticket.0);
-                put_number(bytes, question.0.into());
-                let (kind, place) = match source {
-                    Source::Votes(attribute) => (SOURCE_VOTES, attribute.0),
-                    Source::Generator(generator) => (SOURCE_GENERATOR, generator.0),
-                };
-                bytes.push(kind);
-                put_number(bytes, place.into());
-                if let Some((arm, loan)) = loan {
-                    put_number(bytes, arm.0.into());
-                    put_loan(bytes, loan);
-                }
-            }
-            Event::Answered { ticket, label, cost } => {
-                bytes.push(TAG_ANSWERED);
-                put_number(bytes, ticket.0);
-                put_number(bytes, label.map_or(0, |label| u64::from(label.0) + 1));
-                put_large(bytes, cost.picos());
-                put_large(bytes, latency.as_nanos());
-                put_text(bytes, reply);
-                put_text(bytes, answer);
-            }
+            Event::QuestionAsked { .. } | Event::Answered { .. } => self.encode_asked(bytes),
             Event::Told { ticket, score, cost } => {
                 bytes.push(TAG_TOLD);
                 put_number(bytes, ticket.0);
@@ -281,6 +257,71 @@ impl Record<'_> {
     }
 }
 
+impl Record<'_> {
+    /// What is about questions.
+    fn encode_asked(&self, bytes: &mut Vec<u8>) {
+        match self.event {
+            Event::QuestionAsked { ticket, question, source, loan } => {
+                let is_lent = loan.is_some();
+                bytes.push(if is_lent { TAG_LENT_AND_QUESTION_ASKED } else { TAG_QUESTION_ASKED });
+                put_number(bytes, ticket.0);
+                put_number(bytes, question.0.into());
+                let (kind, place) = match source {
+                    Source::Votes(attribute) => (SOURCE_VOTES, attribute.0),
+                    Source::Generator(generator) => (SOURCE_GENERATOR, generator.0),
+                };
+                bytes.push(kind);
+                put_number(bytes, place.into());
+                if let Some((arm, loan)) = loan {
+                    put_number(bytes, arm.0.into());
+                    put_loan(bytes, loan);
+                }
+            }
+            Event::Answered { ticket, label, cost } => {
+                bytes.push(TAG_ANSWERED);
+                put_number(bytes, ticket.0);
+                put_number(bytes, label.map_or(0, |label| u64::from(label.0) + 1));
+                put_large(bytes, cost.picos());
+                put_large(bytes, self.note.latency.as_nanos());
+                put_text(bytes, &self.note.reply);
+                put_text(bytes, &self.note.answer);
+            }
+            _ => unreachable!("it is about no question"),
+        }
+    }
+}
+
+/// What is about questions.
+fn decode_asked<'a>(
+    tag: u8,
+    input: &mut Input<'a>,
+    note: &mut Note<'a>,
+) -> Result<Event, Malformed> {
+    let ticket = Ticket(input.number()?);
+    if tag == TAG_ANSWERED {
+        let label = input.small_number()?.checked_sub(1).map(Label);
+        let cost = Cost::from_picos(input.large()?);
+        note.latency = input.duration()?;
+        note.reply = Cow::Borrowed(input.text()?);
+        note.answer = Cow::Borrowed(input.text()?);
+        return Ok(Event::Answered { ticket, label, cost });
+    }
+    let question = QuestionId(input.small_number()?);
+    let kind = input.byte()?;
+    let place = input.small_number()?;
+    let source = match kind {
+        SOURCE_VOTES => Source::Votes(AttributeId(place)),
+        SOURCE_GENERATOR => Source::Generator(GeneratorId(place)),
+        kind => return Err(Malformed::Source(kind)),
+    };
+    let loan = if tag == TAG_QUESTION_ASKED {
+        None
+    } else {
+        Some((ArmId(input.small_number()?), loan(input)?))
+    };
+    Ok(Event::QuestionAsked { ticket, question, source, loan })
+}
+
 impl<'a> Record<'a> {
     #[inline]
     pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, Malformed> {
@@ -298,31 +339,8 @@ impl<'a> Record<'a> {
                 attribute: AttributeId(input.small_number()?),
                 loan: if tag == TAG_ASKED { None } else { Some(loan(input)?) },
             },
-            tag @ (TAG_QUESTION_ASKED | TAG_LENT_AND_QUESTION_ASKED) => {
-                let ticket = Ticket(input.number()?);
-                let question = QuestionId(input.small_number()?);
-                let kind = input.byte()?;
-                let place = input.small_number()?;
-                let source = match kind {
-                    SOURCE_VOTES => Source::Votes(AttributeId(place)),
-                    SOURCE_GENERATOR => Source::Generator(GeneratorId(place)),
-                    kind => return Err(Malformed::Source(kind)),
-                };
-                let loan = if tag == TAG_QUESTION_ASKED {
-                    None
-                } else {
-                    Some((ArmId(input.small_number()?), loan(input)?))
-                };
-                Event::QuestionAsked { ticket, question, source, loan }
-            }
-            TAG_ANSWERED => {
-                let ticket = Ticket(input.number()?);
-                let label = input.small_number()?.checked_sub(1).map(Label);
-                let cost = Cost::from_picos(input.large()?);
-                note.latency = input.duration()?;
-                note.reply = Cow::Borrowed(input.text()?);
-                note.answer = Cow::Borrowed(input.text()?);
-                Event::Answered { ticket, label, cost }
+            tag @ (TAG_QUESTION_ASKED | TAG_LENT_AND_QUESTION_ASKED | TAG_ANSWERED) => {
+                decode_asked(tag, input, &mut note)?
             }
             TAG_TOLD => {
                 let ticket = Ticket(input.number()?);

@@ -43,7 +43,7 @@ pub(crate) fn of_answer(verdict: Verdict) -> Result<Answer, (Failure, String)> {
         Verdict::Answer(answer) if answer.last.trim().is_empty() => {
             Err(unreadable("no final answer"))
         }
-        Verdict::Answer(answer) => Ok(answer),
+        Verdict::Answer(answer) => Ok(*answer),
         Verdict::Score(_) | Verdict::Scores(_) | Verdict::Known(_) => {
             Err(unreadable("a score, and not an answer to the question"))
         }

@@ -22,6 +22,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use goodarm_core::GeneratorId;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep};
@@ -29,7 +30,7 @@ use tokio::time::{Instant, sleep};
 use self::disk::SimDisk;
 use self::plan::{Fate, Life, Plan};
 use self::witness::Witness;
-use self::world::{DELTA, World};
+use self::world::{DELTA, World, arm_of};
 use crate::audit;
 use crate::folder::Folder;
 use crate::outputs;
@@ -152,7 +153,7 @@ impl Simulation {
             }
             Ending::VerifierDown { verifier, .. } => {
                 let index = index_of(verifier);
-                let faults = &self.world.plan.verifiers[index].faults;
+                let faults = &self.world.plan.nature(index).faults;
                 // Of one that turns answers away nobody can tell more if no other can be asked about.
                 let is_last = !faults.refused_arms.is_empty() && !can_ask_about_others(run, index);
                 faults.may_end_a_run() || is_last
@@ -198,7 +199,7 @@ impl Simulation {
             self.figures.add("power cuts", 1);
         }
         if self.folder.journal().exists() && !resume::is_unborn(&self.folder.journal()) {
-            self.witness.compare_journal(&self.folder.journal())?;
+            self.witness.compare_journal(&self.folder)?;
             self.figures.add("journals compared with the world", 1);
         }
         Ok(lived)
@@ -255,7 +256,11 @@ impl Simulation {
         // A certificate stays, so the last ending tells of all.
         let certified = run.session().certified();
         self.certified = certified.len() as u64;
-        self.is_wrong = certified.iter().any(|arm| !self.world.plan.is_good(arm.index()));
+        let arms = certified.iter().map(|&arm| arm_of(&run.candidates().get(arm)));
+        self.is_wrong = arms.into_iter().any(|arm| !self.world.plan.is_good(arm));
+        if self.world.plan.questions.is_some() {
+            self.figures.add("processes with questions", 1);
+        }
         Ok(())
     }
 }
@@ -263,7 +268,15 @@ impl Simulation {
 /// Whether a verifier could be asked about an answer that waits for none of its calls.
 fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
     let books = run.session().books();
-    let attribute = books.problem().attributes().nth(verifier).expect("one for each verifier");
+    let Some(attribute) = books.problem().attributes().nth(verifier) else {
+        let generator = GeneratorId(0);
+        let is_free = |question| {
+            let state = books.question(question);
+            books.takes_fresh(question, generator) && state.asked_count() == state.back_count()
+        };
+        let questions = books.problem().questions().expect("only they have generators");
+        return books.is_fresh_affordable(generator) && questions.ids().any(is_free);
+    };
     let is_free = |arm| {
         books.is_active(arm)
             && !books.is_blocked(arm, attribute)
@@ -376,9 +389,17 @@ fn runs_keep_their_promises_whatever_fails() {
     let figures = simulate(0..300);
     println!("{figures}");
     let is_met = |what| assert!(figures.get(what) > 0, "{what}: none\n{figures}");
-    ["processes killed", "power cuts", "disks that failed", "processes stopped", "lost replies"]
-        .into_iter()
-        .for_each(is_met);
+    [
+        "processes killed",
+        "power cuts",
+        "disks that failed",
+        "processes stopped",
+        "lost replies",
+        "processes with questions",
+        "answers",
+    ]
+    .into_iter()
+    .for_each(is_met);
     assert!(figures.get("runs that are done") * 4 > 3 * figures.get("runs"), "{figures}");
     assert!(figures.get("runs with a certificate") * 3 > figures.get("runs"), "{figures}");
     assert!(

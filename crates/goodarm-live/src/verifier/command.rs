@@ -23,7 +23,7 @@ use super::attempt::{Attempt, attempts};
 use super::problem::{Problem, collect};
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, in_short, score_at, score_of, shorten};
-use super::{Answer, Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
+use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
@@ -478,9 +478,7 @@ fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
             let reason = "the program wrote nothing".to_owned();
             (Verdict::Failed(CountedFailure::Unreadable, reason), None)
         }
-        None => {
-            (Verdict::Answer(Answer { text: output.trim().to_owned(), ..Answer::default() }), None)
-        }
+        None => (Verdict::answer(output.trim().to_owned(), String::new()), None),
     }
 }
 

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use goodarm_core::CountedFailure;
 
-use super::{
-    Answer, Called, FinalAnswers, MeanOver, Place, Remark, Reply, Verdict, Verifier, elsewhere,
-};
+use super::{Called, FinalAnswers, MeanOver, Place, Remark, Reply, Verdict, Verifier, elsewhere};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
@@ -37,14 +35,15 @@ impl Generator {
 
     /// The reply with its final answer, or why there is none.
     fn read(extractor: &Extractor, bytes_max: usize, reply: Reply) -> Reply {
-        let Verdict::Answer(Answer { text, .. }) = reply.verdict else { return reply };
+        let Verdict::Answer(answer) = reply.verdict else { return reply };
+        let text = answer.text;
         let failed = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
         let verdict = if text.len() > bytes_max {
             let length = text.len();
             failed(format!("an answer of {length} bytes, and answer_bytes_max is {bytes_max}"))
         } else {
             match extractor.find(&text) {
-                Ok(last) => Verdict::Answer(Answer { text, last }),
+                Ok(last) => Verdict::answer(text, last),
                 Err(reason) => failed(format!("{reason} in the answer")),
             }
         };

@@ -29,9 +29,7 @@ pub use self::temperature::Temperature;
 use super::problem::{Problem, collect};
 use super::rubric::Rubric;
 use super::score::{NOTHING, shorten};
-use super::{
-    Answer, Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere,
-};
+use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
@@ -284,7 +282,7 @@ impl Llm {
         let verdict = if is_cut {
             Verdict::Failed(CountedFailure::Truncated, CUT.into())
         } else {
-            Verdict::Answer(Answer { text, last: String::new() })
+            Verdict::answer(text, String::new())
         };
         Reply { verdict, usage, text: shown }
     }

@@ -15,7 +15,7 @@ use super::check::text_of;
 use super::generator::Generator;
 use super::problem::{Problem, collect};
 use super::replay::{Draws, draw};
-use super::{Answer, Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verdict, Verifier};
+use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::Extractor;
 use crate::bounds;
 use crate::candidates::{Candidate, Candidates};
@@ -212,7 +212,7 @@ impl Verifier for Pool {
             return Some(Reply::exhausted(format!("all {size} recorded answers are used")));
         };
         let usage = Usage { cost: Some(drawn.cost), ..Usage::default() };
-        let verdict = Verdict::Answer(Answer { text: drawn.text.clone(), last: String::new() });
+        let verdict = Verdict::answer(drawn.text.clone(), String::new());
         Some(Reply { verdict, usage, text: drawn.text.clone() })
     }
 }

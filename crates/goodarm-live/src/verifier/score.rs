@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::{Cost, CountedFailure};
 use serde_json::Value;
 
-use super::{Answer, REPLY_BYTES_MAX, Usage, Verdict};
+use super::{REPLY_BYTES_MAX, Usage, Verdict};
 
 /// What a call takes that never reached a verifier.
 pub(crate) const NOTHING: Usage = Usage {
@@ -31,12 +31,8 @@ pub(crate) fn score_at(value: &Value) -> Result<f64, String> {
 /// An answer to a question: a text, or anything else that is there as JSON.
 pub(crate) fn answer_at(found: Option<&Value>, pointer: &str) -> Verdict {
     match found {
-        Some(Value::String(text)) => {
-            Verdict::Answer(Answer { text: text.clone(), last: String::new() })
-        }
-        Some(value) if !value.is_null() => {
-            Verdict::Answer(Answer { text: value.to_string(), last: String::new() })
-        }
+        Some(Value::String(text)) => Verdict::answer(text.clone(), String::new()),
+        Some(value) if !value.is_null() => Verdict::answer(value.to_string(), String::new()),
         _ => {
             let reason = format!("no answer at {pointer} of the reply");
             Verdict::Failed(CountedFailure::Unreadable, reason)

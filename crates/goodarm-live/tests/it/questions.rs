@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use goodarm_core::Cost;
 use goodarm_live::job::Job;
 use goodarm_live::run::{Ending, Run, RunError};
 use serde_json::{Value, json};
@@ -31,7 +32,8 @@ fn write_pool(place: &Place, count: usize) {
     let mut text = String::new();
     for index in 0..count {
         let solution = |draw: usize| {
-            let is_right = if index % 3 == 2 { draw % 5 == 0 } else { draw % 10 != 0 };
+            let is_right =
+                if index % 3 == 2 { draw.is_multiple_of(5) } else { !draw.is_multiple_of(10) };
             let answer = if is_right { index } else { 100 + draw % 4 };
             json!({"answer": format!("It is {answer}."), "cost": 10 + draw % 3})
         };
@@ -136,11 +138,9 @@ fn one_answer_to_each_question_is_certified_and_its_siblings_leave() {
     }
     // After its certificate, nothing more is spent on a question.
     let calls = lines(&place, "run/calls.jsonl");
-    let spent: u64 = calls
-        .iter()
-        .map(|call| call["cost"].as_str().unwrap().parse::<f64>().unwrap() as u64)
-        .sum();
-    assert_eq!(spent, overview.money.spent.units() as u64);
+    let cost = |call: &Value| call["cost"].as_str().expect("a cost").parse::<Cost>().expect("one");
+    let spent = calls.iter().map(cost).fold(Cost::ZERO, Cost::saturating_add);
+    assert_eq!(spent, overview.money.spent);
     let generated = calls.iter().filter(|call| call["verifier"] == "generator").count() as u64;
     assert_eq!(generated, questions.generators[0].calls);
     assert!(calls.iter().all(|call| (call["id"] == "") == call["question"].is_string()));

@@ -15,12 +15,26 @@ pub(super) struct Plan {
     pub(super) guarantee: GuaranteeName,
     pub(super) policy: &'static str,
     pub(super) verifiers: Vec<Nature>,
+    /// If answers are to questions, and most are made during the run.
+    pub(super) questions: Option<Asking>,
     pub(super) lives: Vec<Life>,
     /// Whether a process that stops in good order writes its outputs.
     pub(super) writes_outputs: bool,
 }
 
-/// How a verifier is.
+/// Questions, and who answers them.
+#[derive(Clone, Debug)]
+pub(super) struct Asking {
+    pub(super) count: usize,
+    pub(super) candidates_max: usize,
+    /// Whether some questions have an answer when the run begins.
+    pub(super) has_given: bool,
+    /// Whether the first verifier solves the question, and its replies are votes.
+    pub(super) has_solver: bool,
+    pub(super) generator: Nature,
+}
+
+/// How a verifier is, or a generator.
 #[derive(Clone, Debug)]
 pub(super) struct Nature {
     /// Whether this process evaluates it.
@@ -115,12 +129,61 @@ impl Plan {
             .collect();
         let lives = lives(&mut chance, arm_count, guarantee == GuaranteeName::Lent);
         let writes_outputs = chance.is(0.5);
-        Self { seed, guarantee, policy, verifiers, lives, writes_outputs }
+        let plan =
+            Self { seed, guarantee, policy, verifiers, questions: None, lives, writes_outputs };
+        if Chance::at(&[seed, 5]).is(0.3) { plan.asking() } else { plan }
+    }
+
+    /// The same with questions.
+    fn asking(mut self) -> Self {
+        let mut chance = Chance::at(&[self.seed, 6]);
+        let count = 2 + usize::try_from(chance.below(6)).expect("few");
+        self.questions = Some(Asking {
+            count,
+            candidates_max: 1 + usize::try_from(chance.below(6)).expect("few"),
+            has_given: chance.is(0.5),
+            has_solver: chance.is(0.6),
+            generator: Nature::of(&mut chance, false, count),
+        });
+        if self.guarantee == GuaranteeName::Holm {
+            self.guarantee = GuaranteeName::Lent;
+        }
+        self.policy = "rcb";
+        let arm_count = self.lives[0].arm_count;
+        self.lives.iter_mut().for_each(|life| life.arm_count = arm_count);
+        self
+    }
+
+    /// Who is called, generators behind the verifiers.
+    pub(super) fn nature(&self, index: usize) -> &Nature {
+        self.verifiers.get(index).unwrap_or_else(|| {
+            &self.questions.as_ref().expect("only they have generators").generator
+        })
+    }
+
+    /// Whether it is called with questions.
+    pub(super) fn answers_questions(&self, index: usize) -> bool {
+        self.questions
+            .as_ref()
+            .is_some_and(|it| index == self.verifiers.len() || index == 0 && it.has_solver)
+    }
+
+    /// The probability that the solver's answer to a question is the first one, the only one that may be
+    /// good; the others are alike.
+    pub(super) fn first_answer(&self, question: usize) -> f64 {
+        let mut chance = Chance::at(&[self.seed, 7, question as u64]);
+        let threshold = self.verifiers[0].threshold;
+        if chance.is(0.4) { threshold - 0.02 } else { chance.between(0.85, 0.98) }
     }
 
     /// The true mean of an answer, as a verifier sees it. Many lie just below the threshold, where a
     /// wrong certificate is likeliest.
     pub(super) fn mean(&self, arm: usize, verifier: usize) -> f64 {
+        if self.answers_questions(verifier) {
+            let (question, answer) = (arm / ANSWERS_MAX, arm % ANSWERS_MAX);
+            let first = self.first_answer(question);
+            return if answer == 0 { first } else { (1.0 - first) / (ANSWER_COUNT - 1.0) };
+        }
         let mut chance = Chance::at(&[self.seed, 2, arm as u64, verifier as u64]);
         let Nature { is_ours, threshold, .. } = self.verifiers[verifier];
         if is_ours {
@@ -138,6 +201,11 @@ impl Plan {
         self.verifiers.iter().enumerate().all(good)
     }
 }
+
+/// Answers to one question have numbers below this.
+pub(super) const ANSWERS_MAX: usize = 100;
+/// As many as are ever given.
+pub(super) const ANSWER_COUNT: f64 = 5.0;
 
 impl Nature {
     fn of(chance: &mut Chance, may_be_ours: bool, arm_count: usize) -> Self {

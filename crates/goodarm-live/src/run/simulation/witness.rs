@@ -1,15 +1,16 @@
 //! What people were shown, over all processes, and what must follow from it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, Event, Failure, Target, Ticket};
 use tokio::time::Instant;
 
-use super::world::World;
+use super::world::{QUESTIONS_FROM, World, arm_of};
+use crate::folder::Folder;
 use crate::history::{History, Scores};
+use crate::questions::Roster;
 use crate::run::{Notice, Observer, Progress, Run};
 use crate::throttle::Condition;
 
@@ -28,7 +29,8 @@ impl Observer for Witness {
         match notice {
             // What this process evaluates itself says the same again, and need not be durable.
             Notice::Called { call, .. } => {
-                if !self.world.plan.verifiers[call.target.caller(usize::MAX / 2)].is_ours {
+                let plan = &self.world.plan;
+                if !plan.nature(call.target.caller(plan.verifiers.len())).is_ours {
                     self.told.insert(call.ticket, call.outcome.clone());
                 }
             }
@@ -70,21 +72,44 @@ impl Witness {
     }
 
     /// What a process that takes up the run must find: called before it does anything.
-    pub(super) fn compare_journal(&self, path: &Path) -> Result<(), String> {
-        let mut history = History::open(path).map_err(|error| error.to_string())?;
+    pub(super) fn compare_journal(&self, folder: &Folder) -> Result<(), String> {
+        let mut history = History::open(&folder.journal()).map_err(|error| error.to_string())?;
+        // A process may die before it has kept them, but not after its first call.
+        let Ok(roster) = Roster::read(folder, &history.charter, None) else {
+            let first = history.next_entry().map_err(|error| error.to_string())?;
+            return first.map_or(Ok(()), |_| Err("nobody knows whom the calls are about".into()));
+        };
+        let verifier_count = self.world.plan.verifiers.len();
+        let pair_of = |target: Target| {
+            let subject = match target {
+                Target::Arm(arm, _) => arm_of(&roster.candidates.get(arm)),
+                Target::Question(question, _) => QUESTIONS_FROM + question.index(),
+            };
+            (subject, target.caller(verifier_count))
+        };
         let mut asked: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         let mut scores: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         let mut told = BTreeMap::new();
         while let Some(entry) = history.next_entry().map_err(|error| error.to_string())? {
-            if let Event::Asked { arm, attribute, .. } = entry.event {
-                *asked.entry((arm.index(), attribute.index())).or_default() += 1;
+            let target = match entry.event {
+                Event::Asked { arm, attribute, .. } => Some(Target::Arm(arm, attribute)),
+                Event::QuestionAsked { question, source, .. } => {
+                    Some(Target::Question(question, source))
+                }
+                _ => None,
+            };
+            if let Some(target) = target {
+                *asked.entry(pair_of(target)).or_default() += 1;
             }
             if let Some(call) = entry.call {
                 told.insert(call.ticket, call.outcome.clone());
-                if let Ok(Scores::One(score)) = call.outcome {
-                    let Target::Arm(arm, attribute) = call.target else { continue };
-                    let pair = (arm.index(), attribute.index());
-                    scores.entry(pair).or_default().push(score);
+                let number = match call.outcome {
+                    Ok(Scores::One(score)) => Some(score),
+                    Ok(Scores::Answer(_)) => call.note.answer.parse().ok(),
+                    Ok(Scores::Each(_)) | Err(_) => None,
+                };
+                if let Some(number) = number {
+                    scores.entry(pair_of(call.target)).or_default().push(number);
                 }
             }
         }
@@ -107,7 +132,7 @@ impl Witness {
             }
         }
         for (pair, mut written) in scores {
-            if self.world.plan.verifiers[pair.1].is_ours {
+            if self.world.plan.nature(pair.1).is_ours {
                 continue;
             }
             let mut given = truth.pairs.get(&pair).map(|pair| pair.scores.clone());

@@ -2,27 +2,28 @@
 //! what they billed, whether or not anybody heard of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::panic;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::chance::Chance;
-use super::plan::{Fate, Life, Plan};
+use super::plan::{ANSWERS_MAX, Asking, Fate, Life, Plan};
 use super::{Figures, Killed};
+use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
-use crate::job::{Job, JobSpec, Settings, VerifierSpec};
-use crate::job_file::Scores;
+use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
+use crate::job_file::{ExtractName, Scores};
 use crate::pricing::{Meter, Pricing};
 use crate::throttle::Throttle;
 use crate::verifier::attempt::{Attempt, attempts};
-use crate::verifier::{Called, Place, Reply, Usage, Verifier};
+use crate::verifier::{Called, FinalAnswers, Place, Reply, Usage, Verdict, Verifier};
 
 pub(super) struct World {
     pub(super) plan: Plan,
@@ -91,11 +92,13 @@ impl World {
     }
 
     pub(super) fn job(self: &Arc<Self>, folder: &Path, life: &Life) -> Arc<Job> {
-        let mut lines = String::new();
-        for arm in 0..life.arm_count {
-            let _ = writeln!(lines, r#"{{"id": "{arm}", "answer": "the answer {arm}"}}"#);
-        }
-        let candidates = Candidates::from_lines(lines.lines(), "id").expect("candidates");
+        let (candidates, questions) = match &self.plan.questions {
+            Some(asking) => self.questions(asking),
+            None => {
+                let line = |arm| format!(r#"{{"id": "{arm}", "answer": "the answer {arm}"}}"#);
+                (candidates_of((0..life.arm_count).map(line)), None)
+            }
+        };
         let verifiers = (0..self.plan.verifiers.len()).map(|index| self.spec(index)).collect();
         let settings = Settings {
             output: folder.to_owned(),
@@ -105,13 +108,35 @@ impl World {
             seed: self.plan.seed,
             ..Settings::new(life.budget, DELTA)
         };
-        Arc::new(
-            Job::new(JobSpec { settings, candidates, verifiers, questions: None }).expect("a job"),
-        )
+        Arc::new(Job::new(JobSpec { settings, candidates, verifiers, questions }).expect("a job"))
+    }
+
+    /// The questions, and every second one's answer if there are any at the beginning.
+    fn questions(self: &Arc<Self>, asking: &Asking) -> (Candidates, Option<QuestionSpec>) {
+        let list =
+            candidates_of((0..asking.count).map(|number| format!(r#"{{"id": "{number}"}}"#)));
+        let given = (0..asking.count).filter(|number| asking.has_given && number % 2 == 0);
+        let given = given.map(|number| {
+            let answer = usize::from(number % 4 == 0);
+            format!(r#"{{"id": "given {number}", "question_id": "{number}", "answer": "answer {answer}"}}"#)
+        });
+        let given: Vec<String> = given.collect();
+        let candidates = if given.is_empty() {
+            Candidates::none(Path::new("answers"))
+        } else {
+            candidates_of(given.into_iter())
+        };
+        let spec = QuestionSpec {
+            generators: vec![self.spec(self.plan.verifiers.len())],
+            candidates_max: asking.candidates_max,
+            answer_bytes_max: 100,
+            ..QuestionSpec::new(list)
+        };
+        (candidates, Some(spec))
     }
 
     fn spec(self: &Arc<Self>, index: usize) -> VerifierSpec {
-        let nature = &self.plan.verifiers[index];
+        let nature = self.plan.nature(index);
         let pricing = if nature.is_metered && !nature.is_ours {
             let ceiling = Some(nature.ceiling);
             Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() })
@@ -120,7 +145,7 @@ impl World {
         };
         let verifier = SimVerifier { world: Arc::clone(self), index };
         VerifierSpec {
-            threshold: Some(nature.threshold),
+            threshold: (index < self.plan.verifiers.len()).then_some(nature.threshold),
             pricing: Some(pricing),
             rate: nature.rate,
             concurrency: nature.concurrency,
@@ -175,7 +200,7 @@ impl SimVerifier {
     }
 
     async fn attempt(&self, arm: usize, mut chance: Chance) -> Attempt<Reply> {
-        let nature = &self.world.plan.verifiers[self.index];
+        let nature = self.world.plan.nature(self.index);
         let faults = &nature.faults;
         let [low, high] = nature.latency_seconds;
         let latency = Duration::from_secs_f64(chance.magnitude(low, high * 1.001));
@@ -189,7 +214,8 @@ impl SimVerifier {
             let now = self.world.truth().seconds();
             faults.outage.is_some_and(|[from, to]| (from..to).contains(&now))
         };
-        let is_refused = faults.refused_arms.contains(&arm) || chance.is(faults.refused);
+        let subject = arm.checked_sub(QUESTIONS_FROM).unwrap_or(arm);
+        let is_refused = faults.refused_arms.contains(&subject) || chance.is(faults.refused);
         if is_away || is_refused {
             self.world.truth().count(if is_away { "not reached" } else { "refused" });
             sleep(latency / 10).await;
@@ -215,7 +241,7 @@ impl SimVerifier {
 
     /// Work begins, so money is owed, whoever hears of it.
     fn bill(&self, chance: &mut Chance) -> Cost {
-        let nature = &self.world.plan.verifiers[self.index];
+        let nature = self.world.plan.nature(self.index);
         let ceiling = nature.ceiling;
         let mut truth = self.world.truth();
         let bill = match nature.is_metered {
@@ -232,7 +258,7 @@ impl SimVerifier {
 
     async fn answer(&self, arm: usize, chance: &mut Chance) -> Attempt<Reply> {
         let plan = &self.world.plan;
-        let faults = &plan.verifiers[self.index].faults;
+        let faults = &plan.nature(self.index).faults;
         let broke = |failure, reason: &str| Attempt::Broke {
             outcome: Reply::failed(failure, reason),
             reason: reason.into(),
@@ -258,6 +284,9 @@ impl SimVerifier {
             self.world.truth().count("scores off their scale");
             return Attempt::Answered(Reply::score(7.0));
         }
+        if plan.answers_questions(self.index) {
+            return self.answer_question(arm, chance);
+        }
         let mean = plan.mean(arm, self.index);
         let score = if plan.verifiers[self.index].is_coin {
             f64::from(u8::from(chance.is(mean)))
@@ -273,6 +302,22 @@ impl SimVerifier {
     }
 }
 
+impl SimVerifier {
+    /// The solver is right as often as the plan says, the generator two times of three.
+    fn answer_question(&self, place: usize, chance: &mut Chance) -> Attempt<Reply> {
+        let plan = &self.world.plan;
+        let is_solver = self.index < plan.verifiers.len();
+        let first = if is_solver { plan.first_answer(place - QUESTIONS_FROM) } else { 0.66 };
+        let answer = if chance.is(first) { 0 } else { 1 + chance.below(4) };
+        let mut truth = self.world.truth();
+        truth.count("answers");
+        let number = f64::from(u32::try_from(answer).expect("one of few"));
+        truth.pairs.entry((place, self.index)).or_default().scores.push(number);
+        let verdict = Verdict::answer(format!("answer {answer}"), answer.to_string());
+        Attempt::Answered(Reply { verdict, ..Reply::score(0.0) })
+    }
+}
+
 impl Verifier for SimVerifier {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.id.clone()
@@ -280,7 +325,11 @@ impl Verifier for SimVerifier {
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
-            let arm = arm_of(candidate);
+            let arm = if self.answers_questions() {
+                QUESTIONS_FROM + candidate.id.parse::<usize>().expect("ids are numbers")
+            } else {
+                arm_of(candidate)
+            };
             let order = self.begin(arm);
             let attempt_count = AtomicU64::new(0);
             let attempt = || {
@@ -293,11 +342,23 @@ impl Verifier for SimVerifier {
     }
 
     fn fields(&self) -> BTreeSet<String> {
-        ["answer".to_owned()].into()
+        if self.answers_questions() { BTreeSet::new() } else { ["answer".to_owned()].into() }
+    }
+
+    fn answers_questions(&self) -> bool {
+        self.world.plan.answers_questions(self.index)
+    }
+
+    fn final_answers(&self) -> Option<FinalAnswers<'_>> {
+        let extractor = &*LAST_NUMBER;
+        self.answers_questions().then_some(FinalAnswers { field: "answer", extractor })
     }
 
     fn default_scores(&self) -> Scores {
-        let nature = &self.world.plan.verifiers[self.index];
+        if self.answers_questions() {
+            return Scores::Binary;
+        }
+        let nature = self.world.plan.nature(self.index);
         match (nature.is_ours, nature.is_coin) {
             (true, _) => Scores::Exact,
             (false, true) => Scores::Binary,
@@ -306,18 +367,38 @@ impl Verifier for SimVerifier {
     }
 
     fn is_reproducible(&self) -> bool {
-        self.world.plan.verifiers[self.index].is_ours
+        self.world.plan.nature(self.index).is_ours
     }
 
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
-        let mean = self.world.plan.mean(place.arm.index(), self.index);
+        let mean = self.world.plan.mean(arm_of(&place.candidate()), self.index);
         self.is_reproducible().then(|| Reply::score(mean))
     }
 }
 
-fn arm_of(candidate: &Candidate) -> usize {
-    candidate.id.parse().expect("ids are numbers")
+/// The number of an answer: its id, or that of its question and its own there.
+pub(super) fn arm_of(candidate: &Candidate) -> usize {
+    let number = |text: &str| -> usize {
+        text.trim_start_matches("answer ").parse().expect("ids and answers end in numbers")
+    };
+    let text = |field: &str| candidate.field(field).and_then(Value::as_str);
+    match (text("question_id"), text("answer")) {
+        (Some(question), Some(answer)) => number(question) * ANSWERS_MAX + number(answer),
+        _ => number(&candidate.id),
+    }
 }
+
+fn candidates_of(lines: impl Iterator<Item = String>) -> Candidates {
+    let lines: Vec<String> = lines.collect();
+    Candidates::from_lines(lines.iter().map(String::as_str), "id").expect("candidates")
+}
+
+static LAST_NUMBER: LazyLock<Extractor> = LazyLock::new(|| {
+    Extractor::new(ExtractName::LastNumber, None, None).expect("it needs nothing more")
+});
+
+/// Calls about questions are counted behind all answers.
+pub(super) const QUESTIONS_FROM: usize = 1_000_000;
 
 pub(super) const DELTA: f64 = 0.1;
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);

@@ -14,7 +14,7 @@ use crate::job_file::Votes;
 use crate::verifier::check::text_of;
 use crate::verifier::problem::{Problem, collect};
 use crate::verifier::score::{NOTHING, in_short, shorten};
-use crate::verifier::{Answer, FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
+use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
 
 /// What a solver needs beside the model.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl Solver {
                     Some(answer) => Verdict::Score(f64::from(u8::from(same(elected, answer)))),
                     None => {
                         let last = elected.to_owned();
-                        Verdict::Answer(Answer { text: text.clone(), last })
+                        Verdict::answer(text.clone(), last)
                     }
                 };
                 let text = match votes.as_slice() {
