@@ -20,17 +20,31 @@ pub(crate) const RECORDING: &str = "\
 {\"id\":\"q2\",\"verifier\":\"solution\",\"scores\":[0,0,1,0,0,0,0,0,0,0],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
 ";
 
+pub(crate) const QUESTIONS: &str = "\
+{\"id\": \"q0\", \"question\": \"2+2?\"}
+{\"id\": \"q1\", \"question\": \"3+3?\"}
+";
+
+pub(crate) const POOL: &str = "\
+{\"id\": \"q0\", \"solutions\": [{\"answer\": \"4\", \"cost\": 7}, {\"answer\": \"It is 4\", \"cost\": 8}, {\"answer\": \"5\", \"tokens\": 9}]}
+{\"id\": \"q1\", \"solutions\": [{\"text\": \"Six: 6\", \"cost\": 7}, {\"answer\": \"none\"}]}
+";
+
 /// A problem is on a line that the file has, and what a job promises is written into a journal and read
 /// back as it was.
 pub(crate) fn read(bytes: &[u8]) {
     place::file("answers.jsonl", ANSWERS);
     place::file("recording.jsonl", RECORDING);
+    place::file("questions.jsonl", QUESTIONS);
+    place::file("pool.jsonl", POOL);
     let path = place::file("job.toml", bytes);
     match Job::read(&path, &Overrides::default()) {
         Ok(job) => {
             assert_eq!(Charter::read(&job.charter.text()).as_ref(), Ok(&job.charter));
-            for verifier in &job.verifiers {
-                let _ = verifier.verifier.preview(&job.candidates.get(goodarm_core::ArmId(1)));
+            for (place, called) in job.called().enumerate() {
+                let subjects = job.subjects_of(place);
+                let last = subjects.arms().last().map(|arm| subjects.get(arm));
+                last.iter().for_each(|last| drop(called.verifier.preview(last)));
             }
         }
         Err(error) => {

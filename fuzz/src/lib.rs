@@ -57,6 +57,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job", run: job::read },
     Target { name: "journal", run: journal::read },
     Target { name: "journal-records", run: journal::read_records },
+    Target { name: "pool", run: recording::read_pool },
     Target { name: "program-output", run: programs::output },
     Target { name: "recording", run: recording::read },
     Target { name: "reply-anthropic", run: |bytes| replies::receive("anthropic", bytes) },
@@ -64,6 +65,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "reply-logprobs", run: |bytes| replies::receive("logprobs", bytes) },
     Target { name: "reply-openai", run: |bytes| replies::receive("openai", bytes) },
     Target { name: "resume", run: run::resume },
+    Target { name: "resume-questions", run: run::resume_questions },
     Target { name: "schema", run: answers::validate },
     Target { name: "template", run: templates::render },
 ];

@@ -1,5 +1,6 @@
-//! Recordings.
+//! Recordings, of calls and of answers.
 
+use goodarm_live::job::{Job, Overrides};
 use goodarm_live::recording::{self, Recording};
 
 use crate::place;
@@ -16,5 +17,15 @@ pub(crate) fn read(bytes: &[u8]) {
             }
             Err(problems) => assert!(!problems.is_empty()),
         }
+    }
+}
+
+/// Answers to questions: they are read, or all that is wrong has words.
+pub(crate) fn read_pool(bytes: &[u8]) {
+    place::file("questions.jsonl", crate::job::QUESTIONS);
+    place::file("pool.jsonl", bytes);
+    let path = place::file("job.toml", crate::run::ASKING);
+    if let Err(error) = Job::read(&path, &Overrides::default()) {
+        assert!(!error.to_string().is_empty());
     }
 }

@@ -9,17 +9,27 @@ use goodarm_live::journal::{self, Opened};
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Run};
 
-use crate::job::{ANSWERS, RECORDING};
+use crate::job::{ANSWERS, POOL, QUESTIONS, RECORDING};
 use crate::journal::{Link, framed};
 use crate::place;
 
 /// What is taken up comes to its end, and can be audited.
 pub(crate) fn resume(bytes: &[u8]) {
+    resume_of(JOB, &BEGUN, bytes);
+}
+
+/// The same for a run with questions.
+pub(crate) fn resume_questions(bytes: &[u8]) {
+    resume_of(ASKING, &ASKING_BEGUN, bytes);
+}
+
+fn resume_of(job: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
     let folder = place::folder().join("run");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
-    let job = Arc::new(job());
-    let (begun, link) = &*BEGUN;
+    let job = Job::read(&job_path(job), &Overrides::default()).expect("a job of ours");
+    let job = Arc::new(job);
+    let (begun, link) = begun;
     place::write(&folder.join("journal"), &[&begun[..], &framed(bytes, *link)].concat());
     if let Ok(mut run) = Run::resume(job) {
         run.drive(&Control::default(), &mut ()).expect("the run goes on");
@@ -29,27 +39,51 @@ pub(crate) fn resume(bytes: &[u8]) {
 }
 
 /// The first frame of the run's journal, and what the next one needs of it.
-static BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| {
+static BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| begun(JOB));
+static ASKING_BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| begun(ASKING));
+
+fn begun(job: &str) -> (Vec<u8>, Link) {
     let folder = place::folder().join("begun");
+    let _ = fs::remove_dir_all(&folder);
     let overrides = Overrides { output: Some(folder.clone()), ..Overrides::default() };
-    let job = Job::read(&job_path(), &overrides).expect("a job of ours");
+    let job = Job::read(&job_path(job), &overrides).expect("a job of ours");
     drop(Run::begin(Arc::new(job)).expect("a new run"));
     let path = folder.join("journal");
     let Ok(Opened::Begun(reader)) = journal::open(&path) else { panic!("a journal of ours") };
     let tail = reader.finish().expect("a journal of ours");
     let bytes = fs::read(path).expect("a journal of ours");
     (bytes, Link { sequence: tail.next_sequence, crc: tail.crc })
-});
-
-fn job() -> Job {
-    Job::read(&job_path(), &Overrides::default()).expect("a job of ours")
 }
 
-fn job_path() -> std::path::PathBuf {
+fn job_path(job: &str) -> std::path::PathBuf {
     place::file("answers.jsonl", ANSWERS);
     place::file("recording.jsonl", RECORDING);
-    place::file("job.toml", JOB)
+    place::file("questions.jsonl", QUESTIONS);
+    place::file("pool.jsonl", POOL);
+    place::file("job.toml", job)
 }
+
+pub(crate) const ASKING: &str = r#"
+questions = "questions.jsonl"
+budget = 200
+unit = "tokens"
+delta = 0.1
+output = "run"
+[generator]
+kind = "pool"
+pool = "pool.jsonl"
+extract = "last-number"
+[[verifiers]]
+name = "a number"
+kind = "check"
+check = "final-answer"
+[[verifiers]]
+name = "solver"
+kind = "pool"
+pool = "pool.jsonl"
+extract = "last-number"
+threshold = 0.4
+"#;
 
 const JOB: &str = r#"
 candidates = "answers.jsonl"

@@ -149,7 +149,9 @@ pub enum HistoryError {
         theirs: u32,
     },
     /// More candidates than the file of them has room for: nobody makes room for them.
-    #[error("the journal speaks of {0} candidates, more than the run's folder can hold")]
+    #[error(
+        "the journal speaks of {0} candidates or questions, more than the run's folder can hold"
+    )]
     TooManyCandidates(u64),
     /// An answer without a question.
     #[error("call {} is answered but was never asked", .0.0)]
@@ -175,6 +177,8 @@ pub struct History {
     candidate_count: u64,
     /// As many as there can be.
     candidate_max: u64,
+    /// The same of questions.
+    question_max: u64,
     index_next: u64,
     started_millis: Option<u64>,
     ended_millis: u64,
@@ -195,7 +199,9 @@ impl History {
                 let folder = Folder::new(path.parent().unwrap_or(Path::new("")));
                 let kept = folder.candidates().metadata();
                 let most = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
-                Ok(Self { candidate_max: most, ..Self::new(reader)? })
+                let kept = folder.questions().metadata();
+                let question_max = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
+                Ok(Self { candidate_max: most, question_max, ..Self::new(reader)? })
             }
             Opened::NeverBegun { .. } => Err(HistoryError::NeverBegun),
         }
@@ -213,6 +219,7 @@ impl History {
         Ok(Self {
             candidate_count: header.arm_count,
             candidate_max: u64::MAX,
+            question_max: u64::MAX,
             charter,
             reader,
             in_flight: BTreeMap::new(),
@@ -238,6 +245,10 @@ impl History {
         // Books make room for all of them at once.
         if self.candidate_count > self.candidate_max {
             return Err(HistoryError::TooManyCandidates(self.candidate_count));
+        }
+        let question_count = self.charter.questions.as_ref().map_or(0, |asked| asked.count) as u64;
+        if question_count > self.question_max {
+            return Err(HistoryError::TooManyCandidates(question_count));
         }
         Ok(self.charter.problem()?)
     }

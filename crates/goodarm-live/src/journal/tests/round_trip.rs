@@ -4,7 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use goodarm_core::{Loan, Share};
+use goodarm_core::{GeneratorId, Label, Loan, QuestionId, Share, Source};
 
 use super::*;
 use crate::outputs::calls::FAILURES;
@@ -68,7 +68,32 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
         ),
         (0..1000u32).prop_map(|arm| Event::Released { arm: ArmId(arm) }.into()),
         (any::<u32>(), any::<[u8; 32]>()).prop_map(|(count, candidates)| added(count, candidates)),
+        any_question(),
+        (any_number(), prop::option::of(0..1000u32), any_cost(), any_text(), any_text()).prop_map(
+            |(ticket, label, cost, reply, answer)| Record {
+                event: Event::Answered { ticket: Ticket(ticket), label: label.map(Label), cost },
+                note: Note { reply, answer, ..Note::default() },
+            }
+        ),
     ]
+}
+
+fn any_question() -> impl Strategy<Value = Record<'static>> {
+    let source = prop_oneof![
+        (0..3u32).prop_map(|attribute| Source::Votes(AttributeId(attribute))),
+        any::<u32>().prop_map(|generator| Source::Generator(GeneratorId(generator))),
+    ];
+    let loan =
+        (0..1000u32, 1..=Share::WHOLE.parts(), any::<u64>()).prop_map(|(arm, parts, weights)| {
+            let share = Share::from_parts(parts).expect("at most the whole");
+            (ArmId(arm), Loan { share, weights })
+        });
+    (any_number(), any::<u32>(), source, prop::option::of(loan)).prop_map(
+        |(ticket, question, source, loan)| {
+            let (ticket, question) = (Ticket(ticket), QuestionId(question));
+            Event::QuestionAsked { ticket, question, source, loan }.into()
+        },
+    )
 }
 
 pub(super) fn any_groups() -> impl Strategy<Value = Vec<Vec<Record<'static>>>> {
