@@ -274,34 +274,33 @@ impl Session {
             return None;
         }
         let waits = |arm, attribute| self.books.tally(arm, attribute).pending_count() > 0;
-        let is_due = |question, generator| {
-            let state = self.books.question(question);
-            state.asked_count_of(generator) > state.back_count_of(generator)
+        let is_awaited = |question| match caller {
+            Source::Votes(attribute) => self.books.vote_is_awaited(question, attribute),
+            Source::Generator(generator) => {
+                let state = self.books.question(question);
+                state.asked_count_of(generator) > state.back_count_of(generator)
+            }
         };
         let stream = |target| self.books.stream_of(target);
-        let is_new = |choice: Choice| match (expected, choice.target, caller) {
-            (Some(expected), target, _) => stream(target) == expected,
-            (None, Target::Arm(arm, of), Source::Votes(attribute)) => {
-                self.books.problem().lead(of) != attribute || !waits(arm, attribute)
+        let is_new = |choice: Choice| match (expected, stream(choice.target), caller) {
+            (Some(expected), target, _) => target == expected,
+            (None, Target::Arm(arm, lead), Source::Votes(attribute)) => {
+                lead != attribute || !waits(arm, attribute)
             }
-            (
-                None,
-                Target::Question(question, Source::Generator(of)),
-                Source::Generator(generator),
-            ) => of != generator || !is_due(question, generator),
-            (None, ..) => true,
+            (None, Target::Question(question, of), caller) => of != caller || !is_awaited(question),
+            (None, Target::Arm(..), Source::Generator(_)) => true,
         };
         if self.books.in_flight_count() == 0 || chosen.is_ok_and(is_new) {
             return None;
         }
         let may = |target: &Target| self.books.check_dispatch(*target).is_ok();
         let target = match caller {
-            Source::Votes(attribute) => {
+            Source::Votes(attribute) if !problem.are_votes(attribute) => {
                 let free = problem.arms().filter(|&arm| !waits(arm, attribute));
                 free.map(|arm| Target::Arm(arm, attribute)).find(may)?
             }
-            Source::Generator(generator) => {
-                let free = problem.questions()?.ids().filter(|&it| !is_due(it, generator));
+            caller => {
+                let free = problem.questions()?.ids().filter(|&question| !is_awaited(question));
                 free.map(|question| Target::Question(question, caller)).find(may)?
             }
         };

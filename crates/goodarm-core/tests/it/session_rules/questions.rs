@@ -4,10 +4,10 @@
 use goodarm_core::books::{AddArmsError, AskedFor, DispatchError, LendError};
 use goodarm_core::problem::design::{DesignError, PROPOSED_ANSWERS_MAX};
 use goodarm_core::{
-    ArmId, ArmStatus, AttributeId, BlockingFailure, Books, Cost, CountedFailure, Design, Event,
-    Failure, GeneratorId, GeneratorSpec, Guarantee, Label, Problem, ProblemSpec, QuestionId,
-    QuestionPull, QuestionsSpec, ScoreModel, ScoredBy, Share, Source, SpecError, TellError,
-    VoidFailure,
+    ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, Choice, Cost, CountedFailure,
+    Design, Event, Failure, GeneratorId, GeneratorSpec, Guarantee, Label, Options, Policy, Problem,
+    ProblemSpec, QuestionId, QuestionPull, QuestionsSpec, ScoreModel, ScoredBy, Session, Share,
+    Source, SpecError, Target, TellError, VoidFailure,
 };
 
 use super::{FIRST, GUARANTEES, SECOND, UNIT, picture, spec};
@@ -434,4 +434,50 @@ fn the_level_of_a_question_counts_every_way_to_be_wrong() {
     near(level(&set), 2.0 * (2.0 + 2.0 + 3.0 + 64.0));
     set.votes = ScoredBy::OwnCalls;
     near(level(&set), 2.0 * 5.0);
+}
+
+/// Always the same question, whatever it waits for.
+struct Stubborn(Source);
+
+impl Policy for Stubborn {
+    fn name(&self) -> &'static str {
+        "stubborn"
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let takes = match self.0 {
+            Source::Votes(attribute) => books.takes_votes(QUESTION, attribute),
+            Source::Generator(generator) => books.takes_fresh(QUESTION, generator),
+        };
+        takes.then_some(Choice { target: Target::Question(QUESTION, self.0), branch: "stubborn" })
+    }
+}
+
+/// Where all calls about one question hang, one about another finds out whether every call would.
+#[test]
+fn a_call_in_place_of_one_that_hangs_is_about_another_question() {
+    for source in [VOTES, MAKER] {
+        let set = Set { generators: 1, ..Set::new(Guarantee::Lent, PLAIN, &[&[0], &[0], &[0]]) };
+        let session = || {
+            let (spec, design) = set.stated();
+            let problem = Problem::designed(spec, design).expect("a sound problem");
+            let options = Options { in_flight_share: 1.0, ..Options::default() };
+            Session::with_options(problem, Stubborn(source), options).expect("sound options")
+        };
+        let mut run = session();
+        let ask = |run: &mut Session| match source {
+            Source::Votes(attribute) => run.ask_another(attribute),
+            Source::Generator(generator) => run.ask_another_answer(generator),
+        };
+        let mut events = Vec::new();
+        for expected in [0, 1, 2] {
+            let Ok(Ask::Question(pull)) = ask(&mut run) else { panic!("a call about a question") };
+            assert_eq!((pull.question, pull.source), (QuestionId(expected), source));
+            events.push(Event::from(pull));
+        }
+        // All of them wait: then it is what the policy wants.
+        let Ok(Ask::Question(pull)) = ask(&mut run) else { panic!("a call about a question") };
+        assert_eq!((pull.question, pull.branch), (QUESTION, "stubborn"));
+        session().replay(events).expect("the same again");
+    }
 }
