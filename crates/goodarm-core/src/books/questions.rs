@@ -158,10 +158,11 @@ impl Books {
         self.votes(question, attribute).back_count
     }
 
-    /// Whether a vote of this kind is in flight.
+    /// Whether a vote of this kind is in flight, or to be asked for again.
     pub fn vote_is_awaited(&self, question: QuestionId, attribute: AttributeId) -> bool {
         let votes = self.votes(question, attribute);
         votes.back_count < votes.history.len() as u64
+            || self.owes(Target::Question(question, Source::Votes(attribute)))
     }
 
     pub(crate) fn has_votes(&self) -> bool {

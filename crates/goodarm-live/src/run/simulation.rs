@@ -277,6 +277,13 @@ fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
         let questions = books.problem().questions().expect("only they have generators");
         return books.is_fresh_affordable(generator) && questions.ids().any(is_free);
     };
+    if books.problem().are_votes(attribute) {
+        let is_free = |question| {
+            books.takes_votes(question, attribute) && !books.vote_is_awaited(question, attribute)
+        };
+        let questions = books.problem().questions().expect("only they have votes");
+        return books.is_affordable(attribute) && questions.ids().any(is_free);
+    }
     let is_free = |arm| {
         books.is_active(arm)
             && !books.is_blocked(arm, attribute)

@@ -140,6 +140,7 @@ class HistoryError(Error):
     TooManyCandidates: ClassVar[type[HistoryError]]
     NeverAsked: ClassVar[type[HistoryError]]
     OtherScores: ClassVar[type[HistoryError]]
+    NoSuchQuestion: ClassVar[type[HistoryError]]
     NotFirst: ClassVar[type[HistoryError]]
 
 
