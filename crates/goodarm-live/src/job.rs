@@ -410,6 +410,12 @@ impl Job {
         self.called().filter(|called| !called.verifier.is_reproducible())
     }
 
+    /// What a person should know about how the candidates and the questions were read.
+    pub fn notes(&self) -> Vec<String> {
+        let asked = self.questions.iter().flat_map(|questions| questions.list.notes());
+        self.candidates.notes().iter().chain(asked).cloned().collect()
+    }
+
     /// What the budget and all prices count.
     pub const fn unit(&self) -> Unit {
         self.settings.unit

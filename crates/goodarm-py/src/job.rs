@@ -75,7 +75,7 @@ impl Job {
     /// What a person should know about how the candidates were read.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.candidates.notes().to_vec()
+        self.0.notes()
     }
 }
 

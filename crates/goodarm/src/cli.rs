@@ -52,7 +52,7 @@ pub(crate) enum Command {
     /// Make one fixed answer for each question, with a model behind a chat endpoint.
     #[command(long_about = GENERATE_LONG)]
     Generate(GenerateArguments),
-    /// Write a commented starter job for a file of candidates.
+    /// Write a commented starter job for a file of candidates or questions.
     #[command(long_about = INIT_LONG)]
     Init(InitArguments),
     /// Say what a budget will buy, before a cent is spent.
@@ -178,6 +178,9 @@ pub(crate) struct InitArguments {
     /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Format>,
+    /// The file has questions: answers are made during the run, whatever else is in the file.
+    #[arg(long)]
+    pub(crate) questions: bool,
     /// The job file to write.
     #[arg(long, short, value_name = "FILE", default_value = "job.toml")]
     pub(crate) out: PathBuf,
@@ -412,6 +415,8 @@ Write a commented starter job for a file of candidates.
 It looks at the fields of the file, guesses which one is the question and which the answer, and proposes
 the check that most answers pass. The verifiers that only you can know are there as comments.
 
+  goodarm init questions.jsonl       questions without answers: a model makes and solves them in one run;
+                                     --questions if the file has answers that are not to be certified
   goodarm init log.eval              a log of inspect_ai; what lm-evaluation-harness, promptfoo, OpenAI and
                                      vLLM batches and verifiers write is recognised, too
   goodarm init rows.csv --id-field \"Row ID\"

@@ -435,7 +435,10 @@ fn read_candidates(
     let question_field = file.question_field.clone().unwrap_or_else(|| QUESTION_FIELD.into());
     let answer_field = file.answer_field.clone().unwrap_or_else(|| ANSWER_FIELD.into());
     let list = match &file.questions {
-        Some(path) => Candidates::read(&folder.join(path), &file.id_field)?,
+        Some(path) => {
+            let format = file.format.filter(|_| file.candidates.is_none());
+            Candidates::read_as(&folder.join(path), &file.id_field, format)?
+        }
         None => {
             let fields = [file.id_field.as_str(), answer_field.as_str()];
             questions::of_candidates(&candidates, &question_field, fields, &name)?

@@ -20,7 +20,12 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let name = relative(&arguments.candidates, path);
     let source = Source { name: &name, id_field: &id_field, format: arguments.format };
     let fields = Fields::guess(&sample);
-    let text = job(&source, &fields, &sample, candidates.len());
+    let is_asked = arguments.questions || fields.answer.is_none() && fields.question.is_some();
+    let text = if is_asked {
+        asking_job(&source, &fields, candidates.len())
+    } else {
+        job(&source, &fields, &sample, candidates.len())
+    };
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error
             .kind()
@@ -33,15 +38,24 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         })?;
     file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     let shown = path.display();
-    let question = if fields.answer.is_none() {
-        "note: no field looks like the answer: say in the job which one it is\n"
+    let note = match fields.answer {
+        None if is_asked => {
+            "note: no field looks like an answer: these are questions, and the job makes the answers\n"
+        }
+        None => "note: no field looks like the answer: say in the job which one it is\n",
+        Some(_) => "",
+    };
+    let (count, advice) = if is_asked {
+        let advice =
+            "Put in the address and the name of your model, and where its final answer is.";
+        (counted(candidates.len(), "question"), advice)
     } else {
-        ""
+        let advice = "It has a format check alone: add a judge or a program of your own before you trust it.";
+        (counted(candidates.len(), "candidate"), advice)
     };
     let text = format!(
-        "{}{question}wrote {shown} for {}. It has a format check alone: add a judge or a program of your own before you trust it.\nNext:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
+        "{}{note}wrote {shown} for {count}. {advice}\nNext:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
         notes(candidates.notes()),
-        counted(candidates.len(), "candidate")
     );
     terminal::print(&text);
     Ok(())
@@ -129,19 +143,50 @@ struct Source<'a> {
     format: Option<Format>,
 }
 
-fn job(source: &Source<'_>, fields: &Fields, sample: &[Candidate], count: usize) -> String {
-    let or = |place: &Option<Place>, name: &str| {
-        place.clone().unwrap_or_else(|| Place::field(name.to_owned()))
+impl Source<'_> {
+    /// The lines that say how the file is read, if they are needed.
+    fn lines(&self) -> String {
+        let mut lines = String::new();
+        if let Some(format) = self.format {
+            lines += &format!("format = {}\n", quoted(format.name()));
+        }
+        if self.id_field != "id" {
+            lines += &format!("id_field = {}\n", quoted(self.id_field));
+        }
+        lines
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn place_or(place: Option<&Place>, name: &str) -> Place {
+    place.cloned().unwrap_or_else(|| Place::field(name.to_owned()))
+}
+
+/// A job whose answers are made during the run.
+fn asking_job(source: &Source<'_>, fields: &Fields, count: usize) -> String {
+    // What the file has in the field of the answers is not theirs.
+    let (answer, answer_line) = match &fields.answer {
+        Some(taken) if taken.path == "answer" => {
+            let line = "answer_field = \"made_answer\"     # the file has a field `answer`\n";
+            ("made_answer", line)
+        }
+        _ => ("answer", ""),
     };
-    let (question, answer) = (or(&fields.question, "question"), or(&fields.answer, "answer"));
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let mut id_line = String::new();
-    if let Some(format) = source.format {
-        id_line += &format!("format = {}\n", quoted(format.name()));
-    }
-    if source.id_field != "id" {
-        id_line += &format!("id_field = {}\n", quoted(source.id_field));
-    }
+    ASKING_STARTER
+        .replace("@questions@", &quoted(source.name))
+        .replace("@count@", &count.to_string())
+        .replace("@id@", &(source.lines() + answer_line))
+        .replace("@question@", &place_or(fields.question.as_ref(), "question").expression)
+        .replace("@answer@", answer)
+}
+
+fn job(source: &Source<'_>, fields: &Fields, sample: &[Candidate], count: usize) -> String {
+    let question = place_or(fields.question.as_ref(), "question");
+    let answer = place_or(fields.answer.as_ref(), "answer");
+    let id_line = source.lines();
     let unknown = if fields.answer.is_none() {
         "# Which field is the answer? None of the usual names is in the file: change `answer` below.\n"
     } else {
@@ -227,6 +272,59 @@ const ID_FIELDS: [&str; 12] = [
     "name",
     "index",
 ];
+
+const ASKING_STARTER: &str = r##"# A job for goodarm: as many questions as possible end with a certified answer, for this budget.
+# Every key is in docs/job-file.md; docs/how-to/questions.md goes through a job like this one.
+
+questions = @questions@   # @count@ of them
+@id@budget = 200000                # the most that may be spent, on making and on checking answers
+unit = "tokens"                # or "dollars", "calls", "seconds"
+delta = 0.05                   # with probability 0.95 no certificate is wrong
+concurrency = 8                # calls in flight at once
+output = "run"                 # the folder for results and journal
+
+# Makes answers, as many as are worth their price.
+[generator]
+kind = "llm"                   # or "command", "http", "pool"
+url = "http://127.0.0.1:8080/v1"        # anything OpenAI-compatible
+model = "my-model"
+# api_key_env = "OPENAI_API_KEY"        # the variable that holds the key
+prompt = """
+{{ @question@ }}
+Think, then end with #### and the answer, a number."""
+extract = "gsm8k"              # where the final answer is: answers with the same one are one
+max_tokens = 400
+candidates_max = 8             # for one question
+
+# Solves the question afresh; each solution scores all answers to it. An answer is certified when a
+# fresh solution agrees with it at least as often as the threshold says. Agreement is not truth.
+[[verifiers]]
+name = "solver"
+kind = "llm"
+role = "solver"
+url = "http://127.0.0.1:8080/v1"
+model = "my-model"
+# api_key_env = "OPENAI_API_KEY"
+prompt = """
+{{ @question@ }}
+Think, then end with #### and the answer, a number."""
+extract = "gsm8k"
+max_tokens = 400
+threshold = 0.6
+
+# A judge sees one answer a call; an answer must satisfy every verifier.
+# [[verifiers]]
+# name = "judge"
+# kind = "llm"
+# url = "http://127.0.0.1:8080/v1"
+# model = "my-model"
+# prompt = """
+# Question: {{ @question@ }}
+# Answer: {{ @answer@ }}
+# Is the answer right? Say yes or no."""
+# max_tokens = 5
+# threshold = 0.7
+"##;
 
 const STARTER: &str = r#"# A job for goodarm: which answers to certify, with which verifiers, for how much.
 # Every key is in docs/job-file.md; `goodarm schema` prints a JSON Schema for your editor.

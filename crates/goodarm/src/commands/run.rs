@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
     // Those of a run that is resumed were said when it began.
-    tell_notes(job.candidates.notes(), arguments.quiet || arguments.resume);
+    tell_notes(&job.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);

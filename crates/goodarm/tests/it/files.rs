@@ -54,6 +54,20 @@ const WITHOUT_IDS: &str = "{\"question\": \"1+1?\", \"answer\": \"1+1 = 2\\n####
     {\"question\": \"2+2?\", \"answer\": \"so\\n#### 4\"}\n{\"question\": \"3+3?\", \"answer\": \"?\"}\n\
     {\"question\": \"4+4?\", \"answer\": \"#### 8\"}\n";
 
+/// Questions without answers, and questions whose answers are references: the job makes answers.
+#[test]
+fn a_file_of_questions_becomes_a_job_that_makes_answers() {
+    let place = place("q.jsonl", "{\"id\": \"a\", \"question\": \"1+1?\"}\n");
+    let (said, job) = init(place.path(), "q.jsonl", &[]);
+    assert!(said.contains("for 1 question") && said.contains("these are questions"), "{said}");
+    assert!(job.contains("questions = ") && job.contains("[generator]"), "{job}");
+    std::fs::remove_file(place.path().join("job.toml")).expect("it was written");
+    std::fs::write(place.path().join("q.jsonl"), WITHOUT_IDS).expect("the folder takes files");
+    let (said, job) = init(place.path(), "q.jsonl", &["--questions"]);
+    assert!(said.contains("for 4 questions") && !said.contains("these are questions"), "{said}");
+    assert!(job.contains("answer_field = \"made_answer\""), "{job}");
+}
+
 #[test]
 fn a_file_without_ids_runs_and_the_ids_are_said_once() {
     let place = place("gsm8k.jsonl", WITHOUT_IDS);
