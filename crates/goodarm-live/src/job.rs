@@ -460,7 +460,8 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let (mut generators, generator_terms): (Vec<_>, Vec<_>) = generators.into_iter().unzip();
     let called = || verifiers.iter().chain(&generators);
     let places = origin.places.iter().chain(&origin.generator_places).copied();
-    check_fields(&asked, called().zip(places))?;
+    check_fields(&asked, called().zip(places.clone()))?;
+    check_used_up(called().zip(places))?;
     let redactor = Secrets::united(called().filter_map(|it| it.verifier.secrets()));
     let files: Vec<Fingerprint> = called().flat_map(|called| called.verifier.files()).collect();
     for called in verifiers.iter_mut().chain(&mut generators) {
@@ -577,6 +578,28 @@ fn check_fields<'a>(
         lacking.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     }
     Ok(())
+}
+
+/// A recorded reply that one has seen is not fresh for another.
+fn check_used_up<'a>(
+    called: impl Iterator<Item = (&'a JobVerifier, usize)> + Clone,
+) -> Result<(), JobError> {
+    let shared = called.clone().enumerate().filter_map(|(index, (one, place))| {
+        let path = one.verifier.used_up()?;
+        let is_read = |other: &JobVerifier| other.verifier.files().iter().any(|it| it.path == path);
+        let mut others = called.clone().enumerate().filter(|(other, _)| *other != index);
+        let (_, (other, _)) = others.find(|(_, (other, _))| is_read(other))?;
+        let message = format!(
+            "in-order, and {:?} draws from {path}, too: a reply that both see is not fresh; use with-replacement, or a file for each",
+            other.name
+        );
+        Some((place, one.name.clone(), Problem::new("draws", message)))
+    });
+    let mut problems = Vec::new();
+    for (place, name, problem) in shared {
+        error::extend(&mut problems, Some((place, &name)), vec![problem]);
+    }
+    JobError::check(problems)
 }
 
 /// All verifiers, all terms, and whose calls each of the terms go by: a verifier has as many as criteria.

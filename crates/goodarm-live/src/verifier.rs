@@ -127,6 +127,11 @@ pub trait Verifier: Send + Sync {
         MeanOver::FreshCalls
     }
 
+    /// The file of replies that it goes through one by one: nobody else of the job may see them.
+    fn used_up(&self) -> Option<&str> {
+        None
+    }
+
     /// The files that decide what it says, as they were when it was made: a run whose files have
     /// changed is not resumed.
     fn files(&self) -> Vec<Fingerprint> {

@@ -120,6 +120,10 @@ impl Verifier for Generator {
         self.answerer.mean_over()
     }
 
+    fn used_up(&self) -> Option<&str> {
+        self.answerer.used_up()
+    }
+
     fn files(&self) -> Vec<Fingerprint> {
         self.answerer.files()
     }

@@ -59,6 +59,13 @@ pub struct Setting<'a> {
     pub unit: Unit,
 }
 
+impl Setting<'_> {
+    /// Of a generator: whether its answers are votes, too, for which there is a threshold.
+    pub(crate) const fn has_votes(&self) -> bool {
+        self.keys.threshold.is_some()
+    }
+}
+
 impl Kind {
     /// A kind whose keys are the fields of `K`.
     pub const fn new<K>(name: &'static str) -> Self

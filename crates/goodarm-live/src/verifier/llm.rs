@@ -71,7 +71,10 @@ enum Task {
     Judge(Parser),
     Weigh(Logprobs),
     Solve(Solver),
-    Answer,
+    /// Answers the question; whether its answers are votes, which must be fresh.
+    Answer {
+        votes: bool,
+    },
 }
 
 impl Model {
@@ -205,28 +208,16 @@ impl Llm {
 
     /// What answers questions with the prompt.
     fn generator(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        for (key, is_there) in [
-            ("role", keys.role.is_some()),
-            ("parse", keys.parse.is_some()),
-            ("range", keys.range.is_some()),
-            ("votes", keys.votes.is_some()),
-            ("verdict", keys.verdict.is_some()),
-        ] {
-            if is_there {
-                problems.push(Problem::new(key, "a generator's reply is the answer"));
-            }
-        }
+        let mut problems = keys.generator_problems(setting);
         // Its prompt has the question alone, as a solver's.
         let solver = LlmKeys { role: Some(Role::Solver), ..keys.clone() };
-        problems.extend(solver.problems(setting));
         let model = Model::new(&solver, setting.timeout).map_err(|more| problems.extend(more)).ok();
         let questions = setting.questions.unwrap_or(setting.candidates);
         problems.extend(model.iter().flat_map(|model| model.misfits(questions)));
         match model {
             Some(model) if problems.is_empty() => Ok(Self {
                 model,
-                task: Task::Answer,
+                task: Task::Answer { votes: setting.has_votes() },
                 input_tokens_max: keys.input_tokens_max,
                 freshness: Box::default(),
             }),
@@ -242,7 +233,7 @@ impl Llm {
     /// The most requests that one call makes.
     const fn request_count_max(&self) -> u32 {
         match &self.task {
-            Task::Judge(_) | Task::Answer => 1,
+            Task::Judge(_) | Task::Answer { .. } => 1,
             Task::Weigh(logprobs) => logprobs.request_count_max(),
             Task::Solve(solver) => solver.votes(),
         }
@@ -273,8 +264,13 @@ impl Llm {
     }
 
     /// The whole of one reply.
-    async fn answer(&self, question: &Candidate, throttle: &Throttle) -> Reply {
-        let ChatReply { text, is_cut, usage, .. } = match self.fresh(question, throttle).await {
+    async fn answer(&self, votes: bool, question: &Candidate, throttle: &Throttle) -> Reply {
+        let said = if votes {
+            self.fresh(question, throttle).await
+        } else {
+            self.model.ask(question, throttle).await
+        };
+        let ChatReply { text, is_cut, usage, .. } = match said {
             Ok(said) => said,
             Err(reply) => return reply,
         };
@@ -336,13 +332,13 @@ impl Verifier for Llm {
             Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
             Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),
             Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
-            Task::Answer => Box::pin(self.answer(candidate, throttle)),
+            Task::Answer { votes } => Box::pin(self.answer(*votes, candidate, throttle)),
         }
     }
 
     fn answers_questions(&self) -> bool {
         match &self.task {
-            Task::Answer => true,
+            Task::Answer { .. } => true,
             Task::Solve(solver) => solver.answers_questions(),
             Task::Judge(_) | Task::Weigh(_) => false,
         }
@@ -351,7 +347,7 @@ impl Verifier for Llm {
     fn criteria_count(&self) -> usize {
         match &self.task {
             Task::Judge(parser) => parser.criteria_count(),
-            Task::Weigh(_) | Task::Solve(_) | Task::Answer => 0,
+            Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
         }
     }
 
@@ -374,7 +370,7 @@ impl Verifier for Llm {
     fn default_scores(&self) -> Scores {
         match &self.task {
             Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
-            Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer => Scores::Binary,
+            Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer { .. } => Scores::Binary,
             Task::Judge(_) | Task::Weigh(_) => Scores::UNIT,
         }
     }

@@ -200,6 +200,10 @@ impl Verifier for Pool {
         vec![self.file.clone()]
     }
 
+    fn used_up(&self) -> Option<&str> {
+        (self.draws == Draws::InOrder).then_some(&self.file.path)
+    }
+
     fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
         let Place { arm, attribute, order, .. } = place;
         let pool = &self.solutions[self.starts[arm.index()]..self.starts[arm.index() + 1]];

@@ -439,6 +439,12 @@ fn what_cannot_be_is_refused_with_its_reason() {
         let error = complaint(&POOLS.replacen(from, to, 1));
         assert!(error.contains(expected), "{from} → {to}: {error}");
     }
+    let in_order = POOLS.replacen("candidates_max = 4", "draws = \"in-order\"", 1);
+    let error = complaint(&in_order);
+    assert!(
+        error.contains("draws: in-order, and \"solver\" draws from pool.jsonl, too"),
+        "{error}"
+    );
     let both = format!("{POOLS}[[generators]]\nkind = \"pool\"\npool = \"pool.jsonl\"\n");
     assert!(complaint(&both).contains("either [generator] or [[generators]]"));
     let none = POOLS.replace("questions = \"questions.jsonl\"", "candidates = \"answers.jsonl\"");

@@ -126,13 +126,41 @@ impl LlmKeys {
             && self.verdict.unwrap_or_default() == VerdictPlace::First
     }
 
-    /// Everything that is wrong with the keys taken together.
+    /// Everything that is wrong with the keys of a verifier taken together.
     pub(super) fn problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
         let mut problems = self.superfluous();
+        problems.extend(self.stale(setting.keys.scores));
+        problems.extend(self.unsound(setting));
+        problems
+    }
+
+    /// The same for a generator, whose answers may be alike unless they are votes.
+    pub(super) fn generator_problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
+        let foreign = [
+            ("role", self.role.is_some()),
+            ("parse", self.parse.is_some()),
+            ("range", self.range.is_some()),
+            ("votes", self.votes.is_some()),
+            ("verdict", self.verdict.is_some()),
+            ("top_logprobs", self.top_logprobs.is_some()),
+            ("margin", self.margin.is_some()),
+        ];
+        let foreign = foreign.into_iter().filter(|(_, is_there)| *is_there);
+        let mut problems: Vec<Problem> = foreign
+            .map(|(key, _)| Problem::new(key, "a generator's reply is the answer"))
+            .collect();
+        if setting.has_votes() {
+            problems.extend(self.stale(None));
+        }
+        problems.extend(self.unsound(setting));
+        problems
+    }
+
+    fn unsound(&self, setting: &Setting<'_>) -> Vec<Problem> {
+        let mut problems = Vec::new();
         if self.input_tokens_max == Some(0) {
             problems.push(Problem::new("input_tokens_max", "at least 1 is needed"));
         }
-        problems.extend(self.stale(setting.keys.scores));
         problems.extend(self.unbounded(setting));
         problems.extend(self.pasted_keys());
         problems
