@@ -1,0 +1,155 @@
+//! Plans about questions: what is described, as a world of the laboratory.
+
+use goodarm_core::{GeneratorSpec, ScoreModel, ScoredBy};
+use serde::Deserialize;
+
+use super::{PlanError, PlanSpec, VerifierSpec, size};
+use crate::family::PAIRS_MAX;
+use crate::questions::described::Description;
+use crate::questions::world::QuestionWorld;
+use crate::theory::Test;
+use crate::world::ScoreLaw;
+
+/// Who makes answers to questions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorPlan {
+    /// What reports call it.
+    #[serde(default = "name")]
+    pub name: String,
+    /// What an answer costs.
+    pub price: f64,
+    /// The share of its answers that are good; as the plan says if not given.
+    #[serde(default)]
+    pub good: Option<f64>,
+}
+
+fn name() -> String {
+    "generator".into()
+}
+
+impl PlanSpec {
+    /// Who makes answers.
+    pub(super) fn makers(&self) -> impl Iterator<Item = &GeneratorPlan> {
+        self.generator.iter().chain(&self.generators)
+    }
+
+    /// The share of good answers, where nothing else is said.
+    pub fn good_share(&self) -> f64 {
+        let of_maker = self.makers().find_map(|maker| maker.good);
+        self.good.or(of_maker).unwrap_or(GOOD_SHARE)
+    }
+
+    pub(super) fn check_questions(&self) -> Result<(), PlanError> {
+        let wrong = |key, reason| Err(PlanError::Questions { key, reason });
+        let alone = "only with `questions`";
+        let is_asked = |verifier: &VerifierSpec| {
+            verifier.solver || verifier.good_mean.is_some() || verifier.bad_mean.is_some()
+        };
+        let Some(count) = self.questions else {
+            if self.makers().next().is_some() {
+                return wrong("generator", alone);
+            }
+            if self.given > 0 {
+                return wrong("given", alone);
+            }
+            if self.verifiers.iter().any(is_asked) {
+                return wrong("verifiers", "solver, good_mean and bad_mean go with `questions`");
+            }
+            let others = self.good.is_some() || self.difficulty.is_some() || self.spread.is_some();
+            return if others { wrong("good, difficulty, spread", alone) } else { Ok(()) };
+        };
+        let shares = [self.good, self.difficulty, self.spread];
+        let means = self.verifiers.iter().flat_map(|it| [it.good_mean, it.bad_mean]);
+        let shares = shares.into_iter().chain(self.makers().map(|maker| maker.good)).chain(means);
+        if shares.flatten().any(|share| !(0.0..=1.0).contains(&share)) {
+            let keys = "good, difficulty, spread, good_mean, bad_mean";
+            return wrong(keys, "all of them are between 0 and 1");
+        }
+        if self.generator.is_some() && !self.generators.is_empty() {
+            return wrong("generators", "either [generator] or [[generators]], not both");
+        }
+        if !self.answers.is_empty() {
+            return wrong("answers", "where there are questions, answers are made or `given`");
+        }
+        if self.verifiers.iter().any(|it| it.proposes && !it.solver) {
+            return wrong("verifiers", "only a solver proposes answers");
+        }
+        let answers = count.saturating_mul(self.given.max(1));
+        match answers.saturating_mul(self.verifiers.len()) > PAIRS_MAX {
+            true => Err(PlanError::TooMany(answers)),
+            false => Ok(()),
+        }
+    }
+
+    /// The questions as described; other ones for every seed.
+    pub(super) fn world(
+        &self,
+        count: usize,
+        laws: &[ScoreLaw],
+        scored_by: &[ScoredBy],
+        seed: u64,
+    ) -> QuestionWorld {
+        let good = self.good_share();
+        let generator =
+            |it: &GeneratorPlan| GeneratorSpec { name: it.name.clone(), price: it.price };
+        let description = Description {
+            questions: count,
+            given: match self.given_each.is_empty() {
+                true => vec![self.given; count],
+                false => self.given_each.clone(),
+            },
+            good,
+            generators: self.makers().map(|maker| maker.good.unwrap_or(good)).collect(),
+            difficulty: self.difficulty.unwrap_or(DIFFICULTY),
+            means: self.verifiers.iter().map(VerifierSpec::question_means).collect(),
+            spread: self.spread.unwrap_or(SPREAD),
+            laws: laws.to_vec(),
+            scored_by: scored_by.to_vec(),
+        };
+        QuestionWorld::described(
+            self.verifiers.iter().map(VerifierSpec::attribute).collect(),
+            self.makers().map(generator).collect(),
+            self.candidates_max.unwrap_or(CANDIDATES_MAX),
+            description,
+            seed,
+        )
+    }
+
+    /// Enough to answer all questions that can be answered, by a wide margin: all answers that may be made,
+    /// and as many calls for each as a good one takes.
+    pub(super) fn ample_for_questions(&self) -> f64 {
+        let count = size(self.questions.unwrap_or(1));
+        let log = -libm::log(self.delta) + libm::log(count);
+        let calls = |verifier: &VerifierSpec| {
+            let law = verifier.scores.law(verifier.deviation).unwrap_or(ScoreLaw::Binary);
+            let test = Test { price: verifier.price, threshold: verifier.threshold, law };
+            let cost = test.complexity(verifier.question_means()[0]) * log;
+            if cost.is_finite() { cost + verifier.price } else { verifier.price }
+        };
+        let checks: f64 = self.verifiers.iter().map(calls).sum();
+        let making: f64 = self.makers().map(|maker| maker.price).sum();
+        let most = size(self.candidates_max.unwrap_or(CANDIDATES_MAX));
+        (count * (most * making + ANSWERS_TRIED * checks)).min(BUDGET_MAX)
+    }
+}
+
+impl VerifierSpec {
+    /// The mean score of a good answer to a question, and of another one.
+    pub fn question_means(&self) -> [f64; 2] {
+        let is_exact = self.scores.model() == ScoreModel::Exact;
+        // An answer that fails a check costs next to nothing, so a plan need not count it.
+        let good = if is_exact { 1.0 } else { f64::midpoint(self.threshold, 1.0) };
+        let bad = if is_exact { 1.0 } else { 0.5 * self.threshold };
+        [self.good_mean.unwrap_or(good), self.bad_mean.unwrap_or(bad)]
+    }
+}
+
+/// Without anything to go by.
+const GOOD_SHARE: f64 = 0.6;
+const DIFFICULTY: f64 = 0.4;
+const SPREAD: f64 = 0.05;
+const CANDIDATES_MAX: usize = 8;
+/// So many answers to a question are as dear as a good one before it is left.
+const ANSWERS_TRIED: f64 = 12.0;
+const BUDGET_MAX: f64 = 1e14;
