@@ -12,6 +12,8 @@ use goodarm_live::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
 use thiserror::Error;
 
+use crate::words::counted;
+
 /// Why a file describes nothing that could be planned.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -59,15 +61,16 @@ pub struct Forecast {
 impl Forecast {
     /// That a part stands for the whole, if it does.
     pub fn share_note(&self, job: &Job) -> Option<String> {
-        let (all, what, count) = match (&job.questions, self.spec.questions) {
-            (Some(questions), Some(count)) => (questions.list.len(), "questions", count),
+        let (all, noun, count) = match (&job.questions, self.spec.questions) {
+            (Some(questions), Some(count)) => (questions.list.len(), "question", count),
             _ => {
                 let count = self.spec.answers.iter().map(|answers| answers.count).sum();
-                (job.candidates.len(), "answers", count)
+                (job.candidates.len(), "answer", count)
             }
         };
         (self.scale > 1.0).then(|| {
-            format!("{count} of {all} {what} are simulated, with their share of the budget")
+            let all = counted(all, noun);
+            format!("{count} of {all} are simulated, with their share of the budget")
         })
     }
 }

@@ -41,7 +41,9 @@ pub fn text(plan: &Plan) -> String {
     for step in some_of(&plan.steps) {
         let realistic = step.realistic.map_or("most sessions do not get there".into(), |spread| {
             let Spread { low, median, high } = spread;
-            format!("{:>13} ({} to {})", shown(median), shown(low), shown(high))
+            let high =
+                if high.is_finite() { format!("to {}", shown(high)) } else { "or more".into() };
+            format!("{:>13} ({} {high})", shown(median), shown(low))
         });
         let Some(theory) = step.theory else {
             let _ = writeln!(text, "{:>8} {realistic}", step.certified);
@@ -234,3 +236,61 @@ pub fn write_figure(plan: &Plan, path: &Path) -> Result<(), FigureError> {
 }
 
 const PNG_WIDTH: u32 = 1200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(certified: usize, high: f64) -> PlanStep {
+        let realistic = Some(Spread { low: 900.0, median: 1000.0, high });
+        PlanStep { certified, theory: None, realistic }
+    }
+
+    fn questions() -> Plan {
+        Plan {
+            delta: 0.05,
+            questions: Some(48),
+            answers: 0,
+            good: 0,
+            steps: vec![step(1, 1100.0), step(2, f64::INFINITY)],
+            purchase: Some(Purchase {
+                budget: 5000.0,
+                theory: None,
+                realistic: Spread { low: 20.0, median: 29.0, high: 33.0 },
+                mean: 28.5,
+                spent: 4990.0,
+            }),
+            implied: None,
+            repetitions: 40,
+            cut: None,
+        }
+    }
+
+    #[test]
+    fn a_plan_of_questions_counts_answered_questions() {
+        let said = text(&questions());
+        assert!(said.starts_with("48 questions; δ = 0.05; 40 simulated sessions\n"), "{said}");
+        assert!(
+            said.contains("A budget of 5,000 answers about 29 of 48 questions (20 to 33 in"),
+            "{said}"
+        );
+        assert!(!said.contains("K(b)") && !said.contains("T*"), "{said}");
+        assert!(said.contains("(900 to 1,100)") && said.contains("(900 or more)"), "{said}");
+        let names: Vec<String> =
+            table(&questions()).into_columns().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names[..2], ["certified", "realistic_low"]);
+        let Content::Lines(chart) = &figure(&questions()).panels[0].content else { panic!() };
+        assert_eq!((chart.y.label.as_str(), chart.series.len()), ("answered questions", 3));
+    }
+
+    #[test]
+    fn a_plan_that_was_cut_off_claims_no_more_than_was_seen() {
+        let cut = Some(Cut { calls: 5000, of_steps: 40, of_purchase: 3 });
+        let said = text(&Plan { cut, ..questions() });
+        assert!(said.contains("answers at least 29 of 48 questions"), "{said}");
+        assert!(
+            said.contains("cut off after 5,000 calls each: 3 of 40 sessions with the budget"),
+            "{said}"
+        );
+    }
+}

@@ -821,6 +821,44 @@ mod tests {
         assert_eq!(plan_until(&spec(), &cancelled), Err(PlanError::Cancelled));
     }
 
+    /// One reply scores both judges: theirs is one price, and the one that needs more calls decides.
+    #[test]
+    fn a_call_that_scores_several_is_paid_once() {
+        let rubric = |shared: bool| {
+            let mut spec = spec();
+            spec.verifiers.push(VerifierSpec {
+                calls_of: shared.then(|| "judge".into()),
+                ..VerifierSpec::new("tone", 20.0, 0.5, Scores::Binary.into())
+            });
+            spec.answers = vec![AnswerSpec { count: 8, means: vec![1.0, 0.9, 0.7], spread: 0.0 }];
+            spec.budget = Some(7000.0);
+            plan(&spec).unwrap()
+        };
+        let (shared, apart) = (rubric(true), rubric(false));
+        let h = |mean| 20.0 / crate::theory::divergence(mean, 0.5);
+        let found = |plan: &Plan| plan.steps[0].theory.unwrap().complexity;
+        assert!((found(&shared) - h(0.7)).abs() < 1e-9, "{shared:?}");
+        assert!((found(&apart) - h(0.7) - h(0.9)).abs() < 1e-9, "{apart:?}");
+        let last = |plan: &Plan| plan.steps[7].realistic.unwrap().median;
+        assert!(last(&shared) < 0.9 * last(&apart), "{} {}", last(&shared), last(&apart));
+        let mut wrong = spec();
+        wrong.verifiers[1].calls_of = Some("nobody".into());
+        assert!(plan(&wrong).unwrap_err().to_string().contains("verifiers[1].calls_of"));
+    }
+
+    #[test]
+    fn a_certificate_that_takes_a_million_calls_is_not_simulated_to_its_end() {
+        let mut spec = spec();
+        spec.verifiers[1].threshold = 0.99999;
+        spec.answers = vec![AnswerSpec { count: 3, means: vec![1.0, 0.999_995], spread: 0.0 }];
+        spec.calls_max = Some(12_000);
+        spec.budget = Some(10_000.0);
+        let plan = plan(&spec).unwrap();
+        let cut = plan.cut.unwrap();
+        assert_eq!((cut.calls, cut.of_steps, cut.of_purchase), (1000, 12, 0));
+        assert!(plan.steps[0].realistic.is_none());
+    }
+
     /// A plan file of version 0.1 and the same in the words of all files.
     #[test]
     fn old_spellings_give_the_same_plan() {

@@ -153,3 +153,113 @@ const CANDIDATES_MAX: usize = 8;
 /// So many answers to a question are as dear as a good one before it is left.
 const ANSWERS_TRIED: f64 = 12.0;
 const BUDGET_MAX: f64 = 1e14;
+
+#[cfg(test)]
+mod tests {
+    use goodarm_files::toml_text;
+
+    use super::super::{Plan, plan};
+    use super::*;
+
+    fn plan_of(text: &str) -> Plan {
+        let spec: PlanSpec = toml_text::parse(text).unwrap();
+        plan(&spec).unwrap()
+    }
+
+    fn median(plan: &Plan) -> f64 {
+        plan.purchase.unwrap().realistic.median
+    }
+
+    const JUDGED: &str = "delta = 0.05\nbudget = 3000\nquestions = 20\nrepetitions = 12\n\
+        generator = { price = 20, good = 0.6 }\n\
+        [[verifiers]]\nname = 'judge'\nprice = 10\nthreshold = 0.5\nscores = 'binary'\n";
+
+    #[test]
+    fn more_money_answers_more_questions_until_there_is_no_good_answer_left() {
+        let plan = plan_of(JUDGED);
+        assert_eq!((plan.questions, plan.answers, plan.cut), (Some(20), 0, None));
+        let purchase = plan.purchase.unwrap();
+        assert!(purchase.theory.is_none() && purchase.spent <= 3000.0, "{purchase:?}");
+        let few = median(&plan_of(&JUDGED.replace("3000", "1000")));
+        let all = median(&plan_of(&JUDGED.replace("3000", "100000")));
+        assert!(few < median(&plan) && median(&plan) < all, "{few} {purchase:?} {all}");
+        // In some of twenty questions a good answer is too rare to be among eight.
+        assert!((14.0..20.0).contains(&all), "{all}");
+        let dear = JUDGED.replace("price = 20", "price = 400");
+        assert!(median(&plan_of(&dear)) < median(&plan));
+        let medians: Vec<f64> =
+            plan.steps.iter().map_while(|it| Some(it.realistic?.median)).collect();
+        assert!(medians.len() > 10 && medians.is_sorted(), "{medians:?}");
+    }
+
+    #[test]
+    fn answers_that_are_given_need_not_be_made() {
+        let dear = JUDGED.replace("price = 20", "price = 150");
+        let given = plan_of(&dear.replace("questions = 20", "questions = 20\ngiven = 1"));
+        assert_eq!(given.answers, 20);
+        assert!((5..19).contains(&given.good), "{}", given.good);
+        let made = plan_of(&dear);
+        assert!(
+            given.purchase.unwrap().mean > made.purchase.unwrap().mean + 0.7,
+            "{:?} {:?}",
+            given.purchase,
+            made.purchase
+        );
+        let alone =
+            dear.replace("generator = { price = 150, good = 0.6 }", "given = 1\ngood = 0.6");
+        let alone = plan_of(&alone.replace("3000", "100000"));
+        assert!((8.0..16.0).contains(&median(&alone)), "{alone:?}");
+    }
+
+    #[test]
+    fn a_solver_that_proposes_answers_needs_no_generator() {
+        let solver = "delta = 0.05\nbudget = 100000\nquestions = 20\nrepetitions = 12\ngood = 0.35\n\
+            [[verifiers]]\nname = 'solver'\nprice = 10\nthreshold = 0.4\nscores = 'binary'\nsolver = true\n";
+        let proposed = plan_of(&format!("{solver}proposes = true\n"));
+        // Good answers have mean 0.7, so half of the questions have one.
+        assert!((6.0..14.0).contains(&median(&proposed)), "{proposed:?}");
+        let wrong: PlanSpec = toml_text::parse(solver).unwrap();
+        assert!(plan(&wrong).unwrap_err().to_string().contains("nothing that makes one"));
+    }
+
+    #[test]
+    fn a_better_generator_beside_a_worse_one_is_worth_it() {
+        let two = |good: f64| {
+            let generators = format!(
+                "generators = [{{ name = 'a', price = 20, good = 0.1 }}, {{ name = 'b', price = 21, good = {good} }}]"
+            );
+            let text = JUDGED.replace("generator = { price = 20, good = 0.6 }", &generators);
+            median(&plan_of(&text))
+        };
+        assert!(two(0.9) > two(0.1) + 1.5, "{} {}", two(0.9), two(0.1));
+    }
+
+    #[test]
+    fn a_plan_that_would_take_too_long_is_cut_off_and_says_so() {
+        let cut = plan_of(&format!("calls_max = 1200\n{JUDGED}"));
+        let found = cut.cut.unwrap();
+        assert_eq!((found.calls, found.of_steps), (100, 12));
+        assert!(found.of_purchase > 6 && median(&cut) < median(&plan_of(JUDGED)), "{cut:?}");
+        assert!(cut.purchase.unwrap().spent <= 100.0 * 20.0);
+    }
+
+    #[test]
+    fn what_belongs_to_questions_is_refused_without_them() {
+        for (line, named) in [
+            ("generator = { price = 1 }", "generator"),
+            ("given = 2", "given"),
+            ("good = 0.5", "good"),
+            ("questions = 3\nanswers = [{ count = 1, means = [0.5] }]", "answers"),
+            ("questions = 3\ngood = 1.5", "good"),
+            ("questions = 0\ngiven = 1", "questions: 0"),
+            ("questions = 1000000000\ngiven = 1", "1000000000"),
+        ] {
+            let verifiers =
+                "[[verifiers]]\nname = 'a'\nprice = 1\nthreshold = 0.5\nscores = 'binary'\n";
+            let spec: PlanSpec =
+                toml_text::parse(&format!("delta = 0.1\n{line}\n{verifiers}")).unwrap();
+            let error = plan(&spec).unwrap_err().to_string();
+            assert!(error.contains(named), "{line}: {error}");
+        }
+    }
+}

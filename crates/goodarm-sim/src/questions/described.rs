@@ -223,3 +223,81 @@ const VOTE: u64 = 4 << 33;
 /// A question has no more wrong final answers.
 const WRONG_MAX: f64 = 32.0;
 const SHARE_MIN: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(votes: Option<bool>) -> Described {
+        let by = votes.map_or(ScoredBy::OwnCalls, |proposes| ScoredBy::Votes { proposes });
+        let spec = Description {
+            questions: 4000,
+            given: vec![2; 4000],
+            good: 0.45,
+            generators: vec![0.45, 0.9],
+            difficulty: 0.3,
+            means: vec![[0.75, 0.2]],
+            spread: 0.0,
+            laws: vec![ScoreLaw::Binary],
+            scored_by: vec![by],
+        };
+        Described::new(spec, 5)
+    }
+
+    fn questions() -> impl Iterator<Item = QuestionId> {
+        (0..4000).map(QuestionId)
+    }
+
+    fn share(count: usize) -> f64 {
+        f64::from(u32::try_from(count).unwrap()) / 4000.0
+    }
+
+    /// A standard error is below 0.01.
+    #[test]
+    fn so_many_answers_are_good_as_was_said() {
+        for votes in [None, Some(false), Some(true)] {
+            let world = described(votes);
+            for (generator, good) in [(0, 0.45), (1, 0.9)] {
+                let source = Source::Generator(GeneratorId(generator));
+                let is_good =
+                    |it: &QuestionId, call| world.is_good(*it, world.answer(9, *it, source, call));
+                let first = questions().filter(|it| is_good(it, 0)).count();
+                let good = if votes == Some(true) { f64::min(good, 0.6) } else { good };
+                assert!((share(first) - good).abs() < 0.04, "{votes:?} {generator}: {first}");
+                let both = questions().filter(|it| is_good(it, 0) && is_good(it, 1)).count();
+                // Answers to the same question are alike: P(both) = θ̄² + ρ θ̄ (1 − θ̄).
+                let alike = good * good + 0.3 * good * (1.0 - good);
+                assert!(
+                    votes == Some(true) || (share(both) - alike).abs() < 0.04,
+                    "{both} {alike}"
+                );
+            }
+        }
+        let votes = described(Some(true));
+        let source = Source::Votes(AttributeId(0));
+        let good =
+            questions().filter(|&it| votes.is_good(it, votes.answer(9, it, source, 0))).count();
+        assert!((share(good) - 0.45).abs() < 0.04, "{good}");
+    }
+
+    #[test]
+    fn final_answers_share_the_votes_and_no_wrong_one_has_more_than_was_said() {
+        for proposes in [false, true] {
+            let world = described(Some(proposes));
+            for question in questions().take(100) {
+                let labels = 0..=world.asked[question.index()].wrong_count;
+                let mean = |label| world.mean((question, Label(label)), AttributeId(0));
+                let sum: f64 = labels.clone().map(mean).sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+                assert!(labels.skip(1).all(|label| mean(label) <= 0.2 + 1e-9));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_final_answer_twice_is_given_once() {
+        assert_eq!(described(None).given().len(), 8000);
+        let merged = described(Some(false)).given();
+        assert!((4000..7000).contains(&merged.len()), "{}", merged.len());
+    }
+}

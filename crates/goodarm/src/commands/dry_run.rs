@@ -279,6 +279,12 @@ fn outcome(job: &Job, plan: &Plan, purchase: &Purchase, scale: f64) -> String {
 /// What to do about a job that will certify next to nothing.
 fn hopeless(job: &Job, plan: &Plan) -> String {
     let unit = job.unit();
+    let is_found = plan.steps.first().is_some_and(|step| step.realistic.is_some());
+    if job.questions.is_some() && !is_found && plan.cut.is_none() {
+        return "In most of these runs no good answer is found, whatever is spent. What helps: more answers for each question \
+                (candidates_max), a better generator, lower thresholds.\n"
+            .to_owned();
+    }
     let first = plan.steps.first().and_then(|step| {
         let (least, cost) = match (step.realistic, step.theory) {
             (Some(spread), _) => ("about", spread.median),
