@@ -9,7 +9,7 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_sim::plan::PlanSpec;
 use serde_json::Value;
 
-use crate::forecast::{self, Forecast, ForecastError};
+use crate::forecast::{self, ForecastError};
 
 /// What takes the place of what a file says.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,9 @@ impl Description {
         let text = fs::read_to_string(path)
             .map_err(|error| ForecastError::File { path: path.to_owned(), error })?;
         let file = toml_text::parse::<Value>(&text);
-        if file.is_ok_and(|file| !file["candidates"].is_null()) {
+        // A job names files; a plan has only numbers of answers and questions.
+        let is_job = |file: Value| !file["candidates"].is_null() || file["questions"].is_string();
+        if file.is_ok_and(is_job) {
             return Self::read_job(path, wishes);
         }
         let spec = toml_text::parse(&text)
@@ -62,17 +64,16 @@ impl Description {
     fn read_job(path: &Path, wishes: &Wishes) -> Result<Self, ForecastError> {
         let overrides = Overrides { budget: wishes.budget, output: None };
         let job = Job::read(path, &overrides)?;
-        let Forecast { mut spec, scale } = forecast::of_job(&job, REPETITIONS);
-        let mut share_note = None;
+        let forecast = forecast::of_job(&job, REPETITIONS);
+        let mut share_note = forecast.share_note(&job);
+        let mut spec = forecast.spec;
         // A recording has all answers.
         if wishes.recording.is_some() {
+            if job.questions.is_some() {
+                return Err(ForecastError::RecordingOfQuestions);
+            }
             spec.budget = Some(job.settings.budget.units());
-        } else if scale > 1.0 {
-            let count: usize = spec.answers.iter().map(|answers| answers.count).sum();
-            let all = job.candidates.len();
-            share_note = Some(format!(
-                "{count} of {all} answers are simulated, with their share of the budget"
-            ));
+            share_note = None;
         }
         let candidate_notes = job.candidates.notes().to_vec();
         Ok(Self { spec, is_recorded: false, candidate_notes, share_note })

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use goodarm_files::Scores;
 use goodarm_files::toml_text::TomlError;
-use goodarm_live::charter::VerifierTerms;
+use goodarm_files::{GuaranteeName, Scores};
+use goodarm_live::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_live::job::{Job, JobError};
 use goodarm_live::recording::{self, Recording};
-use goodarm_sim::plan::{AnswerSpec, PlanSpec, VerifierSpec};
+use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
 use thiserror::Error;
+
+use crate::words::counted;
 
 /// Why a file describes nothing that could be planned.
 #[derive(Debug, Error)]
@@ -41,14 +43,36 @@ pub enum ForecastError {
     /// A recording in which every verifier lacks the answers of another one.
     #[error("no answer has outcomes of every verifier")]
     NoAnswers,
+    /// A recording has the scores of answers, and a job about questions makes others.
+    #[error(
+        "the job is about questions, whose answers are not those of a recording: leave out --recording"
+    )]
+    RecordingOfQuestions,
 }
 
 /// A description of answers and verifiers, and how much larger the real thing is.
 pub struct Forecast {
     /// What is simulated.
     pub spec: PlanSpec,
-    /// Of so many answers one is described.
+    /// Of so many answers, or questions, one is described.
     pub scale: f64,
+}
+
+impl Forecast {
+    /// That a part stands for the whole, if it does.
+    pub fn share_note(&self, job: &Job) -> Option<String> {
+        let (all, noun, count) = match (&job.questions, self.spec.questions) {
+            (Some(questions), Some(count)) => (questions.list.len(), "question", count),
+            _ => {
+                let count = self.spec.answers.iter().map(|answers| answers.count).sum();
+                (job.candidates.len(), "answer", count)
+            }
+        };
+        (self.scale > 1.0).then(|| {
+            let all = counted(all, noun);
+            format!("{count} of {all} are simulated, with their share of the budget")
+        })
+    }
 }
 
 /// The share of good answers that a job expects.
@@ -58,10 +82,47 @@ pub fn good_share(job: &Job) -> f64 {
 
 /// A job's verifiers, and answers as its `[expect]` has them, or as a guess without it.
 pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
+    let spec = PlanSpec {
+        delta: job.settings.delta,
+        slack: SLACK,
+        guarantee: Some(job.settings.guarantee),
+        policy: job.settings.policy.clone(),
+        concurrency: job.settings.concurrency,
+        repetitions,
+        seed: job.settings.seed,
+        verifiers: job.charter.verifiers.iter().map(|terms| verifier(job, terms)).collect(),
+        ..PlanSpec::default()
+    };
+    match &job.charter.questions {
+        Some(terms) => of_questions(job, terms, spec),
+        None => of_answers(job, spec),
+    }
+}
+
+/// The price of a call is its ceiling, whatever it scores.
+fn verifier(job: &Job, terms: &VerifierTerms) -> VerifierSpec {
+    let criterion = terms.criterion.as_ref();
+    let lead = criterion.map(|criterion| &job.charter.verifiers[criterion.first]);
+    let mean = |is_good| job.charter.questions.as_ref().map(|_| mean_of(job, terms, is_good));
+    VerifierSpec {
+        calls_of: lead.filter(|lead| lead.name != terms.name).map(|lead| lead.name.clone()),
+        solver: terms.solves.is_some(),
+        proposes: terms.solves.is_some_and(|solves| solves.proposes),
+        good_mean: mean(true),
+        bad_mean: mean(false),
+        ..VerifierSpec::new(
+            &terms.name,
+            terms.ceiling.units(),
+            terms.threshold,
+            terms.scores.into(),
+        )
+    }
+}
+
+fn of_answers(job: &Job, spec: PlanSpec) -> Forecast {
     let count = job.candidates.len();
     let simulated = count.min(SIMULATED_ANSWERS_MAX);
-    #[expect(clippy::cast_precision_loss, reason = "a forecast")]
-    let scale = count as f64 / simulated as f64;
+    let scale = ratio(count, simulated);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     #[expect(clippy::allow_attributes_without_reason, reason = "a share of a count")]
     let good = (good_share(job) * simulated as f64).round() as usize;
@@ -72,50 +133,60 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
         means: means(job, is_good),
         spread: SPREAD,
     });
-    let terms = job.charter.verifiers.iter();
-    // A call is paid once: each of the criteria that it scores has its part of the price, as if it were
-    // called by itself.
-    let criteria_count = |terms: &VerifierTerms| {
-        let criterion = terms.criterion.as_ref();
-        let count = criterion.map_or(1, |it| job.charter.criteria_count(it.first));
-        f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+    let budget = Some(job.settings.budget.units() / scale);
+    Forecast { spec: PlanSpec { budget, answers: answers.collect(), ..spec }, scale }
+}
+
+/// A job about questions: some of them stand for all, with the answers that are given to them.
+fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
+    let simulated = terms.count.min(SIMULATED_QUESTIONS_MAX);
+    let scale = ratio(terms.count, simulated);
+    let mut given_each = vec![0; terms.count];
+    terms.answers.iter().for_each(|&(question, _)| given_each[question as usize] += 1);
+    // From all over the file: questions with answers may come first.
+    let places = (0..simulated).map(|place| place * terms.count / simulated.max(1));
+    let given_each = places.map(|place| given_each[place]).collect();
+    let generator = |terms: &GeneratorTerms| GeneratorPlan {
+        name: terms.name.clone(),
+        price: terms.ceiling.units(),
+        good: None,
     };
+    // Each question has the same part of a union, however many are simulated.
+    let is_union = job.settings.guarantee == GuaranteeName::Union;
     let spec = PlanSpec {
-        delta: job.settings.delta,
+        delta: if is_union { spec.delta / scale } else { spec.delta },
         budget: Some(job.settings.budget.units() / scale),
-        slack: SLACK,
-        guarantee: Some(job.settings.guarantee),
-        policy: job.settings.policy.clone(),
-        concurrency: job.settings.concurrency,
-        repetitions,
-        seed: job.settings.seed,
-        verifiers: terms
-            .map(|terms| VerifierSpec {
-                name: terms.name.clone(),
-                price: terms.ceiling.units() / criteria_count(terms),
-                threshold: terms.threshold,
-                scores: terms.scores.into(),
-                deviation: None,
-            })
-            .collect(),
-        answers: answers.collect(),
+        questions: Some(simulated),
+        given_each,
+        generators: terms.generators.iter().map(generator).collect(),
+        candidates_max: Some(terms.candidates_max),
+        good: Some(good_share(job)),
+        ..spec
     };
     Forecast { spec, scale }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a forecast")]
+fn ratio(count: usize, simulated: usize) -> f64 {
+    count as f64 / simulated.max(1) as f64
+}
+
 /// The mean scores of a good answer of a job, or of a bad one.
 pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
+    job.charter.verifiers.iter().map(|terms| mean_of(job, terms, is_good)).collect()
+}
+
+fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {
     let expect = job.settings.expect;
-    let mean = |threshold: f64, exact: bool| match (exact, is_good) {
+    let threshold = terms.threshold;
+    match (terms.scores == Scores::Exact, is_good) {
         // An answer that fails a check costs next to nothing, so a forecast need not count it.
         (true, _) => 1.0,
         (false, true) => {
             expect.and_then(|expect| expect.good_mean).unwrap_or(f64::midpoint(threshold, 1.0))
         }
         (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
-    };
-    let terms = job.charter.verifiers.iter();
-    terms.map(|terms| mean(terms.threshold, terms.scores == Scores::Exact)).collect()
+    }
 }
 
 /// A recording's verifiers, at their mean prices, and its answers, with their means as recorded.
@@ -135,13 +206,7 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
         } else {
             Scores::Bounded { range: [0.0, 1.0] }
         };
-        VerifierSpec {
-            name: name.clone(),
-            price,
-            threshold: THRESHOLD,
-            scores: scores.into(),
-            deviation: None,
-        }
+        VerifierSpec::new(name, price, THRESHOLD, scores.into())
     });
     Ok(PlanSpec {
         delta: DELTA,
@@ -154,6 +219,7 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
         seed: 0,
         verifiers: verifiers.collect(),
         answers: answers(&recordings).ok_or(ForecastError::NoAnswers)?,
+        ..PlanSpec::default()
     })
 }
 
@@ -206,6 +272,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Larger jobs are forecast from a part of them.
 const SIMULATED_ANSWERS_MAX: usize = 1000;
+const SIMULATED_QUESTIONS_MAX: usize = 500;
 /// Without anything to go by.
 const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;

@@ -357,6 +357,7 @@ impl Experiment {
             seed: self.seed(cell.world, repetition),
             shuffled: self.spec.shuffled,
             until_all_good: self.spec.until_all_good,
+            calls_max: u64::MAX,
         }
     }
 

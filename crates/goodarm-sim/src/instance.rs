@@ -36,12 +36,29 @@ pub struct Instance {
 impl Instance {
     /// h, T*, K(b).
     pub fn complexity(&self) -> Complexity {
-        Complexity::new(&self.means, &self.tests())
+        let lead = |(index, by): (usize, &ScoredBy)| match by {
+            ScoredBy::CallsOf(lead) => *lead,
+            ScoredBy::OwnCalls | ScoredBy::Votes { .. } => index,
+        };
+        let leads: Vec<usize> = self.scored_by.iter().enumerate().map(lead).collect();
+        match leads.is_empty() {
+            true => Complexity::new(&self.means, &self.tests()),
+            false => Complexity::shared(&self.means, &self.tests(), &leads),
+        }
     }
 
-    /// The same instance without one of its attributes.
+    /// The same instance without one of its attributes, whose calls score no other.
     pub(crate) fn without(mut self, attribute: usize) -> Self {
-        assert!(self.scored_by.is_empty(), "attributes that share calls cannot be left out");
+        if !self.scored_by.is_empty() {
+            let own = self.scored_by.remove(attribute);
+            assert_eq!(own, ScoredBy::OwnCalls, "leaving out a part of a reply saves nothing");
+        }
+        for by in &mut self.scored_by {
+            if let ScoredBy::CallsOf(lead) = by {
+                assert_ne!(*lead, attribute, "the others would have no calls");
+                *lead -= usize::from(*lead > attribute);
+            }
+        }
         self.attributes.remove(attribute);
         self.costs.remove(attribute);
         self.laws.remove(attribute);

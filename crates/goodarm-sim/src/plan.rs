@@ -2,7 +2,9 @@
 //!
 //! Two answers to each question. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The
 //! realistic one is simulation: sessions like those that would be run, on answers like those
-//! described.
+//! described. Questions have the realistic one only.
+
+mod asked;
 
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use goodarm_core::cost::CostError;
 use goodarm_core::implied::{Verdict, implied};
 use goodarm_core::policy::Parameters;
-use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel};
+use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel, ScoredBy};
 use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -20,11 +22,14 @@ use crate::family::PAIRS_MAX;
 use crate::instance::Instance;
 use crate::noise::{DeviationError, ScoresKey};
 use crate::random::Random;
+use crate::theory::Complexity;
 use crate::trial::{self, Method, Setting, Trial, TrialError};
 use crate::world::{BillLaw, Failures, Latency, World};
 
+pub use self::asked::GeneratorPlan;
+
 /// What is to be planned.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSpec {
     /// The error probability.
@@ -53,8 +58,39 @@ pub struct PlanSpec {
     pub seed: u64,
     /// The verifiers.
     pub verifiers: Vec<VerifierSpec>,
-    /// Groups of answers.
+    /// Groups of answers; none where there are questions.
+    #[serde(default)]
     pub answers: Vec<AnswerSpec>,
+    /// How many questions, if one answer to each is to be certified.
+    #[serde(default)]
+    pub questions: Option<usize>,
+    /// How many answers each question has from the start.
+    #[serde(default)]
+    pub given: usize,
+    /// The same, question by question, where that is known.
+    #[serde(skip)]
+    pub given_each: Vec<usize>,
+    /// Who makes answers.
+    #[serde(default)]
+    pub generator: Option<GeneratorPlan>,
+    /// Several of them, in place of `generator`.
+    #[serde(default)]
+    pub generators: Vec<GeneratorPlan>,
+    /// How many answers may be made for a question.
+    #[serde(default)]
+    pub candidates_max: Option<usize>,
+    /// The share of answers to questions that are good.
+    #[serde(default)]
+    pub good: Option<f64>,
+    /// How much questions differ: 0 if all are alike, 1 if all answers to one are good or none is.
+    #[serde(default)]
+    pub difficulty: Option<f64>,
+    /// How much the means of answers to questions differ: their standard deviation.
+    #[serde(default)]
+    pub spread: Option<f64>,
+    /// Simulated calls, over all sessions with one budget: what would take more is cut off.
+    #[serde(default)]
+    pub calls_max: Option<u64>,
 }
 
 const fn slack() -> f64 {
@@ -79,7 +115,7 @@ const fn repetitions() -> u64 {
 pub struct VerifierSpec {
     /// What reports call it.
     pub name: String,
-    /// What a call costs.
+    /// What a call costs; of calls that score several, the first one's price is paid.
     pub price: f64,
     /// The mean score that is asked for.
     pub threshold: f64,
@@ -88,6 +124,21 @@ pub struct VerifierSpec {
     /// How much bounded scores scatter: the standard deviation at a mean of a half.
     #[serde(default)]
     pub deviation: Option<f64>,
+    /// An earlier verifier whose calls score this one, too: one reply, one price.
+    #[serde(default)]
+    pub calls_of: Option<String>,
+    /// Whether it is asked the question, and each reply is a vote on all answers to it.
+    #[serde(default)]
+    pub solver: bool,
+    /// Whether an answer of a solver that is new is to be certified, too.
+    #[serde(default)]
+    pub proposes: bool,
+    /// The mean score of a good answer to a question; half-way from the threshold to 1 if not given.
+    #[serde(default)]
+    pub good_mean: Option<f64>,
+    /// That of another answer; half the threshold if not given.
+    #[serde(default)]
+    pub bad_mean: Option<f64>,
 }
 
 /// Answers that are alike.
@@ -108,7 +159,10 @@ pub struct AnswerSpec {
 pub struct Plan {
     /// δ.
     pub delta: f64,
-    /// Answers described.
+    /// Questions, of which one answer each is certified; none if all answers stand for themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions: Option<usize>,
+    /// Answers described; of questions those that are given.
     pub answers: usize,
     /// Good ones among them: every mean at its threshold or above.
     pub good: usize,
@@ -120,6 +174,20 @@ pub struct Plan {
     pub implied: Option<Omission>,
     /// Sessions simulated.
     pub repetitions: u64,
+    /// That sessions were cut off, if any were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+}
+
+/// Sessions that would have taken too long to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// After so many calls each.
+    pub calls: u64,
+    /// How many of those that were to find out what so many certificates cost.
+    pub of_steps: usize,
+    /// How many of those with the budget: what they certified is what it buys at least.
+    pub of_purchase: usize,
 }
 
 /// A verifier that takes much of the budget although, as the answers are described, all that pass another
@@ -145,14 +213,22 @@ pub struct Omission {
 pub struct PlanStep {
     /// ℓ.
     pub certified: usize,
+    /// What theory says; it says nothing of questions.
+    #[serde(flatten)]
+    pub theory: Option<StepTheory>,
+    /// What simulated sessions had spent at the ℓ-th certificate; none if most did not get there.
+    pub realistic: Option<Spread>,
+}
+
+/// What so many certificates cost as δ → 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepTheory {
     /// h_q of the ℓ-th cheapest good answer.
     pub complexity: f64,
     /// T*_ℓ.
     pub characteristic: f64,
     /// T*_ℓ log(1/δ).
     pub asymptotic: f64,
-    /// What simulated sessions had spent at the ℓ-th certificate; none if most did not get there.
-    pub realistic: Option<Spread>,
 }
 
 /// Where simulated sessions lie.
@@ -171,6 +247,20 @@ pub struct Spread {
 pub struct Purchase {
     /// What might be spent.
     pub budget: f64,
+    /// What theory says; it says nothing of questions.
+    #[serde(flatten)]
+    pub theory: Option<PurchaseTheory>,
+    /// Certified answers in simulated sessions with this budget.
+    pub realistic: Spread,
+    /// Their mean.
+    pub mean: f64,
+    /// What they spent on average.
+    pub spent: f64,
+}
+
+/// What a budget buys as δ → 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PurchaseTheory {
     /// b: the budget over log(1/δ).
     pub normalized: f64,
     /// K(b).
@@ -179,12 +269,6 @@ pub struct Purchase {
     pub asymptotic_lower: usize,
     /// Exceeded by no reliable policy as δ → 0, with a slack of ε.
     pub asymptotic_upper: usize,
-    /// Certified answers in simulated sessions with this budget.
-    pub realistic: Spread,
-    /// Their mean.
-    pub mean: f64,
-    /// What they spent on average.
-    pub spent: f64,
 }
 
 /// Why there is no plan.
@@ -200,6 +284,24 @@ pub enum PlanError {
     /// The budget is not a positive number.
     #[error("budget: {0} is not a positive number")]
     Budget(f64),
+    /// There are no such calls.
+    #[error(
+        "verifiers[{verifier}].calls_of: no earlier verifier with calls of its own is called {name:?}"
+    )]
+    CallsOf {
+        /// Whose key.
+        verifier: usize,
+        /// Who was meant.
+        name: String,
+    },
+    /// A key that only goes with questions, or only without.
+    #[error("{key}: {reason}")]
+    Questions {
+        /// Which key.
+        key: &'static str,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// More answers than a computer could hold.
     #[error("answers: {0} answers with so many verifiers are more than {PAIRS_MAX} pairs")]
     TooMany(usize),
@@ -262,50 +364,71 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
 pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanError> {
     check(spec)?;
     let instance = spec.instance(0)?;
-    let complexity = instance.complexity();
+    let complexity = instance.questions.is_none().then(|| instance.complexity());
     let log = -libm::log(spec.delta);
     // Enough for all that can be certified at all, by a wide margin.
-    let ample = (REACH * complexity.total() * (log + libm::log(size(instance.means.len()))))
-        .max(spec.smallest_budget());
+    let ample = match &complexity {
+        Some(complexity) => {
+            REACH * complexity.total() * (log + libm::log(size(instance.means.len())))
+        }
+        None => spec.ample_for_questions(),
+    };
+    let ample = ample.max(spec.smallest_budget());
     let trials = spec.simulate(ample, None, cancelled)?;
+    let theory = |count: usize| {
+        let staircase = &complexity.as_ref()?.staircase;
+        Some(StepTheory {
+            complexity: staircase[count] - staircase[count - 1],
+            characteristic: staircase[count],
+            asymptotic: staircase[count] * log,
+        })
+    };
+    let reached = || trials.iter().map(|trial| trial.certified.len()).max().unwrap_or(0);
+    let step_count = complexity.as_ref().map_or_else(reached, Complexity::good_count);
     let steps =
-        (1..=complexity.good_count())
+        (1..=step_count)
             .map(|count| PlanStep {
                 certified: count,
-                complexity: complexity.staircase[count] - complexity.staircase[count - 1],
-                characteristic: complexity.staircase[count],
-                asymptotic: complexity.staircase[count] * log,
+                theory: theory(count),
                 realistic: spread(trials.iter().map(|trial| {
                     trial.certified.get(count - 1).map_or(f64::INFINITY, |one| one.cost)
                 })),
             })
             .collect();
+    let mut cut =
+        Cut { calls: spec.session_calls_max(), of_steps: spec.cut_count(&trials), of_purchase: 0 };
     let mut purchase = None;
     let mut implied = None;
     if let Some(budget) = spec.budget {
         let trials = spec.simulate(budget, None, cancelled)?;
         let (realistic, mean) = certified(&trials)?;
-        let normalized = budget / log;
+        cut.of_purchase = spec.cut_count(&trials);
         purchase = Some(Purchase {
             budget,
-            normalized,
-            asymptotic: complexity.reach(normalized),
-            asymptotic_lower: complexity.reach_lower(normalized, spec.slack),
-            asymptotic_upper: complexity.reach_upper(normalized, spec.slack),
+            theory: complexity.as_ref().map(|complexity| spec.reach(complexity, budget / log)),
             mean,
             realistic,
             spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
         });
         implied = spec.omission(budget, &trials, cancelled)?;
     }
+    let (answers, good) = match &instance.questions {
+        Some(world) => {
+            let given = &world.questions.answers;
+            (given.len(), given.iter().filter(|&&answer| world.is_good(answer)).count())
+        }
+        None => (instance.means.len(), step_count),
+    };
     Ok(Plan {
         delta: spec.delta,
-        answers: instance.means.len(),
-        good: complexity.good_count(),
+        questions: spec.questions,
+        answers,
+        good,
         steps,
         purchase,
         implied,
         repetitions: spec.repetitions,
+        cut: (cut.of_steps + cut.of_purchase > 0).then_some(cut),
     })
 }
 
@@ -348,13 +471,52 @@ fn check(spec: &PlanSpec) -> Result<(), PlanError> {
             return Err(PlanError::Spread { group, spread: answers.spread });
         }
     }
+    spec.check_questions()?;
+    spec.scored_by()?;
     // The rest is checked where a problem is made of it.
     spec.simulate_one(spec.smallest_budget() * 1e-3, 0, None).map(|_| ())
 }
 
 impl PlanSpec {
     fn smallest_budget(&self) -> f64 {
-        self.verifiers.iter().map(|verifier| verifier.price).fold(1.0, f64::max)
+        let verifiers = self.verifiers.iter().map(|verifier| verifier.price);
+        verifiers.chain(self.makers().map(|maker| maker.price)).fold(1.0, f64::max)
+    }
+
+    /// So that all sessions together make no more calls than may be simulated.
+    fn session_calls_max(&self) -> u64 {
+        (self.calls_max.unwrap_or(CALLS_MAX) / self.repetitions).max(1)
+    }
+
+    fn cut_count(&self, trials: &[Trial]) -> usize {
+        trials.iter().filter(|trial| trial.is_cut(self.session_calls_max())).count()
+    }
+
+    fn reach(&self, complexity: &Complexity, normalized: f64) -> PurchaseTheory {
+        PurchaseTheory {
+            normalized,
+            asymptotic: complexity.reach(normalized),
+            asymptotic_lower: complexity.reach_lower(normalized, self.slack),
+            asymptotic_upper: complexity.reach_upper(normalized, self.slack),
+        }
+    }
+
+    /// Which calls score each verifier.
+    fn scored_by(&self) -> Result<Vec<ScoredBy>, PlanError> {
+        let by = |(index, verifier): (usize, &VerifierSpec)| {
+            let Some(name) = &verifier.calls_of else {
+                let proposes = verifier.proposes;
+                return Ok(match verifier.solver {
+                    true => ScoredBy::Votes { proposes },
+                    false => ScoredBy::OwnCalls,
+                });
+            };
+            let is_lead = |it: &VerifierSpec| it.name == *name && it.calls_of.is_none();
+            let lead = self.verifiers[..index].iter().position(|it| is_lead(it) && !it.solver);
+            let unknown = || PlanError::CallsOf { verifier: index, name: name.clone() };
+            lead.map(ScoredBy::CallsOf).ok_or_else(unknown)
+        };
+        self.verifiers.iter().enumerate().map(by).collect()
     }
 
     fn method(&self) -> Method {
@@ -373,6 +535,7 @@ impl PlanSpec {
     /// Answers as described; means that spread are drawn anew in every repetition.
     fn instance(&self, repetition: u64) -> Result<Instance, PlanError> {
         let mut random = Random::at(self.seed, &[repetition, 0x91A7]);
+        let seed = random.clone().bits();
         let mut means = Vec::new();
         for answers in &self.answers {
             for _ in 0..answers.count {
@@ -395,6 +558,8 @@ impl PlanSpec {
             let law = verifier.scores.law(verifier.deviation);
             laws.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
         }
+        let scored_by = self.scored_by()?;
+        let questions = self.questions.map(|count| self.world(count, &laws, &scored_by, seed));
         let world = World {
             means: means.clone(),
             scores: laws.clone(),
@@ -411,8 +576,8 @@ impl PlanSpec {
             right: None,
             means,
             verifiers: Arc::new(world),
-            scored_by: Vec::new(),
-            questions: None,
+            scored_by,
+            questions: questions.map(Arc::new),
         })
     }
 
@@ -435,6 +600,14 @@ impl PlanSpec {
             if passes { Verdict::Passed } else { Verdict::Failed }
         };
         let Some(found) = implied(&spent, &prices, answers.len(), verdict) else { return Ok(None) };
+        let name = &self.verifiers[found.attribute.index()].name;
+        let is_part = |it: &VerifierSpec| {
+            it.calls_of.as_ref() == Some(name) || it.name == *name && it.calls_of.is_some()
+        };
+        // To leave out a part of a reply would save nothing.
+        if self.verifiers.iter().any(is_part) {
+            return Ok(None);
+        }
         let (realistic, mean) =
             certified(&self.simulate(budget, Some(found.attribute.index()), cancelled)?)?;
         Ok(Some(Omission {
@@ -473,10 +646,12 @@ impl PlanSpec {
         let setting = Setting {
             budget,
             delta: self.delta,
-            concurrency: self.concurrency,
+            // Worlds of questions know one call at a time.
+            concurrency: if self.questions.is_some() { 1 } else { self.concurrency },
             seed: Random::at(self.seed, &[repetition]).bits(),
             shuffled: true,
             until_all_good: false,
+            calls_max: self.session_calls_max(),
         };
         let mut instance = self.instance(repetition)?;
         if let Some(attribute) = without {
@@ -487,6 +662,22 @@ impl PlanSpec {
 }
 
 impl VerifierSpec {
+    /// A verifier with calls of its own on each answer.
+    pub fn new(name: &str, price: f64, threshold: f64, scores: ScoresKey) -> Self {
+        Self {
+            name: name.to_owned(),
+            price,
+            threshold,
+            scores,
+            deviation: None,
+            calls_of: None,
+            solver: false,
+            proposes: false,
+            good_mean: None,
+            bad_mean: None,
+        }
+    }
+
     fn attribute(&self) -> AttributeSpec {
         AttributeSpec {
             name: self.name.clone(),
@@ -514,6 +705,8 @@ fn size(count: usize) -> f64 {
 
 /// So many times T* (log(1/δ) + log Q) is ample for every policy worth planning with.
 const REACH: f64 = 6.0;
+/// A plan takes minutes at most.
+const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -532,25 +725,14 @@ mod tests {
             repetitions: 12,
             seed: 1,
             verifiers: vec![
-                VerifierSpec {
-                    name: "format".into(),
-                    price: 1.0,
-                    threshold: 0.5,
-                    scores: Scores::Exact.into(),
-                    deviation: None,
-                },
-                VerifierSpec {
-                    name: "judge".into(),
-                    price: 20.0,
-                    threshold: 0.5,
-                    scores: Scores::Binary.into(),
-                    deviation: None,
-                },
+                VerifierSpec::new("format", 1.0, 0.5, Scores::Exact.into()),
+                VerifierSpec::new("judge", 20.0, 0.5, Scores::Binary.into()),
             ],
             answers: vec![
                 AnswerSpec { count: 14, means: vec![1.0, 0.9], spread: 0.02 },
                 AnswerSpec { count: 6, means: vec![1.0, 0.2], spread: 0.02 },
             ],
+            ..PlanSpec::default()
         }
     }
 
@@ -559,11 +741,11 @@ mod tests {
         let plan = plan(&spec()).unwrap();
         assert_eq!((plan.answers, plan.good, plan.steps.len()), (20, 14, 14));
         for pair in plan.steps.windows(2) {
-            assert!(pair[0].asymptotic < pair[1].asymptotic);
+            assert!(pair[0].theory.unwrap().asymptotic < pair[1].theory.unwrap().asymptotic);
             assert!(pair[0].realistic.unwrap().median <= pair[1].realistic.unwrap().median);
         }
         let last = plan.steps.last().unwrap();
-        assert!(last.realistic.unwrap().median > last.asymptotic, "{last:?}");
+        assert!(last.realistic.unwrap().median > last.theory.unwrap().asymptotic, "{last:?}");
         let purchase = plan.purchase.unwrap();
         assert!(purchase.realistic.median > 12.0, "{purchase:?}");
     }
@@ -637,6 +819,44 @@ mod tests {
         assert!(matches!(plan(&wrong), Err(PlanError::TooMany(usize::MAX))));
         let cancelled = AtomicBool::new(true);
         assert_eq!(plan_until(&spec(), &cancelled), Err(PlanError::Cancelled));
+    }
+
+    /// One reply scores both judges: theirs is one price, and the one that needs more calls decides.
+    #[test]
+    fn a_call_that_scores_several_is_paid_once() {
+        let rubric = |shared: bool| {
+            let mut spec = spec();
+            spec.verifiers.push(VerifierSpec {
+                calls_of: shared.then(|| "judge".into()),
+                ..VerifierSpec::new("tone", 20.0, 0.5, Scores::Binary.into())
+            });
+            spec.answers = vec![AnswerSpec { count: 8, means: vec![1.0, 0.9, 0.7], spread: 0.0 }];
+            spec.budget = Some(7000.0);
+            plan(&spec).unwrap()
+        };
+        let (shared, apart) = (rubric(true), rubric(false));
+        let h = |mean| 20.0 / crate::theory::divergence(mean, 0.5);
+        let found = |plan: &Plan| plan.steps[0].theory.unwrap().complexity;
+        assert!((found(&shared) - h(0.7)).abs() < 1e-9, "{shared:?}");
+        assert!((found(&apart) - h(0.7) - h(0.9)).abs() < 1e-9, "{apart:?}");
+        let last = |plan: &Plan| plan.steps[7].realistic.unwrap().median;
+        assert!(last(&shared) < 0.9 * last(&apart), "{} {}", last(&shared), last(&apart));
+        let mut wrong = spec();
+        wrong.verifiers[1].calls_of = Some("nobody".into());
+        assert!(plan(&wrong).unwrap_err().to_string().contains("verifiers[1].calls_of"));
+    }
+
+    #[test]
+    fn a_certificate_that_takes_a_million_calls_is_not_simulated_to_its_end() {
+        let mut spec = spec();
+        spec.verifiers[1].threshold = 0.99999;
+        spec.answers = vec![AnswerSpec { count: 3, means: vec![1.0, 0.999_995], spread: 0.0 }];
+        spec.calls_max = Some(12_000);
+        spec.budget = Some(10_000.0);
+        let plan = plan(&spec).unwrap();
+        let cut = plan.cut.unwrap();
+        assert_eq!((cut.calls, cut.of_steps, cut.of_purchase), (1000, 12, 0));
+        assert!(plan.steps[0].realistic.is_none());
     }
 
     /// A plan file of version 0.1 and the same in the words of all files.

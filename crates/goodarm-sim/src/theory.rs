@@ -24,7 +24,7 @@ impl Test {
     // [P §5]  h_{q,m} = 2 c/Δ²; in general c/K, K the most evidence that a score can bring on average:
     // Δ²/(2σ²); for coins the Kullback-Leibler divergence from one with mean ξ; for scores in [0, 1] of
     // any law the least divergence from a law in [0, 1] with mean ξ, which is the best bet's growth
-    fn complexity(&self, mean: f64) -> f64 {
+    pub(crate) fn complexity(&self, mean: f64) -> f64 {
         match self.law {
             ScoreLaw::Gaussian(sigma) => {
                 let gap = mean - self.threshold;
@@ -60,15 +60,28 @@ pub struct Complexity {
 }
 
 impl Complexity {
-    /// Of an instance with these means.
+    /// Of an instance with these means, each attribute with calls of its own.
     pub fn new(means: &[Vec<f64>], tests: &[Test]) -> Self {
+        let leads: Vec<usize> = (0..tests.len()).collect();
+        Self::shared(means, tests, &leads)
+    }
+
+    /// The same where calls of `leads[attribute]` score an attribute: a call counts for all that it scores,
+    /// so the attribute that needs most of them decides.
+    pub fn shared(means: &[Vec<f64>], tests: &[Test], leads: &[usize]) -> Self {
         let of_arm: Vec<Option<f64>> = means
             .iter()
             .map(|row| {
-                let mut pairs = row.iter().zip(tests);
-                let good = pairs.clone().all(|(&mean, test)| test.passes(mean));
+                let pairs = row.iter().zip(tests);
+                if !pairs.clone().all(|(&mean, test)| test.passes(mean)) {
+                    return None;
+                }
+                let mut by_lead = vec![0.0_f64; tests.len()];
+                for ((&mean, test), &lead) in pairs.zip(leads) {
+                    by_lead[lead] = by_lead[lead].max(test.complexity(mean));
+                }
                 // [P §5]  h_q = Σ_m h_{q,m}
-                good.then(|| pairs.by_ref().map(|(&mean, test)| test.complexity(mean)).sum::<f64>())
+                Some(by_lead.iter().sum::<f64>())
             })
             .collect();
         let mut sorted: Vec<f64> = of_arm.iter().copied().flatten().collect();

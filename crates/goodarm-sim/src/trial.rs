@@ -48,6 +48,8 @@ pub struct Setting {
     pub shuffled: bool,
     /// Whether to stop once every good arm is certified, which no session could know.
     pub until_all_good: bool,
+    /// It is cut off after so many calls, whatever may still be spent.
+    pub calls_max: u64,
 }
 
 /// What became of it. Arms are those of the instance, whatever order the session saw.
@@ -65,7 +67,7 @@ pub struct Trial {
     pub spent: f64,
     /// Calls made: the stopping time.
     pub pull_count: u64,
-    /// Why it ended; none if every good arm was certified and that was enough.
+    /// Why it ended; none if every good arm was certified and that was enough, or if it was cut off.
     pub reason: Option<StopReason>,
     /// `spent_on[type][attribute]`.
     pub spent_on: Vec<Vec<f64>>,
@@ -88,6 +90,11 @@ impl Trial {
     /// Certified arms that are good.
     pub fn good(&self) -> usize {
         self.certified.iter().filter(|certified| certified.good).count()
+    }
+
+    /// Whether it was cut off after this many calls.
+    pub fn is_cut(&self, calls_max: u64) -> bool {
+        self.reason.is_none() && self.pull_count >= calls_max
     }
 
     /// Certified arms that are not.
@@ -160,10 +167,12 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     let watch = |session: &Session, pull: &Pull, _: &Reply| {
         *watcher.branches.entry(pull.branch).or_default() += 1;
         watcher.note(session);
-        !setting.until_all_good || {
-            let is_good = |arm: &&ArmId| instance.is_good(order[arm.index()]);
-            session.certified().iter().filter(is_good).count() < good_count
-        }
+        watcher.call_count += 1;
+        watcher.call_count < setting.calls_max
+            && (!setting.until_all_good || {
+                let is_good = |arm: &&ArmId| instance.is_good(order[arm.index()]);
+                session.certified().iter().filter(is_good).count() < good_count
+            })
     };
     let episode = episode::run_while(&mut session, &verifiers, course, watch);
     watcher.note(&session);
@@ -198,6 +207,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
 #[derive(Default)]
 struct Watcher {
     costs: Vec<f64>,
+    call_count: u64,
     branches: BTreeMap<&'static str, u64>,
 }
 
@@ -280,6 +290,7 @@ mod tests {
             seed: 3,
             shuffled: true,
             until_all_good: false,
+            calls_max: u64::MAX,
         };
         run(&world.instance(1, None).unwrap(), &method, setting).unwrap()
     }

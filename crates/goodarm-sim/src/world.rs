@@ -203,7 +203,7 @@ impl Verifiers for World {
 }
 
 impl ScoreLaw {
-    fn draw(self, mean: f64, random: &mut Random) -> f64 {
+    pub(crate) fn draw(self, mean: f64, random: &mut Random) -> f64 {
         match self {
             Self::Gaussian(sigma) => mean + sigma * random.normal(),
             Self::Binary => f64::from(u8::from(random.uniform() < mean)),

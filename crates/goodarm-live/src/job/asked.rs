@@ -4,8 +4,8 @@ use std::path::Path;
 
 use goodarm_core::QuestionId;
 
-use super::{Settings, VerifierSpec};
-use crate::candidates::{Candidates, CandidatesError};
+use super::{Job, Settings, VerifierSpec};
+use crate::candidates::{Candidate, Candidates, CandidatesError};
 use crate::charter::{GeneratorTerms, QuestionTerms};
 use crate::job_file::GuaranteeName;
 use crate::pricing::Extent;
@@ -69,6 +69,22 @@ impl QuestionSpec {
             problems.push(Problem::new("policy", message));
         }
         problems
+    }
+}
+
+impl Job {
+    /// What who is at this place is called with first: an answer or a question. Where there is no answer
+    /// yet, a made-up one to the first question stands for it.
+    pub fn first_subject(&self, place: usize) -> Option<Candidate> {
+        let subjects = self.subjects_of(place);
+        if let Some(first) = subjects.arms().next() {
+            return Some(subjects.get(first));
+        }
+        let questions = self.questions.as_ref()?;
+        let first = questions.list.arms().next()?;
+        let mut made_up = Candidates::none(Path::new("answers"));
+        questions.add(&mut made_up, QuestionId(first.0), 1, MADE_UP);
+        made_up.arms().next().map(|arm| made_up.get(arm))
     }
 }
 
@@ -186,6 +202,8 @@ impl Asked {
 const RCB: &str = "rcb";
 /// What stands for an answer that is not there yet.
 const PLACEHOLDER: &str = "1";
+/// The same where people see it.
+const MADE_UP: &str = "(an answer that is not made yet)";
 const QUESTIONS_AT_ONCE: usize = 64;
 /// What a job has if it does not say.
 pub(super) const QUESTION_FIELD: &str = "question_id";

@@ -37,7 +37,7 @@ pub(crate) fn run(
     }
     let mut session = session(world, method, setting)?;
     let mut watcher = Watcher::default();
-    let reason = watcher.drive(&mut session, world, setting.seed);
+    let reason = watcher.drive(&mut session, world, setting);
     let books = session.books();
     let certified = watcher.costs.iter().zip(session.certified()).map(|(&cost, &arm)| {
         let answer = answer_of(&session, arm);
@@ -51,7 +51,7 @@ pub(crate) fn run(
         budget: setting.budget,
         spent: books.ledger().settled().units(),
         pull_count: watcher.pull_count,
-        reason: Some(reason),
+        reason,
         spent_on: vec![attributes.map(|it| books.totals(it).spent.units()).collect()],
         branches: watcher.branches,
     })
@@ -92,17 +92,30 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn drive(&mut self, session: &mut Session, world: &QuestionWorld, seed: u64) -> StopReason {
+    /// Until the session ends, or so many calls are made.
+    fn drive(
+        &mut self,
+        session: &mut Session,
+        world: &QuestionWorld,
+        setting: Setting,
+    ) -> Option<StopReason> {
+        let seed = setting.seed;
         let mut scored: BTreeMap<_, u64> = BTreeMap::new();
         let mut asked: BTreeMap<_, u64> = BTreeMap::new();
-        loop {
+        while self.pull_count < setting.calls_max {
             let branch = match session.ask().expect("policies name calls that may be made") {
                 Ask::Pull(pull) => {
                     let call = scored.entry((pull.arm, pull.attribute)).or_default();
                     let answer = answer_of(session, pull.arm);
-                    let score = world.score(seed, answer, pull.attribute, *call);
+                    let members = session.books().problem().members(pull.attribute).iter();
+                    let scores = members.map(|&it| Some(world.score(seed, answer, it, *call)));
+                    let scores: Vec<Option<f64>> = scores.collect();
                     *call += 1;
-                    session.tell(pull.ticket, score, pull.ceiling).expect("a sound score");
+                    match scores[..] {
+                        [Some(score)] => session.tell(pull.ticket, score, pull.ceiling),
+                        _ => session.tell_all(pull.ticket, &scores, pull.ceiling),
+                    }
+                    .expect("sound scores");
                     pull.branch
                 }
                 Ask::Question(pull) => {
@@ -113,13 +126,14 @@ impl Watcher {
                     pull.branch
                 }
                 Ask::Wait => unreachable!("no call is in flight"),
-                Ask::Done(reason) => return reason,
+                Ask::Done(reason) => return Some(reason),
             };
             self.pull_count += 1;
             *self.branches.entry(branch).or_default() += 1;
             let spent = session.books().ledger().settled().units();
             self.costs.resize(session.certified().len(), spent);
         }
+        None
     }
 }
 
@@ -175,7 +189,15 @@ mod tests {
     }
 
     fn setting(budget: f64, seed: u64) -> Setting {
-        Setting { budget, delta: 0.05, concurrency: 1, seed, shuffled: true, until_all_good: false }
+        Setting {
+            budget,
+            delta: 0.05,
+            concurrency: 1,
+            seed,
+            shuffled: true,
+            until_all_good: false,
+            calls_max: u64::MAX,
+        }
     }
 
     fn invented() -> QuestionWorld {

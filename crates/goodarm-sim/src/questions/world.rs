@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::family::WorldError;
 use crate::pools::{PoolError, QuestionPool, question_pools};
+use crate::questions::described::{Described, Description};
 use crate::random::Random;
 
 /// What a session is told of questions, and who answers its calls.
@@ -28,6 +29,7 @@ pub struct QuestionWorld {
 enum Kind {
     Invented(Invented),
     Recorded(Recorded),
+    Described(Described),
 }
 
 /// Invented questions: each has a difficulty θ, and a fresh answer is good with probability θ.
@@ -157,10 +159,26 @@ impl QuestionWorld {
         Ok(Self { attributes, scored_by, questions, kind: Kind::Recorded(Recorded { pools }) })
     }
 
+    /// Draws questions from a description of them.
+    pub fn described(
+        attributes: Vec<AttributeSpec>,
+        generators: Vec<GeneratorSpec>,
+        candidates_max: usize,
+        description: Description,
+        seed: u64,
+    ) -> Self {
+        let (count, scored_by) = (description.questions, description.scored_by.clone());
+        let world = Described::new(description, seed);
+        let answers = world.given();
+        let questions = QuestionsSpec { count, answers, generators, candidates_max };
+        Self { attributes, scored_by, questions, kind: Kind::Described(world) }
+    }
+
     /// The true mean of an answer by an attribute.
     pub fn mean(&self, (question, label): (QuestionId, Label), attribute: AttributeId) -> f64 {
         match &self.kind {
             Kind::Invented(world) => world.means(question, label)[attribute.index()],
+            Kind::Described(world) => world.mean((question, label), attribute),
             Kind::Recorded(world) => {
                 let pool = &world.pools[question.index()];
                 match attribute.0 {
@@ -181,7 +199,7 @@ impl QuestionWorld {
     /// Whether an answer is right, where that is recorded.
     pub fn is_right(&self, (question, label): (QuestionId, Label)) -> Option<bool> {
         match &self.kind {
-            Kind::Invented(_) => None,
+            Kind::Invented(_) | Kind::Described(_) => None,
             Kind::Recorded(world) => Some(world.pools[question.index()].gold == Some(label)),
         }
     }
@@ -190,6 +208,7 @@ impl QuestionWorld {
     pub fn theta(&self, question: QuestionId) -> f64 {
         match &self.kind {
             Kind::Invented(world) => world.thetas[question.index()],
+            Kind::Described(world) => world.theta(question),
             Kind::Recorded(world) => {
                 let pool = &world.pools[question.index()];
                 let good = |label: &Label| self.is_good((question, *label));
@@ -206,6 +225,9 @@ impl QuestionWorld {
         attribute: AttributeId,
         call: u64,
     ) -> f64 {
+        if let Kind::Described(world) = &self.kind {
+            return world.score(seed, (question, label), attribute, call);
+        }
         let path = [u64::from(question.0), u64::from(label.0), u64::from(attribute.0), call];
         let mut random = Random::at(seed, &path);
         let mean = self.mean((question, label), attribute);
@@ -228,6 +250,7 @@ impl QuestionWorld {
         match &self.kind {
             // All different: whether it is good is decided by its number.
             Kind::Invented(_) => Some(Label(u32::try_from(call).ok()?)),
+            Kind::Described(world) => Some(world.answer(seed, question, source, call)),
             Kind::Recorded(world) => {
                 let pool = &world.pools[question.index()];
                 match source {
@@ -240,9 +263,11 @@ impl QuestionWorld {
 
     /// What one more answer to a question costs.
     pub(crate) fn price_of_draw(&self) -> f64 {
+        let mut votes = self.scored_by.iter().zip(&self.attributes);
+        let votes = votes.find(|(by, _)| matches!(by, ScoredBy::Votes { .. }));
         match self.questions.generators.first() {
             Some(generator) => generator.price,
-            None => self.attributes[1].price,
+            None => votes.map_or(self.attributes[0].price, |(_, attribute)| attribute.price),
         }
     }
 

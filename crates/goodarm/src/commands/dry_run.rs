@@ -2,17 +2,19 @@
 
 use std::fmt::Write as _;
 
-use goodarm_core::{ArmId, Cost, Options};
+use goodarm_core::{Cost, Options};
+use goodarm_live::charter::{Solves, VerifierTerms};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobVerifier};
 use goodarm_live::run::{Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
 use goodarm_report::forecast::{self, Forecast};
+use goodarm_report::plan::cut_off;
 use goodarm_report::words::{
     about_money, counted, is_free, money, price, printable, printable_note, remaining,
 };
-use goodarm_sim::plan::{Plan, Spread, plan};
+use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
 use crate::commands::{Failure, notes};
 use crate::terminal;
@@ -23,10 +25,9 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         return Err(Failure::wrong_input(RunError::OutputIsFile(file.to_owned())));
     }
     let mut text = format!(
-        "{}: {}, {}, δ = {}; nothing is called and nothing is written.\n\n",
+        "{}: {}, δ = {}; nothing is called and nothing is written.\n\n",
         job.path.display(),
-        counted(job.candidates.len(), "candidate"),
-        counted(job.verifiers.len(), "verifier"),
+        parties(job),
         job.settings.delta
     );
     let told = notes(job.candidates.notes());
@@ -34,23 +35,10 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         text += &told;
         text.push('\n');
     }
-    let first = job.candidates.get(ArmId(0));
-    for verifier in &job.verifiers {
-        let terms = &job.charter.verifiers[verifier.lead.index()];
-        let ceiling = verifier.tariff.ceiling;
-        let most = if terms.metered && !is_free(ceiling) { "at most " } else { "" };
-        let _ = writeln!(
-            text,
-            "{} ({}): {}, {most}{}",
-            verifier.name,
-            terms.kind,
-            thresholds(job, verifier),
-            price(ceiling, unit)
-        );
-        let preview = verifier.preview(&first);
-        for line in preview.lines().take(PREVIEW_LINES_MAX) {
-            let _ = writeln!(text, "    {}", printable(line));
-        }
+    // Answers are made before they are verified.
+    let generators = job.verifiers.len()..job.called().count();
+    for place in generators.chain(0..job.verifiers.len()) {
+        text += &called(job, place);
     }
     if is_resumed {
         return resumed(job, text);
@@ -69,6 +57,64 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     text += &forecast(job)?;
     terminal::print(&text);
     Ok(())
+}
+
+/// How many candidates or questions there are, and who is called about them.
+fn parties(job: &Job) -> String {
+    let verifiers = counted(job.verifiers.len(), "verifier");
+    let Some(questions) = &job.questions else {
+        return format!("{}, {verifiers}", counted(job.candidates.len(), "candidate"));
+    };
+    let given = match job.candidates.len() {
+        0 => "no given answers".to_owned(),
+        count => counted(count, "given answer"),
+    };
+    let makers = match job.generators.len() {
+        0 => String::new(),
+        count => format!("{}, ", counted(count, "generator")),
+    };
+    format!("{}, {given}, {makers}{verifiers}", counted(questions.list.len(), "question"))
+}
+
+/// Who is called: for what, about what, and for how much at most; and what a call would send.
+fn called(job: &Job, place: usize) -> String {
+    let called = job.called_at(place);
+    let (kind, metered, role) = match job.verifiers.get(place) {
+        Some(verifier) => {
+            let terms = &job.charter.verifiers[verifier.lead.index()];
+            let role = format!("{}{}", thresholds(job, verifier), subject(job, terms));
+            (&terms.kind, terms.metered, role)
+        }
+        None => {
+            let terms = &job.charter.generators()[place - job.verifiers.len()];
+            let most = job.charter.questions.as_ref().map_or(0, |it| it.candidates_max);
+            let role = format!("makes answers, at most {most} for each question");
+            (&terms.kind, terms.metered, role)
+        }
+    };
+    let ceiling = called.tariff.ceiling;
+    let most = if metered && !is_free(ceiling) { "at most " } else { "" };
+    let mut text =
+        format!("{} ({kind}): {role}, {most}{}\n", called.name, price(ceiling, job.unit()));
+    let preview = job.first_subject(place).map(|first| called.preview(&first));
+    for line in preview.unwrap_or_default().lines().take(PREVIEW_LINES_MAX) {
+        let _ = writeln!(text, "    {}", printable(line));
+    }
+    text
+}
+
+/// What a call of a verifier is about, where there are questions.
+fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
+    match terms.solves {
+        _ if job.questions.is_none() => "",
+        None => ", asked about one answer at a time",
+        Some(Solves { proposes: false }) => {
+            ", asked the question: a reply is a vote on all of its answers"
+        }
+        Some(Solves { proposes: true }) => {
+            ", asked the question: a reply is a vote on all of its answers, and an answer itself if it is new"
+        }
+    }
 }
 
 /// What mean scores are asked for.
@@ -177,17 +223,13 @@ fn standing(job: &Job) -> Result<String, Failure> {
 }
 
 fn forecast(job: &Job) -> Result<String, Failure> {
-    let Forecast { spec, scale } = forecast::of_job(job, REPETITIONS);
+    let forecast = forecast::of_job(job, REPETITIONS);
+    let share_note = forecast.share_note(job);
+    let Forecast { mut spec, scale } = forecast;
+    spec.calls_max = Some(SIMULATED_CALLS_MAX);
     let plan = plan(&spec).map_err(Failure::wrong_input)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
-    let Spread { low, median, high } = purchase.realistic;
-    // To leave out one of several criteria would save nothing.
-    let is_criterion = |name: &str| {
-        let mut all = job.charter.verifiers.iter();
-        all.any(|terms| terms.name == name && terms.criterion.is_some())
-    };
-    let implied = plan.implied.as_ref().filter(|it| !is_criterion(&it.verifier));
-    let implied = implied.map_or_else(String::new, |omission| {
+    let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
         format!(
             "In this guess \"{}\" takes {:.0} % of that, and all that pass \"{}\" pass it, too. If that is \
              so, about {:.0} would be certified without it, by certificates that say nothing of it; the \
@@ -198,35 +240,69 @@ fn forecast(job: &Job) -> Result<String, Failure> {
             omission.realistic.median * scale,
         )
     });
-    let hopeless = if median * scale < 1.0 { hopeless(job, &plan) } else { String::new() };
+    let median = purchase.realistic.median * scale;
+    let hopeless = if median < 1.0 { hopeless(job, &plan) } else { String::new() };
+    let mut bounds = share_note.map_or_else(String::new, |note| format!("{note}.\n"));
+    // What so many certificates cost is told only to those who will get none.
+    if let Some(cut) = plan.cut.as_ref().filter(|cut| cut.of_purchase > 0 || median < 1.0) {
+        let _ = writeln!(bounds, "{}", cut_off(cut, &plan));
+    }
+    let answers = if job.questions.is_some() { "fresh answers" } else { "answers" };
     Ok(format!(
-        "If {:.0} % of the answers are good, with mean scores like {:?}, and the others like {:?}, \
-         about {:.0} will be certified ({:.0} to {:.0} in eight of ten simulated runs), for {} \
-         at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n{hopeless}{implied}",
+        "If {:.0} % of the {answers} are good, with mean scores like {:?}, and the others like {:?}, \
+         {}, for {} at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n\
+         {bounds}{hopeless}{implied}",
         100.0 * forecast::good_share(job),
         forecast::means(job, true),
         forecast::means(job, false),
-        median * scale,
-        low * scale,
-        high * scale,
+        outcome(job, &plan, &purchase, scale),
         about_money(purchase.spent * scale, job.unit()),
     ))
+}
+
+/// How many answers will be certified, or questions answered.
+fn outcome(job: &Job, plan: &Plan, purchase: &Purchase, scale: f64) -> String {
+    let Spread { low, median, high } = purchase.realistic;
+    let is_cut = plan.cut.is_some_and(|cut| cut.of_purchase > 0);
+    let about = if is_cut { "at least" } else { "about" };
+    let (low, median, high) = (low * scale, median * scale, high * scale);
+    let range = format!("({low:.0} to {high:.0} in eight of ten simulated runs)");
+    match &job.questions {
+        Some(questions) => {
+            let all = counted(questions.list.len(), "question");
+            format!("{about} {median:.0} of {all} will be answered {range}")
+        }
+        None => format!("{about} {median:.0} will be certified {range}"),
+    }
 }
 
 /// What to do about a job that will certify next to nothing.
 fn hopeless(job: &Job, plan: &Plan) -> String {
     let unit = job.unit();
-    let first = plan.steps.first().map_or_else(String::new, |step| {
-        let cost = step.realistic.map_or(step.asymptotic, |spread| spread.median);
-        let least = if step.realistic.is_some() { "about" } else { "more than" };
-        format!(": the first certificate alone takes {least} {}", about_money(cost, unit))
+    let is_found = plan.steps.first().is_some_and(|step| step.realistic.is_some());
+    if job.questions.is_some() && !is_found && plan.cut.is_none() {
+        return "In most of these runs no good answer is found, whatever is spent. What helps: more answers for each question \
+                (candidates_max), a better generator, lower thresholds.\n"
+            .to_owned();
+    }
+    let first = plan.steps.first().and_then(|step| {
+        let (least, cost) = match (step.realistic, step.theory) {
+            (Some(spread), _) => ("about", spread.median),
+            (None, Some(theory)) => ("more than", theory.asymptotic),
+            (None, None) => return None,
+        };
+        let cost = about_money(cost, unit);
+        Some(format!(": the first certificate alone takes {least} {cost}"))
     });
     format!(
-        "This will certify hardly anything{first}, and the budget is {}. What helps: a larger budget, lower thresholds, \
+        "This will certify hardly anything{}, and the budget is {}. What helps: a larger budget, lower thresholds, \
          cheaper or fewer verifiers, a larger delta; `goodarm plan` says how much.\n",
+        first.unwrap_or_default(),
         money(job.settings.budget, unit)
     )
 }
 
 const PREVIEW_LINES_MAX: usize = 12;
 const REPETITIONS: u64 = 20;
+/// Someone waits for it.
+const SIMULATED_CALLS_MAX: u64 = 4_000_000;

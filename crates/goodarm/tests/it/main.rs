@@ -3,6 +3,7 @@
 mod book;
 mod ends;
 mod files;
+mod forecasts;
 mod hostile;
 mod laboratory;
 mod live;

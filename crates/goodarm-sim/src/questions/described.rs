@@ -1,0 +1,303 @@
+//! Questions as a plan describes them: verifiers at their prices and thresholds, and how good answers are.
+
+use std::collections::BTreeSet;
+
+use goodarm_core::{AttributeId, GeneratorId, Label, QuestionId, ScoredBy, Source};
+
+use crate::random::Random;
+use crate::world::ScoreLaw;
+
+/// What is known of the answers.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// How many questions.
+    pub questions: usize,
+    /// How many answers each question has from the start; none behind the last.
+    pub given: Vec<usize>,
+    /// The share of good answers among those that are given.
+    pub good: f64,
+    /// The same of each generator.
+    pub generators: Vec<f64>,
+    /// How much questions differ: the correlation of two answers to the same one.
+    pub difficulty: f64,
+    /// Of each verifier, the mean score of a good answer and of another one.
+    pub means: Vec<[f64; 2]>,
+    /// How much means differ from answer to answer: their standard deviation.
+    pub spread: f64,
+    /// How scores of each verifier scatter.
+    pub laws: Vec<ScoreLaw>,
+    /// Which calls score each verifier.
+    pub scored_by: Vec<ScoredBy>,
+}
+
+/// Questions that were drawn from a description.
+///
+/// Where a reply votes on all answers to its question, answers are final answers: one is good and often
+/// given, the wrong ones share the rest. Elsewhere no two answers are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Described {
+    spec: Description,
+    seed: u64,
+    asked: Vec<Asked>,
+    has_votes: bool,
+}
+
+/// One question.
+#[derive(Clone, Debug)]
+struct Asked {
+    /// How likely a given answer is to be good, and behind it an answer of each generator.
+    shares: Vec<f64>,
+    /// Whether any final answer is good.
+    has_good: bool,
+    /// Wrong final answers.
+    wrong_count: u32,
+}
+
+impl Described {
+    pub(super) fn new(spec: Description, seed: u64) -> Self {
+        let votes = spec.scored_by.iter().zip(&spec.means);
+        let votes: Vec<_> = votes.filter(|(by, _)| matches!(by, ScoredBy::Votes { .. })).collect();
+        let proposes = |by: &ScoredBy| matches!(by, ScoredBy::Votes { proposes: true });
+        let proposed = votes.iter().find(|(by, _)| proposes(by)).map(|(_, means)| means[0]);
+        // Whoever votes for the good answer most of the time also proposes it most of the time: if fewer
+        // answers than that are good on average, some questions have no good one.
+        let reach = proposed.map_or(1.0, |mean| (spec.good / mean.max(SHARE_MIN)).min(1.0));
+        let least = |place: usize| votes.iter().map(|(_, it)| it[place]).fold(1.0, f64::min);
+        let (right, wrong) = (least(0), least(1));
+        let ask = |question: u64| {
+            let mut random = Random::at(seed, &[QUESTION, question]);
+            let has_good = random.uniform() < reach;
+            // The same luck for all who answer: what is hard for one is hard for the others.
+            let share = |good: &f64| match has_good {
+                true => theta((good / reach).min(1.0), spec.difficulty, &random),
+                false => 0.0,
+            };
+            let shares = [spec.good].iter().chain(&spec.generators).map(share).collect();
+            let rest = 1.0 - if has_good { right } else { wrong };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
+            let wrong_count = (rest / wrong.max(SHARE_MIN)).ceil().clamp(1.0, WRONG_MAX) as u32;
+            Asked { shares, has_good, wrong_count }
+        };
+        let has_votes = !votes.is_empty();
+        let asked = (0..spec.questions as u64).map(ask).collect();
+        Self { spec, seed, asked, has_votes }
+    }
+
+    /// The answers that are there from the start; the same final answer twice is one.
+    pub(super) fn given(&self) -> Vec<(QuestionId, Label)> {
+        let mut given = BTreeSet::new();
+        for (question, &count) in (0_u32..).map(QuestionId).zip(&self.spec.given) {
+            let label =
+                |number: u32| (question, self.made(self.seed, question, 0, u64::from(number)));
+            given.extend((0_u32..).take(count).map(label));
+        }
+        given.into_iter().collect()
+    }
+
+    /// The `call`-th answer to a question.
+    pub(super) fn answer(
+        &self,
+        seed: u64,
+        question: QuestionId,
+        source: Source,
+        call: u64,
+    ) -> Label {
+        match source {
+            Source::Generator(GeneratorId(generator)) => {
+                self.made(seed, question, generator as usize + 1, call)
+            }
+            Source::Votes(attribute) => {
+                let path = [VOTE, u64::from(question.0), u64::from(attribute.0), call];
+                let mut random = Random::at(seed, &path);
+                let right = self.mean((question, Label(0)), attribute);
+                match random.uniform() < right {
+                    true => Label(0),
+                    false => self.wrong(question, &mut random),
+                }
+            }
+        }
+    }
+
+    /// An answer of the given ones, which are number 0, or of a generator.
+    fn made(&self, seed: u64, question: QuestionId, source: usize, call: u64) -> Label {
+        let asked = &self.asked[question.index()];
+        if self.has_votes {
+            let path = [MADE, u64::from(question.0), source as u64, call];
+            let mut random = Random::at(seed, &path);
+            return match random.uniform() < asked.shares[source] {
+                true => Label(0),
+                false => self.wrong(question, &mut random),
+            };
+        }
+        // All different: whether it is good is decided by its number.
+        let number = call.saturating_mul(asked.shares.len() as u64).saturating_add(source as u64);
+        Label(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    fn wrong(&self, question: QuestionId, random: &mut Random) -> Label {
+        let count = u64::from(self.asked[question.index()].wrong_count);
+        Label(u32::try_from(1 + random.below(count)).unwrap_or(1))
+    }
+
+    fn is_good(&self, question: QuestionId, label: Label) -> bool {
+        let asked = &self.asked[question.index()];
+        if self.has_votes {
+            return asked.has_good && label == Label(0);
+        }
+        let share = asked.shares[label.0 as usize % asked.shares.len()];
+        let path = [MADE, u64::from(question.0), u64::from(label.0)];
+        Random::at(self.seed, &path).uniform() < share
+    }
+
+    /// The true mean of an answer by an attribute.
+    pub(super) fn mean(
+        &self,
+        (question, label): (QuestionId, Label),
+        attribute: AttributeId,
+    ) -> f64 {
+        let index = attribute.index();
+        let [good, bad] = self.spec.means[index];
+        let is_good = self.is_good(question, label);
+        if self.spec.laws[index] == ScoreLaw::Exact {
+            return if is_good { good } else { bad };
+        }
+        let drawn = |mean: f64, label: u64| {
+            let path = [MEAN, u64::from(question.0), label, u64::from(attribute.0)];
+            let luck = Random::at(self.seed, &path).normal();
+            (mean + self.spec.spread * luck).clamp(0.0, 1.0)
+        };
+        match self.spec.scored_by.get(index) {
+            // The final answers share the votes.
+            Some(ScoredBy::Votes { .. }) => {
+                let asked = &self.asked[question.index()];
+                let right = drawn(if asked.has_good { good } else { bad }, 0);
+                match label {
+                    Label(0) => right,
+                    _ => (1.0 - right) / f64::from(asked.wrong_count),
+                }
+            }
+            _ => drawn(if is_good { good } else { bad }, u64::from(label.0)),
+        }
+    }
+
+    /// The `call`-th score of an answer.
+    pub(super) fn score(
+        &self,
+        seed: u64,
+        (question, label): (QuestionId, Label),
+        attribute: AttributeId,
+        call: u64,
+    ) -> f64 {
+        let path = [u64::from(question.0), u64::from(label.0), u64::from(attribute.0), call];
+        let mean = self.mean((question, label), attribute);
+        self.spec.laws[attribute.index()].draw(mean, &mut Random::at(seed, &path))
+    }
+
+    /// How likely a fresh answer is to be good.
+    pub(super) fn theta(&self, question: QuestionId) -> f64 {
+        self.asked[question.index()].shares.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// How likely answers to a question are to be good: Beta with this mean, and such that two answers to the
+/// same question have this correlation.
+fn theta(good: f64, difficulty: f64, random: &Random) -> f64 {
+    let mut random = random.clone();
+    if good <= 0.0 || good >= 1.0 || difficulty <= 0.0 {
+        return good.clamp(0.0, 1.0);
+    }
+    if difficulty >= 1.0 {
+        return f64::from(u8::from(random.uniform() < good));
+    }
+    let concentration = (1.0 - difficulty) / difficulty;
+    let theta = random.beta(concentration * good, concentration * (1.0 - good));
+    // Two numbers that are both next to nothing say nothing.
+    if theta.is_finite() { theta } else { good }
+}
+
+/// Apart from each other and from scores.
+const QUESTION: u64 = 1 << 33;
+const MADE: u64 = 2 << 33;
+const MEAN: u64 = 3 << 33;
+const VOTE: u64 = 4 << 33;
+/// A question has no more wrong final answers.
+const WRONG_MAX: f64 = 32.0;
+const SHARE_MIN: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(votes: Option<bool>) -> Described {
+        let by = votes.map_or(ScoredBy::OwnCalls, |proposes| ScoredBy::Votes { proposes });
+        let spec = Description {
+            questions: 4000,
+            given: vec![2; 4000],
+            good: 0.45,
+            generators: vec![0.45, 0.9],
+            difficulty: 0.3,
+            means: vec![[0.75, 0.2]],
+            spread: 0.0,
+            laws: vec![ScoreLaw::Binary],
+            scored_by: vec![by],
+        };
+        Described::new(spec, 5)
+    }
+
+    fn questions() -> impl Iterator<Item = QuestionId> {
+        (0..4000).map(QuestionId)
+    }
+
+    fn share(count: usize) -> f64 {
+        f64::from(u32::try_from(count).unwrap()) / 4000.0
+    }
+
+    /// A standard error is below 0.01.
+    #[test]
+    fn so_many_answers_are_good_as_was_said() {
+        for votes in [None, Some(false), Some(true)] {
+            let world = described(votes);
+            for (generator, good) in [(0, 0.45), (1, 0.9)] {
+                let source = Source::Generator(GeneratorId(generator));
+                let is_good =
+                    |it: &QuestionId, call| world.is_good(*it, world.answer(9, *it, source, call));
+                let first = questions().filter(|it| is_good(it, 0)).count();
+                let good = if votes == Some(true) { f64::min(good, 0.6) } else { good };
+                assert!((share(first) - good).abs() < 0.04, "{votes:?} {generator}: {first}");
+                let both = questions().filter(|it| is_good(it, 0) && is_good(it, 1)).count();
+                // Answers to the same question are alike: P(both) = θ̄² + ρ θ̄ (1 − θ̄).
+                let alike = good * good + 0.3 * good * (1.0 - good);
+                assert!(
+                    votes == Some(true) || (share(both) - alike).abs() < 0.04,
+                    "{both} {alike}"
+                );
+            }
+        }
+        let votes = described(Some(true));
+        let source = Source::Votes(AttributeId(0));
+        let good =
+            questions().filter(|&it| votes.is_good(it, votes.answer(9, it, source, 0))).count();
+        assert!((share(good) - 0.45).abs() < 0.04, "{good}");
+    }
+
+    #[test]
+    fn final_answers_share_the_votes_and_no_wrong_one_has_more_than_was_said() {
+        for proposes in [false, true] {
+            let world = described(Some(proposes));
+            for question in questions().take(100) {
+                let labels = 0..=world.asked[question.index()].wrong_count;
+                let mean = |label| world.mean((question, Label(label)), AttributeId(0));
+                let sum: f64 = labels.clone().map(mean).sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+                assert!(labels.skip(1).all(|label| mean(label) <= 0.2 + 1e-9));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_final_answer_twice_is_given_once() {
+        assert_eq!(described(None).given().len(), 8000);
+        let merged = described(Some(false)).given();
+        assert!((4000..7000).contains(&merged.len()), "{}", merged.len());
+    }
+}
