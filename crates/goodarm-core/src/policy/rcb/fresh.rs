@@ -12,7 +12,7 @@ use crate::books::{ArmStatus, Books};
 use crate::num::real_size;
 use crate::policy::rcb::{RemainingCost, Stage, bend, staged_price};
 use crate::pull::Source;
-use crate::units::{ArmId, GeneratorId, QuestionId};
+use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId};
 
 /// When a question gets another answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -201,9 +201,10 @@ impl RemainingCost {
         best.or_else(|| self.rate_proposal(books, question, theta))
     }
 
-    /// A question without any answer may get one by a vote.
+    /// A question may get an answer by a vote, if it has none or if other attributes speak against all
+    /// that it has.
     fn rate_proposal(
-        &self,
+        &mut self,
         books: &Books,
         question: QuestionId,
         theta: f64,
@@ -212,18 +213,26 @@ impl RemainingCost {
         let attribute = problem.attributes().find(|&it| problem.votes_propose(it))?;
         let votes_back = books.votes_back_count(question, attribute);
         let is_awaited = books.vote_is_awaited(question, attribute);
-        let has_answers = !books.active_answers(question).is_empty();
-        if has_answers
+        let mut answers = books.active_answers(question).into_iter();
+        if answers.any(|arm| self.chance_beside(books, arm, attribute) >= FAILED_BELOW)
             || is_awaited
             || !books.takes_votes(question, attribute)
             || !books.is_affordable(attribute)
         {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a count of votes for nothing")]
-        let new = 1.0 / (votes_back as f64 + 1.0);
+        let answer_count = problem.questions().map_or(0, |it| it.answers(question).len());
+        #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
+        let new = ((real_size(answer_count) + 1.0) / (votes_back as f64 + 1.0)).min(1.0);
         let price = books.mean_bill(attribute) / (theta * new * new) + self.price_at(theta);
         Some((price, Source::Votes(attribute)))
+    }
+
+    /// The probability that an answer passes everything but these votes.
+    fn chance_beside(&mut self, books: &Books, arm: ArmId, votes: AttributeId) -> f64 {
+        let attributes = books.problem().attributes();
+        let others = attributes.filter(|&it| it != votes && !books.is_resolved(arm, it));
+        others.map(|attribute| self.pass_probability(books, (arm, attribute))).product()
     }
 
     /// What certifying an answer without scores costs, if its chance is θ.

@@ -481,3 +481,34 @@ fn a_call_in_place_of_one_that_hangs_is_about_another_question() {
         session().replay(events).expect("the same again");
     }
 }
+
+/// The answer that is said most often fails its judge: votes go on until another is proposed.
+#[test]
+fn votes_propose_again_where_a_judge_rejects_what_they_proposed() {
+    let set =
+        Set { judge: Some(ScoreModel::Binary), ..Set::new(Guarantee::Lent, PROPOSING, &[&[]]) };
+    let (mut spec, design) = set.stated();
+    spec.attributes[0].threshold = 0.25;
+    let problem = Problem::designed(spec, design).expect("a sound problem");
+    let mut session = Session::new(problem, goodarm_core::policy::rcb::Rcb::new());
+    let mut vote_count = 0;
+    let reason = loop {
+        match session.ask().expect("a policy of ours") {
+            Ask::Question(pull) => {
+                // Two of three are for the one that the judge rejects.
+                let label = Label(u32::from(vote_count % 3 == 2));
+                vote_count += 1;
+                session.answer(pull.ticket, Some(label), UNIT).expect("a vote");
+            }
+            Ask::Pull(pull) => {
+                let questions = session.books().problem().questions().expect("there is one");
+                let is_good = questions.label(pull.arm) == Label(1);
+                session.tell(pull.ticket, f64::from(u8::from(is_good)), UNIT).expect("a score");
+            }
+            Ask::Wait => unreachable!("nothing is in flight"),
+            Ask::Done(reason) => break reason,
+        }
+        assert!(vote_count < 10_000, "it never ends");
+    };
+    assert_eq!(session.certified(), [ArmId(1)], "{reason:?} after {vote_count} votes");
+}
