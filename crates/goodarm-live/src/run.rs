@@ -352,8 +352,10 @@ impl Run {
                     _ => Target::Arm(ArmId(0), AttributeId(0)),
                 };
                 let candidate = self.subject(call.map_or(first, |call| call.target));
+                let answers = verifier.verifier.answers_questions();
                 Ending::NeverScored(Box::new(NeverScored {
                     verifier: name,
+                    lacks: if answers { "an answer" } else { "a score" },
                     request: verifier.request(&candidate),
                     id: candidate.id,
                     // Of one that nobody answered, all addresses are worth knowing.

@@ -208,9 +208,9 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
             "{verifier} cannot be trusted ({reason}): mend it, and begin again with resume=\"again\""
         ),
         Ending::NeverScored(failed) => format!(
-            "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
+            "{} has never given {}, so the run has stopped; nothing is held against an answer.\n\
              asked about {}: {}\n{}\nmend it, and run it again: it is begun anew",
-            failed.verifier, failed.id, failed.request, failed.reason
+            failed.verifier, failed.lacks, failed.id, failed.request, failed.reason
         ),
         ending => ending.to_string(),
     };

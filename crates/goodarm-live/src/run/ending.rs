@@ -49,9 +49,11 @@ pub enum Ending {
 /// The first failure of a verifier that never gave a score, in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeverScored {
-    /// Which verifier.
+    /// Which verifier, or which generator.
     pub verifier: String,
-    /// The candidate's name.
+    /// What it never gave: a score, or an answer.
+    pub lacks: &'static str,
+    /// The candidate's name, or the question's.
     pub id: String,
     /// What was asked.
     pub request: String,
@@ -162,8 +164,8 @@ impl fmt::Display for Ending {
             Self::NeverScored(failed) => {
                 return write!(
                     f,
-                    "{} has never given a score: mend the job and begin again",
-                    failed.verifier
+                    "{} has never given {}: mend the job and begin again",
+                    failed.verifier, failed.lacks
                 );
             }
             Self::Mistrusted { verifier, .. } => {

@@ -280,7 +280,7 @@ def _never_scored(output: Path) -> bool:
     """Whether the run in the folder ended because a verifier did not work."""
     try:
         summary = json.loads((output / "summary.json").read_text())
-        return NEVER_SCORED in summary["ending"]
+        return any(words in summary["ending"] for words in NEVER_SCORED)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -420,5 +420,5 @@ TERMS = frozenset(
     ["name", "threshold", "scores", "price", "metered", "timeout", "rate", "concurrency", "retries", "patience"]
 )
 CONCURRENCY_MAX = 65_536
-NEVER_SCORED = "has never given a score"
+NEVER_SCORED = ("has never given a score", "has never given an answer")
 TICK_SECONDS = 0.02

@@ -184,10 +184,11 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
 
 /// All that there is to know about a verifier that does not work.
 fn never_scored(failed: &NeverScored, arguments: &RunArguments) -> String {
-    let NeverScored { verifier, id, request, reason, reply } = failed;
+    let NeverScored { verifier, lacks, id, request, reason, reply } = failed;
+    let short = lacks.split(' ').next_back().unwrap_or(lacks);
     let mut text = format!(
-        "{} has never given a score, so the run has stopped; nothing is held against an answer.\n\
-         asked about {}:\n{}why there is no score:\n{}",
+        "{} has never given {lacks}, so the run has stopped; nothing is held against an answer.\n\
+         asked about {}:\n{}why there is no {short}:\n{}",
         printable_note(verifier),
         printable_note(id),
         indented(request),

@@ -96,6 +96,8 @@ fn shown(job: &Job, trial: &Trial) -> String {
             let _ = writeln!(text, "  {} {score}", printable_note(name));
         }
     }
+    let answers = job.called_at(trial.place).verifier.answers_questions();
+    let lacks = if answers { "answer" } else { "score" };
     let _ = match (&trial.score, &trial.reason) {
         (None, None) if let Some(answer) = &trial.answer => {
             write!(text, "  final answer {}", printable_note(answer))
@@ -106,9 +108,9 @@ fn shown(job: &Job, trial: &Trial) -> String {
         }
         (None, None) if trial.scores.is_some() => write!(text, "  a score for every criterion"),
         (None, Some(reason)) if !reason.is_empty() => {
-            write!(text, "  no score: {}", printable_note(reason))
+            write!(text, "  no {lacks}: {}", printable_note(reason))
         }
-        (None, _) => write!(text, "  no score"),
+        (None, _) => write!(text, "  no {lacks}"),
     };
     let _ = writeln!(
         text,

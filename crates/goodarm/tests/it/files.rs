@@ -61,6 +61,8 @@ fn a_file_of_questions_becomes_a_job_that_makes_answers() {
     let (said, job) = init(place.path(), "q.jsonl", &[]);
     assert!(said.contains("for 1 question") && said.contains("these are questions"), "{said}");
     assert!(job.contains("questions = ") && job.contains("[generator]"), "{job}");
+    let shown = ok(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
+    assert!(shown.contains("1 question"), "{shown}");
     std::fs::remove_file(place.path().join("job.toml")).expect("it was written");
     std::fs::write(place.path().join("q.jsonl"), WITHOUT_IDS).expect("the folder takes files");
     let (said, job) = init(place.path(), "q.jsonl", &["--questions"]);
