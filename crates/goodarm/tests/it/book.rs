@@ -33,6 +33,11 @@ fn trying_works() {
 }
 
 #[test]
+fn questions_are_answered_as_shown() {
+    check("how-to/questions.md");
+}
+
+#[test]
 fn an_llm_judge_works() {
     check("how-to/llm-judge.md");
 }

@@ -291,9 +291,10 @@ fn the_schema_takes_every_job_of_the_documentation() {
         write(place.path(), "job.toml", job);
         let output = goodarm(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
         let said = message(&output);
-        // What the page cannot have here: a recording, programs, and keys in the environment.
+        // What the page cannot have here: a recording, questions, programs, and keys in the environment.
         let is_taken = output.status.code() == Some(0)
             || said.contains("recording.jsonl")
+            || said.contains("questions.jsonl")
             || said.contains("there is no program")
             || said.contains("environment");
         assert!(is_taken, "{job}\n{said}");
