@@ -171,6 +171,8 @@ pub struct CallerTerms<'a> {
     pub is_exact: bool,
     /// Whether it makes answers.
     pub is_generator: bool,
+    /// Whether its calls are about questions.
+    pub answers_questions: bool,
 }
 
 /// Why a recorded charter is none.
@@ -271,6 +273,7 @@ impl Charter {
             metered: terms.metered,
             is_exact: terms.scores == Scores::Exact,
             is_generator: false,
+            answers_questions: terms.solves.is_some(),
         });
         let generators = self.generators().iter().map(|terms| CallerTerms {
             name: &terms.name,
@@ -279,6 +282,7 @@ impl Charter {
             metered: terms.metered,
             is_exact: false,
             is_generator: true,
+            answers_questions: true,
         });
         verifiers.chain(generators)
     }

@@ -103,7 +103,12 @@ impl fmt::Display for Suspicion {
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
     let runtime = engine::runtime()?;
     let mut trials = engine::block_on(runtime, try_all(job, arms, control));
-    trials.sort_by_key(|trial| (trial.place, trial.order));
+    // Those first whose answers the others get to see.
+    let stage = |trial: &Trial| {
+        let terms = job.charter.called(job.target_of(trial.place));
+        (!terms.is_generator, !terms.answers_questions)
+    };
+    trials.sort_by_key(|trial| (stage(trial), trial.place, trial.order));
     Ok(trials)
 }
 

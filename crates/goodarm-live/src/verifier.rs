@@ -40,10 +40,10 @@ use crate::throttle::Throttle;
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
 pub const KINDS: &[Kind] = &[
     Kind::new::<check::CheckKeys>("check"),
-    Kind::new::<command::CommandKeys>("command"),
-    Kind::new::<http::HttpKeys>("http"),
-    Kind::new::<llm::LlmKeys>("llm"),
-    Kind::new::<pool::PoolKeys>("pool"),
+    Kind::new::<command::CommandKeys>("command").making_answers(),
+    Kind::new::<http::HttpKeys>("http").making_answers(),
+    Kind::new::<llm::LlmKeys>("llm").making_answers(),
+    Kind::new::<pool::PoolKeys>("pool").making_answers(),
     Kind::new::<replay::ReplayKeys>("replay"),
 ];
 

@@ -459,6 +459,12 @@ fn generator(
     if threshold.is_some() && *vote != Some(true) {
         problems.push(Problem::new("threshold", "only where answers are votes: vote = true"));
     }
+    if read.keys.candidates_max.is_some() && *vote == Some(true) {
+        let message = format!(
+            "not with vote = true: there every reply is a vote, and up to {PROPOSED_ANSWERS_MAX} different answers to a question are taken up"
+        );
+        problems.push(Problem::new("candidates_max", message));
+    }
     if !(1..=PROPOSED_ANSWERS_MAX).contains(&read.candidates_max()) {
         let message =
             format!("{} is not between 1 and {PROPOSED_ANSWERS_MAX}", read.candidates_max());

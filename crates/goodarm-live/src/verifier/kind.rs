@@ -19,6 +19,8 @@ use crate::job_file::{Unit, VerifierKeys};
 pub struct Kind {
     /// What a job file calls it.
     pub name: &'static str,
+    /// Whether it can answer questions, too.
+    pub makes_answers: bool,
     schema: fn(&mut SchemaGenerator) -> Schema,
     read: ReadKeys,
 }
@@ -72,7 +74,13 @@ impl Kind {
     where
         K: KindKeys + DeserializeOwned + JsonSchema + 'static,
     {
-        Self { name, schema: K::json_schema, read: read::<K> }
+        Self { name, makes_answers: false, schema: K::json_schema, read: read::<K> }
+    }
+
+    /// The same, if its keys describe a generator as well.
+    #[must_use]
+    pub const fn making_answers(self) -> Self {
+        Self { makes_answers: true, ..self }
     }
 
     /// The schema of its own keys.

@@ -74,7 +74,7 @@ fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, 
     if totals.score_count() == 0
         && let Some(why) = why_never_scored(totals)
     {
-        let lacks = if terms.is_generator { "an answer" } else { "a score" };
+        let lacks = if terms.answers_questions { "an answer" } else { "a score" };
         let text = format!(
             "has never given {lacks}: {why}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
         );
@@ -95,7 +95,8 @@ fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, 
     }
     let exhausted = blocked(BlockingFailure::Exhausted);
     if exhausted > 0 {
-        let answers = counted(exhausted, if terms.is_generator { "question" } else { "answer" });
+        let answers =
+            counted(exhausted, if terms.answers_questions { "question" } else { "answer" });
         let text = if terms.kind == "replay" || terms.kind == "pool" {
             format!(
                 "ran out of recorded outcomes for {answers}, and is not asked about them any more."

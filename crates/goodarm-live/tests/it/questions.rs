@@ -420,6 +420,11 @@ fn what_cannot_be_is_refused_with_its_reason() {
         ("candidates_max = 4", "vote = true", "threshold: the mean score to be reached is needed"),
         (
             "candidates_max = 4",
+            "candidates_max = 4\nvote = true\nthreshold = 0.5",
+            "candidates_max: not with vote = true",
+        ),
+        (
+            "candidates_max = 4",
             "answer_bytes_max = 9999999",
             "answer_bytes_max: 9999999 is not between",
         ),
@@ -478,6 +483,36 @@ fn a_cheap_generator_and_a_dear_one_compete() {
     let calls: Vec<(&str, u64)> =
         generators.iter().map(|it| (it.name.as_str(), it.calls)).collect();
     assert!(calls[1].1 > calls[0].1, "as good, and nine times as cheap: {calls:?}");
+}
+
+/// One that was not asked yet is not taken to be as bad as the one that was.
+#[test]
+fn a_dear_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
+    let place = pools(8);
+    let job = POOLS.replace(
+        "[generator]\nkind = \"pool\"\npool = \"pool.jsonl\"\n",
+        "[[generators]]\nname = \"dear\"\nkind = \"pool\"\npool = \"dear.jsonl\"\nextract = \"last-number\"\n\
+         [[generators]]\nname = \"cheap\"\nkind = \"pool\"\npool = \"cheap.jsonl\"\n",
+    );
+    let pool = |place: &Place, name: &str, cost: u32, is_right: bool| {
+        let mut text = String::new();
+        for index in 0..8 {
+            let answer = if is_right { index } else { 300 + index };
+            let solutions = [json!({"answer": answer.to_string(), "cost": cost})];
+            let _ =
+                writeln!(text, "{}", json!({"id": format!("q{index}"), "solutions": solutions}));
+        }
+        place.write(name, &text);
+    };
+    pool(&place, "cheap.jsonl", 10, false);
+    pool(&place, "dear.jsonl", 50, true);
+    place.write("job.toml", &job.replace("budget = 6000", "budget = 12000"));
+    let (_, overview) = place.run();
+    place.assert_clean();
+    let generators = &overview.questions.as_ref().expect("questions").generators;
+    let calls: Vec<(&str, u64)> =
+        generators.iter().map(|it| (it.name.as_str(), it.calls)).collect();
+    assert!(calls[0].1 > 0 && overview.certified >= 5, "{} with {calls:?}", overview.certified);
 }
 
 /// A model answers, a model solves: each solution scores all answers to its question.

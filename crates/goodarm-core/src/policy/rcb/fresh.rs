@@ -65,15 +65,18 @@ impl RemainingCost {
         self.population.stages = stages;
         self.population.chance = chance;
         let (mut first, mut second) = (Mean::of(THETA_START, DOUBT), Mean::default());
+        let generator_count = questions.generators().len();
         let mut by_generator: Vec<Mean> = Vec::new();
-        by_generator.resize(questions.generators().len(), Mean::default());
+        by_generator.resize(generator_count, Mean::default());
         for question in questions.ids() {
             let mut tested = questions.answers(question).iter().copied();
             let mut tested = tested.by_ref().filter(|&arm| is_tested(books, arm));
             let Some(one) = tested.next() else { continue };
             let chance = self.chance(books, one);
             first.add(chance);
-            if let Some(Source::Generator(generator)) = books.origin(one) {
+            if generator_count > 1 {
+                self.learn_generators(books, question, &mut by_generator);
+            } else if let Some(Source::Generator(generator)) = books.origin(one) {
                 by_generator[generator.index()].add(chance);
             }
             if let Some(other) = tested.next()
@@ -90,9 +93,24 @@ impl RemainingCost {
         let population = &mut self.population;
         population.theta = theta;
         population.concentration = concentration.clamp(CONCENTRATION_MIN, CONCENTRATION_MAX);
+        // Of several, one that was not asked yet is not as bad as the others: somebody has to find out.
+        let start = if generator_count > 1 { THETA_START } else { theta };
         population.thetas = (by_generator.iter())
-            .map(|mean| mean.with(theta, DOUBT).mean().clamp(THETA_MIN, THETA_MAX))
+            .map(|mean| mean.with(start, DOUBT).mean().clamp(THETA_MIN, THETA_MAX))
             .collect();
+    }
+
+    /// What became of all that each generator has made for a question: of several, one is seldom the first.
+    fn learn_generators(&mut self, books: &Books, question: QuestionId, means: &mut [Mean]) {
+        let questions = books.problem().questions();
+        for &arm in questions.map_or(&[][..], |questions| questions.answers(question)) {
+            if let Some(Source::Generator(generator)) = books.origin(arm)
+                && is_tested(books, arm)
+            {
+                let chance = self.chance(books, arm);
+                means[generator.index()].add(chance);
+            }
+        }
     }
 
     /// The chance of a question's next answer, given what became of the others; of all but one of them.
