@@ -14,6 +14,7 @@ use super::details::{Details, Limits};
 use super::lines::rounded;
 use super::{Report, text};
 use crate::markup::{Template, own};
+use crate::words::achieved;
 
 /// Writes the page, up to its seal.
 pub(super) fn write(
@@ -56,8 +57,7 @@ fn sha256(text: &str) -> String {
 }
 
 fn title(report: &Report) -> String {
-    let overview = &report.data.overview;
-    format!("{} of {} answers certified", overview.certified, overview.candidates)
+    achieved(&report.data.overview)
 }
 
 /// What the page shows beside the answers.

@@ -3,6 +3,7 @@
 pub(crate) mod browser;
 pub(crate) mod hostile;
 mod page;
+mod questions;
 mod run;
 
 use std::fs;
