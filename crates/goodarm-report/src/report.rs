@@ -147,6 +147,11 @@ impl Report {
         plots::figures(&self.data)
     }
 
+    /// Whether answers belong to questions, of which one each is certified.
+    const fn has_questions(&self) -> bool {
+        self.data.overview.questions.is_some()
+    }
+
     /// The run as a whole.
     pub const fn overview(&self) -> &Overview {
         &self.data.overview

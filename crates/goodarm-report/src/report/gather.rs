@@ -148,8 +148,8 @@ impl Gatherer {
         if is_new {
             let level = self.books.level(arm, attribute);
             let share = self.books.evidence(arm, attribute) / level;
-            let mean = self.books.tally(arm, attribute).mean();
-            self.trails[pair].push(mean, share);
+            let tally = self.books.tally(arm, attribute);
+            self.trails[pair].push_until(tally.returned_count, tally.mean(), share);
         }
     }
 

@@ -21,14 +21,33 @@ pub(crate) fn field_lines(
 ) -> (Vec<FieldLine>, usize) {
     let fields = Fields::read(json);
     let count = fields.0.len();
+    let others = fields.0.into_iter().filter(|(name, _)| name != id_field);
+    (cut_fields(others, field_bytes_max), count)
+}
+
+/// Those of an object's fields that are wanted, each cut to so many bytes, and how many there are.
+pub(super) fn field_lines_where(
+    json: &str,
+    is_wanted: impl Fn(&str, &Value) -> bool,
+    field_bytes_max: usize,
+) -> (Vec<FieldLine>, usize) {
+    let mut wanted = Fields::read(json).0;
+    wanted.retain(|(name, value)| is_wanted(name, value));
+    let count = wanted.len();
+    (cut_fields(wanted.into_iter(), field_bytes_max), count)
+}
+
+fn cut_fields(
+    fields: impl Iterator<Item = (String, Value)>,
+    field_bytes_max: usize,
+) -> Vec<FieldLine> {
     let line = |(name, value): (String, Value)| {
         let text = text_of(value);
         let kept = beginning(&text, field_bytes_max);
         let total = (kept.len() < text.len()).then_some(text.len());
         FieldLine(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
     };
-    let others = fields.0.into_iter().filter(|(name, _)| name != id_field);
-    (others.take(FIELDS_MAX).map(line).collect(), count)
+    fields.take(FIELDS_MAX).map(line).collect()
 }
 
 /// An answer's object, its fields in their order.

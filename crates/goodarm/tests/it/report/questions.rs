@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::json;
+use super::browser::Browser;
 use super::run::Run;
+use super::{hostile, json};
 use crate::tool::text;
 
 const COUNT: u64 = 12;
@@ -114,4 +115,136 @@ fn questions_and_their_answers_belong_together() {
             question["certified"].as_u64().map(|_| &answers[place(&question["certified"])]["id"]);
         assert_eq!(certified, expected.get("answer"));
     }
+}
+
+#[test]
+fn hostile_questions_stay_inside_their_blocks() {
+    let page = hostile::asked("questions-bytes").page();
+    let count = |text: &str| page.to_lowercase().matches(text).count();
+    let blocks = count("<script type=\"application/json\" id=\"");
+    assert_eq!(count("<script"), blocks + 1, "one script that runs");
+    assert_eq!(count("</script"), blocks + 1);
+    for tag in ["<img", "<iframe", "<svg onload", "<!--", "<b>", "<object", "<link", "<base"] {
+        assert_eq!(count(tag), 0, "{tag}");
+    }
+    for hidden in ['\0', '\u{7}', '\u{1b}', '\u{202e}', '\u{2066}', '\u{2028}', '\u{e0041}'] {
+        assert!(!page.contains(hidden), "{hidden:?}");
+    }
+    assert!(page.contains("default-src 'none'; script-src 'sha256-"));
+}
+
+/// Every question is opened, one after the other, as a person would.
+#[test]
+fn hostile_questions_do_nothing_in_a_browser() {
+    let run = hostile::asked("questions-shown");
+    let mut browser = Browser::start("questions-hostile");
+    browser.open(&run.path("report.html"), "");
+    let title = browser.text("document.title");
+    assert!(title.contains(" questions answered with a certified answer"), "{title}");
+    browser.value("document.querySelector('.row').click()");
+    let (mut seen, mut opened) = (String::new(), 0);
+    for _ in 0..hostile::questions().len() {
+        browser.settle();
+        opened += 1;
+        browser.value(
+            "document.querySelectorAll('dialog details').forEach(it => { it.open = true; }); 0",
+        );
+        seen += &browser.text("document.querySelector('dialog').textContent");
+        let next = "document.querySelector('.dhead button[aria-label=\"Next question\"]')";
+        if browser.value(&format!("{next}.disabled")) == true {
+            break;
+        }
+        browser.value(&format!("{next}.click()"));
+    }
+    assert_eq!(opened, hostile::questions().len());
+    for shown in [
+        "7 <script>document.title='owned'</script>",
+        "9 other \"><img src=x onerror=\"document.title='owned'\">",
+        "on the question",
+        "U+202Emaker",
+        "escape U+001B[31m",
+    ] {
+        assert!(seen.contains(shown), "{shown}");
+    }
+    assert!(!seen.contains('\u{202e}'), "what is hidden is shown");
+    assert_eq!(browser.text("document.title"), title);
+    let strange = "document.querySelectorAll('img, iframe, object, embed, link').length";
+    assert_eq!(browser.value(strange), 0);
+    assert_eq!(browser.value("document.querySelectorAll('script:not([type])').length"), 1);
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn the_page_lists_questions_and_opens_one_with_all_its_answers() {
+    let run = Run::questions("questions-page", 12);
+    let report = json(&run);
+    let answered = answered(&report);
+    let page = run.path("report.html");
+    let mut browser = Browser::start("questions-page");
+    browser.open(&page, "");
+    let headline = browser.text("document.getElementById('headline').textContent");
+    assert_eq!(
+        headline,
+        format!("{answered} of {COUNT} questions answered with a certified answer")
+    );
+    let filters = browser.text("document.getElementById('filters').textContent");
+    assert_eq!(filters, format!("All{COUNT}Answered{answered}Open{}", COUNT - answered));
+    let bars = "document.querySelectorAll('#spending-chart .row-bar').length";
+    assert_eq!(browser.value(bars), 3, "two verifiers and a generator");
+    let table = browser.text("document.querySelector('.generators').textContent");
+    assert!(table.contains("maker") && table.contains("New answers"), "{table}");
+    // The most answers first.
+    browser.open(&page, "status=open&sort=-tried");
+    assert_eq!(browser.value("document.querySelectorAll('.row').length"), COUNT - answered);
+    let tried =
+        "[...document.querySelectorAll('.row .tried-of')].map(it => Number(it.textContent))";
+    assert_eq!(
+        browser.value(&format!("{tried}.every((it, i, all) => i === 0 || all[i - 1] >= it)")),
+        true
+    );
+    assert_eq!(browser.value(&format!("{tried}[0] > 1")), true);
+    // One that is answered, after another answer was tried.
+    let list = report["by_question"].as_array().expect("a list");
+    let several = |it: &&Value| {
+        it["status"] == "answered" && it["tried"].as_array().is_some_and(|tried| tried.len() > 1)
+    };
+    let question = list.iter().find(several).expect("an answered question with two answers");
+    let id = question["id"].as_str().expect("an id");
+    browser.open(&page, &format!("open={id}"));
+    let body = browser.text("document.querySelector('dialog').textContent");
+    for part in
+        ["What is the sum of", "Certified answer", "Evidence", "by maker", "on the question"]
+    {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let number = question["tried"].as_array().map_or(0, Vec::len);
+    assert_eq!(browser.value("document.querySelectorAll('dialog .try').length"), number);
+    let dropped = "document.querySelector('dialog .try:nth-child(2)').textContent";
+    assert!(browser.text(dropped).contains("another answer to the question is certified"));
+    assert_eq!(
+        browser.value("document.querySelectorAll('dialog tbody tr').length"),
+        question["calls"]
+    );
+    // A call about one answer says so.
+    assert!(body.contains(&format!("on {id}/1")), "{body}");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn the_keyboard_opens_a_question_and_goes_on_to_the_next() {
+    let run = Run::questions("questions-keyboard", 12);
+    let mut browser = Browser::start("questions-keyboard");
+    browser.open(&run.path("report.html"), "sort=id");
+    browser.value("document.querySelector('.row').focus()");
+    browser.press("ArrowDown", 40);
+    browser.press("Enter", 13);
+    let title = "document.getElementById('answer-title').textContent";
+    assert_eq!(browser.text(title), "q-1");
+    browser.press("ArrowRight", 39);
+    assert_eq!(browser.text(title), "q-2");
+    assert_eq!(browser.text("location.hash"), "#sort=id&open=q-2");
+    browser.press("Escape", 27);
+    assert_eq!(browser.value("document.querySelector('dialog').open"), false);
+    assert_eq!(browser.text("document.activeElement.dataset.place"), "2", "back where it was");
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
