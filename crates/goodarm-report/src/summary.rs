@@ -4,14 +4,14 @@ use goodarm_core::Cost;
 use goodarm_live::view::Overview;
 
 use crate::words::{
-    achieved, amount, brought, counted, failures, failures_of_generator, is_free, money, printable,
-    printable_note, remaining, tried, were,
+    achieved, amount, brought, counted, ending, failures, failures_of_generator, is_free, money,
+    printable, printable_note, remaining, tried, were,
 };
 
 /// The end of a run, in a few lines.
 pub fn summary_text(summary: &Overview) -> String {
     let unit = summary.money.unit;
-    let ending = summary.ending.as_deref().unwrap_or_default();
+    let ending = ending(summary).unwrap_or_default();
     let mut text = match &summary.questions {
         Some(questions) => {
             format!("{}; {}: {ending}\n", achieved(summary), tried(summary, questions))

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{Cost, Failure};
+use goodarm_core::{Cost, Failure, StopReason};
 pub use goodarm_files::words::{
     amount, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
 use goodarm_live::outputs::calls::failure_of;
+use goodarm_live::run::Ending;
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::questions::{GeneratorView, QuestionsView};
 use goodarm_live::view::{Overview, Remaining, VerifierView};
@@ -68,6 +69,19 @@ pub fn achieved(overview: &Overview) -> String {
             format!("{answered} of {questions} answered with a certified answer")
         }
     }
+}
+
+/// How the run ended, if it has: of a run with questions in words about those.
+pub fn ending(overview: &Overview) -> Option<String> {
+    let told = overview.ending.clone()?;
+    let is = |reason| told == Ending::Done(reason).to_string();
+    Some(match &overview.questions {
+        Some(_) if is(StopReason::AllCertified) => "every question is answered".to_owned(),
+        Some(_) if is(StopReason::AllDecided) => {
+            "every question is answered, or has no answer left that could be certified".to_owned()
+        }
+        _ => told,
+    })
 }
 
 /// Where the answers to questions come from, and what became of them.
@@ -162,8 +176,9 @@ pub fn remaining(overview: &Overview) -> String {
         return String::new();
     }
     let cost = about_money(two_digits(cost), overview.money.unit);
-    if overview.questions.is_some() {
+    if let Some(questions) = &overview.questions {
         return match answers {
+            _ if questions.answered == questions.count => String::new(),
             0 => "no answer to an open question looks good so far".to_owned(),
             1 => format!(
                 "1 answer to an open question looks good so far: certifying it would take about {cost} more, by a guess"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{ArmId, ArmStatus, Books, Cost, QuestionId, Source};
+use goodarm_core::{ArmId, ArmStatus, Books, Cost, Label, QuestionId, Source};
 use serde::Serialize;
 
 use crate::account::{Account, VerifierTotals};
@@ -100,6 +100,43 @@ impl QuestionsView {
             spent_on_answers: spent.fold(Cost::ZERO, Cost::saturating_add),
             generators: generators.map(generator).collect(),
         })
+    }
+}
+
+/// A question at the moment when one of its answers was certified.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnsweredView {
+    /// Which.
+    pub question: QuestionId,
+    /// The number of the certified answer's final answer: votes for it have the same.
+    pub label: Label,
+    /// Calls that came back, about the question or about its answers.
+    pub calls: u64,
+    /// What they cost.
+    pub spent: Cost,
+}
+
+impl AnsweredView {
+    /// The question of an answer; none where answers stand for themselves.
+    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
+        let problem = books.problem();
+        let questions = problem.questions()?;
+        let (question, label) = (questions.of(arm), questions.label(arm));
+        let state = books.question(question);
+        let mut calls = state.back_count() as u64;
+        let mut spent = state.spent_on_answers().saturating_add(state.spent_on_votes());
+        for attribute in problem.attributes() {
+            if problem.are_votes(attribute) {
+                calls += books.votes_back_count(question, attribute);
+            } else if problem.lead(attribute) == attribute {
+                for &answer in questions.answers(question) {
+                    let tally = books.tally(answer, attribute);
+                    calls += tally.returned_count;
+                    spent = spent.saturating_add(tally.spent);
+                }
+            }
+        }
+        Some(Self { question, label, calls, spent })
     }
 }
 

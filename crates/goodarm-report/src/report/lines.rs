@@ -111,6 +111,12 @@ pub(crate) struct FieldLine(
     #[serde(skip_serializing_if = "Option::is_none")] Option<usize>,
 );
 
+impl FieldLine {
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Calls, mean, evidence, needed evidence, whether it is met, money, and the two trails.
 #[derive(Serialize)]
 pub(crate) struct PairLine(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);

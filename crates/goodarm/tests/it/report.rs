@@ -4,7 +4,7 @@ pub(crate) mod browser;
 pub(crate) mod hostile;
 mod page;
 mod questions;
-mod run;
+pub(crate) mod run;
 
 use std::fs;
 
