@@ -179,7 +179,7 @@ pub(crate) fn call_line(
     let (score, failure) = match &call.outcome {
         Ok(Scores::One(score)) => (Given::One(Some(*score)), ""),
         Ok(Scores::Each(scores)) => (Given::Each(scores.clone()), ""),
-        Ok(Scores::Answer(_)) => (Given::Answer(call.note.answer.as_ref().into()), ""),
+        Ok(Scores::Answer(_)) => (Given::Answer(final_answer(&call.note.answer)), ""),
         Err(failure) => (Given::One(None), failure_name(*failure)),
     };
     if failure.is_empty() && reply.is_empty() && reason.is_empty() {
@@ -191,6 +191,14 @@ pub(crate) fn call_line(
     Some(CallLine::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
 }
 
+/// A final answer, short, because there are as many as calls. Of a long one the journal has a hash, whose
+/// beginning tells it from others.
+fn final_answer(answer: &str) -> Box<str> {
+    let is_hash = answer.starts_with("blake3 ") && answer.len() == HASH_BYTES;
+    let kept = beginning(answer, if is_hash { HASH_BYTES_KEPT } else { FINAL_BYTES_MAX });
+    if kept.len() < answer.len() { format!("{kept}…").into() } else { kept.into() }
+}
+
 pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
@@ -199,3 +207,20 @@ pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
 const FIELDS_MAX: usize = 50;
 const NAME_BYTES_MAX: usize = 120;
 const REASON_BYTES_MAX: usize = 400;
+const FINAL_BYTES_MAX: usize = 80;
+/// `blake3 ` and 64 digits.
+const HASH_BYTES: usize = 71;
+const HASH_BYTES_KEPT: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_final_answer_is_short() {
+        assert_eq!(&*final_answer("Canberra"), "Canberra");
+        assert_eq!(&*final_answer(&"é".repeat(100)), format!("{}…", "é".repeat(40)));
+        let hash = format!("blake3 {}", "0123456789abcdef".repeat(4));
+        assert_eq!(&*final_answer(&hash), "blake3 01234567…");
+    }
+}

@@ -64,7 +64,7 @@ function showQuestion(table, place) {
     h("h3", null, "Calls"), ...callList(table.calls(question), overview, columns.calls[question], (about) => calledAbout(about, detail))]);
 }
 
-const openWords = (detail, tried) => (tried === 0 ? "None: no answer was tried." : `None: ${tried === 1 ? "the answer that was tried is" : `none of the ${count(tried)} answers that were tried is`} certified.`);
+const openWords = (detail, tried) => (tried === 0 ? "None: no answer was tried." : tried === 1 ? "None: the only answer that was tried is not certified." : `None of the ${count(tried)} answers that were tried is certified.`);
 
 function spentWords({ m, g }, columns, question, { money: { unit } }) {
   const purposes = ["making answers", "solving the question", "checking answers one by one"];

@@ -163,7 +163,7 @@ pub(super) fn shown(questions: &[Question]) -> Vec<u32> {
 /// Of one question.
 const ANSWERS_OF_QUESTION_MAX: usize = 1_000;
 const ID_BYTES_MAX: usize = 300;
-const WHY_BYTES_MAX: usize = 400;
+const WHY_BYTES_MAX: usize = 200;
 
 #[cfg(test)]
 mod tests {

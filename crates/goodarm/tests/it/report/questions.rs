@@ -227,6 +227,16 @@ fn the_page_lists_questions_and_opens_one_with_all_its_answers() {
     );
     // A call about one answer says so.
     assert!(body.contains(&format!("on {id}/1")), "{body}");
+    // One that is still open.
+    let is_open = |it: &&Value| {
+        it["status"] == "open" && it["tried"].as_array().is_some_and(|tried| tried.len() > 1)
+    };
+    let question = list.iter().find(is_open).expect("an open question with two answers");
+    let (id, number) = (&question["id"], question["tried"].as_array().map_or(0, Vec::len));
+    browser.open(&page, &format!("open={}", id.as_str().expect("an id")));
+    let body = browser.text("document.querySelector('dialog').textContent");
+    let none = format!("None of the {number} answers that were tried is certified.");
+    assert!(body.contains(&none) && body.contains("is needed"), "{body}");
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
