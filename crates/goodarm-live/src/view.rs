@@ -181,6 +181,9 @@ pub struct VerifierView {
     pub kind: String,
     /// It always says the same, so one call tells all.
     pub exact: bool,
+    /// Its calls are about questions: each is a vote for one of the answers, or for none of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub votes: bool,
     /// The mean score that is asked for.
     pub threshold: f64,
     /// What a certificate says of majorities that single calls imply.
@@ -203,6 +206,9 @@ pub struct VerifierView {
     /// Paid for certified, undecided and rejected answers.
     #[serde(serialize_with = "exact_list")]
     pub spent_by_status: [Cost; 3],
+    /// Paid for questions that are answered, and for open ones; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_pair")]
+    pub spent_by_question: Option<[Cost; 2]>,
     /// Paid for calls that brought no score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
@@ -394,6 +400,7 @@ fn verifier(
             .and_then(|criterion| Some(charter.verifiers.get(criterion.first)?.name.clone())),
         kind: terms.kind.clone(),
         exact: terms.scores == Scores::Exact,
+        votes: charter.are_votes(index),
         threshold: terms.threshold,
         claims: charter.claims(index),
         ceiling: terms.ceiling,
@@ -403,6 +410,7 @@ fn verifier(
         blocked,
         spent: totals.spent,
         spent_by_status: [Cost::ZERO; 3],
+        spent_by_question: None,
         spent_on_failures: totals.spent_on_failures,
         mean_score,
         mean_price: totals.mean_price(),
@@ -494,6 +502,11 @@ fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
         doubted.map(|warning| charter.called_at(warning.verifier)).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
     (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
+}
+
+/// Two amounts, if they are known.
+fn exact_pair<S: Serializer>(costs: &Option<[Cost; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
+    exact_list(costs.as_ref().map_or(&[], |costs| costs), serializer)
 }
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {

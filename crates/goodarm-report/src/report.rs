@@ -2,6 +2,7 @@
 //! plots. Everything is made from the journal, so a run that still goes on, or was killed, has a
 //! report too.
 
+mod by_question;
 mod cut;
 pub(crate) mod data;
 mod details;
@@ -14,7 +15,7 @@ mod trail;
 
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{ArmId, EventError};
+use goodarm_core::{ArmId, EventError, QuestionId};
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
 use goodarm_live::outputs::page::Sealing;
@@ -108,6 +109,12 @@ impl Report {
                 .as_ref()
                 .map_or_else(|| format!("answer {arm}"), |roster| roster.id(ArmId(arm)).to_owned());
         }
+        for (question, place) in data.by_question.iter_mut().zip(0..) {
+            question.id = roster.as_ref().map_or_else(
+                || format!("question {place}"),
+                |roster| roster.question_id(QuestionId(place)).to_owned(),
+            );
+        }
         Ok(Self { folder, data, roster, id_field, reply_lengths })
     }
 
@@ -138,6 +145,11 @@ impl Report {
     /// Every plot with the name of its file.
     pub fn figures(&self) -> [(&'static str, Figure); 3] {
         plots::figures(&self.data)
+    }
+
+    /// Whether answers belong to questions, of which one each is certified.
+    const fn has_questions(&self) -> bool {
+        self.data.overview.questions.is_some()
     }
 
     /// The run as a whole.

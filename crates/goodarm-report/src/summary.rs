@@ -1,23 +1,29 @@
 //! A run in a few lines.
 
+use goodarm_core::Cost;
 use goodarm_live::view::Overview;
 
 use crate::words::{
-    amount, counted, failures, is_free, money, printable, printable_note, remaining, were,
+    achieved, amount, brought, counted, ending, failures, failures_of_generator, is_free, money,
+    printable, printable_note, remaining, tried, were,
 };
 
 /// The end of a run, in a few lines.
 pub fn summary_text(summary: &Overview) -> String {
     let unit = summary.money.unit;
-    let mut text = format!(
-        "{} of {} answers certified, {} rejected, {} undecided: {}\n",
-        summary.certified,
-        summary.candidates,
-        summary.rejected,
-        summary.undecided,
-        summary.ending.as_deref().unwrap_or_default(),
-    );
-    if summary.added > 0 {
+    let ending = ending(summary).unwrap_or_default();
+    let mut text = match &summary.questions {
+        Some(questions) => {
+            format!("{}; {}: {ending}\n", achieved(summary), tried(summary, questions))
+        }
+        None => format!(
+            "{}, {} rejected, {} undecided: {ending}\n",
+            achieved(summary),
+            summary.rejected,
+            summary.undecided,
+        ),
+    };
+    if summary.added > 0 && summary.questions.is_none() {
         text += &format!("{} of them were added after the run began\n", summary.added);
     }
     text += &format!(
@@ -30,25 +36,7 @@ pub fn summary_text(summary: &Overview) -> String {
     if !remaining.is_empty() {
         text += &format!("{remaining}\n");
     }
-    let width = summary.verifiers.iter().map(|verifier| verifier.name.chars().count()).max();
-    for verifier in &summary.verifiers {
-        let spent = match &verifier.paid_with {
-            Some(_) => "the same calls".to_owned(),
-            None if is_free(verifier.ceiling) => "free".to_owned(),
-            None => money(verifier.spent, unit),
-        };
-        let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
-        text += &format!(
-            "  {:width$}  {:>15}  {spent:>18}  mean score {mean} (threshold {})\n",
-            printable(&verifier.name),
-            counted(verifier.calls, "call"),
-            verifier.threshold,
-            width = width.unwrap_or(0),
-        );
-        for failed in failures(verifier) {
-            text += &format!("  {:width$}  {failed}\n", "", width = width.unwrap_or(0));
-        }
-    }
+    text += &callers(summary);
     if summary.money.overruns > 0 {
         text += &format!(
             "warning: {} above their ceiling, by {} in all\n",
@@ -63,6 +51,45 @@ pub fn summary_text(summary: &Overview) -> String {
         text += &format!("{}\n", summary.promise);
         if let Some(doubt) = &summary.doubt {
             text += &format!("{}\n", printable_note(doubt));
+        }
+    }
+    text
+}
+
+/// Whoever is called: verifiers, then generators, one below the other.
+fn callers(summary: &Overview) -> String {
+    let unit = summary.money.unit;
+    let paid = |spent: Cost, ceiling: Cost| match ceiling {
+        free if is_free(free) => "free".to_owned(),
+        _ => money(spent, unit),
+    };
+    let of_verifiers = summary.verifiers.iter().map(|verifier| {
+        let spent = match &verifier.paid_with {
+            Some(_) => "the same calls".to_owned(),
+            None => paid(verifier.spent, verifier.ceiling),
+        };
+        let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
+        let said = match verifier.votes {
+            true => format!("{mean} of its votes are for an answer that was tried"),
+            false => format!("mean score {mean}"),
+        };
+        let said = format!("{said} (threshold {})", verifier.threshold);
+        (&verifier.name, verifier.calls, spent, said, failures(verifier))
+    });
+    let generators = summary.questions.iter().flat_map(|questions| &questions.generators);
+    let of_generators = generators.map(|generator| {
+        let spent = paid(generator.spent, generator.ceiling);
+        let failed = failures_of_generator(generator);
+        (&generator.name, generator.calls, spent, brought(generator), failed)
+    });
+    let all: Vec<_> = of_verifiers.chain(of_generators).collect();
+    let width = all.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, calls, spent, said, failed) in all {
+        let (name, calls) = (printable(name), counted(calls, "call"));
+        text += &format!("  {name:width$}  {calls:>15}  {spent:>18}  {said}\n");
+        for failed in failed {
+            text += &format!("  {:width$}  {failed}\n", "");
         }
     }
     text

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{Cost, Failure};
+use goodarm_core::{Cost, Failure, StopReason};
 pub use goodarm_files::words::{
     amount, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
 use goodarm_live::outputs::calls::failure_of;
+use goodarm_live::run::Ending;
 use goodarm_live::throttle::Condition;
+use goodarm_live::view::questions::{GeneratorView, QuestionsView};
 use goodarm_live::view::{Overview, Remaining, VerifierView};
 
 /// A verifier's condition, for programs.
@@ -52,6 +54,56 @@ pub fn condition_text(condition: &Condition) -> String {
     }
 }
 
+/// How many answers there are to certify: of each question one, if there are questions.
+pub fn whole(overview: &Overview) -> usize {
+    overview.questions.as_ref().map_or(overview.candidates, |questions| questions.count)
+}
+
+/// How far a run has come, in its own words.
+pub fn achieved(overview: &Overview) -> String {
+    match &overview.questions {
+        None => format!("{} of {} answers certified", overview.certified, overview.candidates),
+        Some(QuestionsView { count, answered, .. }) => {
+            let questions = counted(*count, "question");
+            let answered = number(*answered as u64);
+            format!("{answered} of {questions} answered with a certified answer")
+        }
+    }
+}
+
+/// How the run ended, if it has: of a run with questions in words about those.
+pub fn ending(overview: &Overview) -> Option<String> {
+    let told = overview.ending.clone()?;
+    let is = |reason| told == Ending::Done(reason).to_string();
+    Some(match &overview.questions {
+        Some(_) if is(StopReason::AllCertified) => "every question is answered".to_owned(),
+        Some(_) if is(StopReason::AllDecided) => {
+            "every question is answered, or has no answer left that could be certified".to_owned()
+        }
+        _ => told,
+    })
+}
+
+/// Where the answers to questions come from, and what became of them.
+pub fn tried(overview: &Overview, questions: &QuestionsView) -> String {
+    let came = match (questions.given, questions.made) {
+        (given, 0) => format!("{} given", counted(given, "answer")),
+        (0, made) => format!("{} made", counted(made, "answer")),
+        (given, made) => {
+            format!("{} given, {} made", counted(given, "answer"), number(made as u64))
+        }
+    };
+    let [certified, rejected, undecided] =
+        [overview.certified, overview.rejected, overview.undecided].map(|it| number(it as u64));
+    format!("{came} ({certified} certified, {rejected} rejected, {undecided} undecided)")
+}
+
+/// What came of a generator's calls.
+pub fn brought(generator: &GeneratorView) -> String {
+    let new = counted(generator.new, "new answer");
+    format!("{new}, {} certified", number(generator.certified as u64))
+}
+
 /// An approximate amount, for people.
 pub fn about(units: f64, unit: Unit) -> String {
     approximate(units).map_or_else(|| units.to_string(), |cost| amount(cost, unit))
@@ -71,14 +123,20 @@ fn approximate(units: f64) -> Option<Cost> {
 /// those that count as nothing. Empty if there are none. Those of a verifier that never gave a score are
 /// not held against anyone.
 pub fn failures(verifier: &VerifierView) -> Vec<String> {
-    let mut told = failures_by_name(&verifier.failures);
+    let as_what = if verifier.votes { "a vote for no answer" } else { "the lowest score" };
+    let mut told = failures_by_name(&verifier.failures, as_what);
     if verifier.mean_score.is_none() {
         told.iter_mut().for_each(|text| text.truncate(text.find(':').unwrap_or(text.len())));
     }
     told
 }
 
-fn failures_by_name(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
+/// A generator's calls without an answer, in the same words.
+pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
+    failures_by_name(&generator.failures, "no answer")
+}
+
+fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec<String> {
     let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
     let told = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
@@ -91,7 +149,7 @@ fn failures_by_name(by_name: &BTreeMap<&'static str, u64>) -> Vec<String> {
         let they = if sum == 1 { "it counts" } else { "they count" };
         (sum > 0).then(|| format!("{} failed ({kinds}): {they} as {as_what}", number(sum)))
     };
-    [told(true, "the lowest score"), told(false, "nothing")].into_iter().flatten().collect()
+    [told(true, as_what), told(false, "nothing")].into_iter().flatten().collect()
 }
 
 /// A time as people say it.
@@ -117,6 +175,20 @@ pub fn remaining(overview: &Overview) -> String {
     if noisy.clone().all(is_silent) || noisy.any(|it| it.calls > 0 && is_silent(it)) {
         return String::new();
     }
+    let cost = about_money(two_digits(cost), overview.money.unit);
+    if let Some(questions) = &overview.questions {
+        return match answers {
+            _ if questions.answered == questions.count => String::new(),
+            0 => "no answer to an open question looks good so far".to_owned(),
+            1 => format!(
+                "1 answer to an open question looks good so far: certifying it would take about {cost} more, by a guess"
+            ),
+            many => format!(
+                "{} answers to open questions look good so far: certifying them would take about {cost} more, by a guess",
+                number(many as u64)
+            ),
+        };
+    }
     if answers == 0 {
         return match overview.undecided {
             1 => "the undecided answer does not look good so far".to_owned(),
@@ -127,7 +199,6 @@ pub fn remaining(overview: &Overview) -> String {
     let undecided = counted(overview.undecided, "undecided answer");
     let text = format!("{} of {undecided} {look} good so far", number(answers as u64));
     let them = if answers == 1 { "it" } else { "them" };
-    let cost = about_money(two_digits(cost), overview.money.unit);
     format!("{text}: certifying {them} would take about {cost} more, by a guess")
 }
 
@@ -171,7 +242,9 @@ mod tests {
 
     #[test]
     fn failures_are_told_by_what_they_count_as() {
-        let of = |list: &[(&'static str, u64)]| failures_by_name(&list.iter().copied().collect());
+        let of = |list: &[(&'static str, u64)]| {
+            failures_by_name(&list.iter().copied().collect(), "the lowest score")
+        };
         assert!(of(&[]).is_empty());
         assert_eq!(of(&[("lost", 1)]), ["1 failed (lost): it counts as the lowest score"]);
         assert_eq!(

@@ -9,6 +9,7 @@ use goodarm_live::job::Job;
 use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
+use goodarm_live::view::Overview;
 use goodarm_report::words::{
     about_time, amount, condition_name, condition_text, counted, money, printable, printable_note,
     rate,
@@ -91,12 +92,11 @@ impl<'a> Display<'a> {
         let overview = &progress.overview;
         let mut text = if progress.is_paused { "paused (from the page): " } else { "" }.to_owned();
         text += &format!(
-            "{} of {} spent ({} reserved), {} of {} certified, about {:.0} in the end, {} calls/s, {} in flight",
+            "{} of {} spent ({} reserved), {}, about {:.0} in the end, {} calls/s, {} in flight",
             amount(overview.money.spent, unit),
             money(overview.money.budget, unit),
             amount(overview.money.reserved, unit),
-            overview.certified,
-            overview.candidates,
+            so_far(overview),
             progress.forecast,
             rate(overview.calls_per_second.unwrap_or_default()),
             overview.in_flight,
@@ -113,7 +113,7 @@ impl<'a> Display<'a> {
         if progress.failure_count > 0 {
             text += &format!(", {}", counted(progress.failure_count, "failure"));
         }
-        for (verifier, condition) in self.job.verifiers.iter().zip(&progress.conditions) {
+        for (verifier, condition) in self.job.called().zip(&progress.conditions) {
             match condition {
                 Condition::Open => {}
                 Condition::Partly { troubled, of, .. } => {
@@ -235,6 +235,14 @@ impl Drop for Display<'_> {
         if let Style::Bar(bar) = &self.style {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// How far a run has come.
+fn so_far(overview: &Overview) -> String {
+    match &overview.questions {
+        Some(questions) => format!("{} of {} questions", questions.answered, questions.count),
+        None => format!("{} of {} certified", overview.certified, overview.candidates),
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::history::{Call, Scores};
 use crate::run::{Control, HeldBy, Run};
 use crate::throttle::Condition;
+use crate::view::questions::AnsweredView;
 use crate::view::warnings::{Warning, WarningKind, warnings};
 use crate::view::{LoanView, Overview, PairView, Remaining};
 
@@ -57,6 +58,8 @@ pub enum Notice<'a> {
         evidence: &'a [PairView],
         /// What it was lent of δ, where shares of it are lent.
         loan: Option<LoanView>,
+        /// The question that it answers, if there are questions.
+        answers: Option<AnsweredView>,
     },
     /// A verifier backs off, is down, or is back.
     Verifier {
@@ -250,6 +253,7 @@ impl<'a> Announcer<'a> {
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
                 loan: LoanView::new(books, arm),
+                answers: AnsweredView::new(books, arm),
             });
         }
         if self.is_due() {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{ArmId, ArmStatus, Books, Cost, QuestionId, Source};
+use goodarm_core::{ArmId, ArmStatus, Books, Cost, Label, QuestionId, Source};
 use serde::Serialize;
 
 use crate::account::{Account, VerifierTotals};
 use crate::candidates::Candidates;
 use crate::charter::{Charter, GeneratorTerms};
+use crate::view::exact_pair;
 
 /// The questions of a run as a whole.
 #[derive(Clone, Debug, Serialize)]
@@ -48,10 +49,17 @@ pub struct GeneratorView {
     /// Paid.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
+    /// Paid for questions that are answered, and for open ones; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_pair")]
+    pub spent_by_question: Option<[Cost; 2]>,
     /// What an answer cost on average.
     pub mean_price: Option<f64>,
     /// Seconds an answer took on average.
     pub mean_latency: Option<f64>,
+    /// Seconds that half of all answers stayed below.
+    pub latency_median: Option<f64>,
+    /// Seconds that 95 of a hundred answers stayed below.
+    pub latency_p95: Option<f64>,
 }
 
 impl QuestionsView {
@@ -78,8 +86,11 @@ impl QuestionsView {
                     .count(),
                 failures: totals.failures.clone(),
                 spent: totals.spent,
+                spent_by_question: None,
                 mean_price: totals.mean_price(),
                 mean_latency: totals.mean_latency(),
+                latency_median: totals.latency_quantile(0.5),
+                latency_p95: totals.latency_quantile(0.95),
             };
         Some(Self {
             count: questions.count(),
@@ -89,6 +100,43 @@ impl QuestionsView {
             spent_on_answers: spent.fold(Cost::ZERO, Cost::saturating_add),
             generators: generators.map(generator).collect(),
         })
+    }
+}
+
+/// A question at the moment when one of its answers was certified.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnsweredView {
+    /// Which.
+    pub question: QuestionId,
+    /// The number of the certified answer's final answer: votes for it have the same.
+    pub label: Label,
+    /// Calls that came back, about the question or about its answers.
+    pub calls: u64,
+    /// What they cost.
+    pub spent: Cost,
+}
+
+impl AnsweredView {
+    /// The question of an answer; none where answers stand for themselves.
+    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
+        let problem = books.problem();
+        let questions = problem.questions()?;
+        let (question, label) = (questions.of(arm), questions.label(arm));
+        let state = books.question(question);
+        let mut calls = state.back_count() as u64;
+        let mut spent = state.spent_on_answers().saturating_add(state.spent_on_votes());
+        for attribute in problem.attributes() {
+            if problem.are_votes(attribute) {
+                calls += books.votes_back_count(question, attribute);
+            } else if problem.lead(attribute) == attribute {
+                for &answer in questions.answers(question) {
+                    let tally = books.tally(answer, attribute);
+                    calls += tally.returned_count;
+                    spent = spent.saturating_add(tally.spent);
+                }
+            }
+        }
+        Some(Self { question, label, calls, spent })
     }
 }
 
@@ -153,23 +201,27 @@ impl<'a> Outcome<'a> {
 
 impl<'a> Tried<'a> {
     fn new(books: &'a Books, candidates: &'a Candidates, arm: ArmId) -> Self {
-        let problem = books.problem();
-        let from = match books.origin(arm) {
-            None => "given",
-            Some(Source::Votes(attribute)) => problem.attribute(attribute).name(),
-            Some(Source::Generator(generator)) => {
-                let generators = problem.questions().map_or(&[][..], |it| it.generators());
-                generators[generator.index()].name()
-            }
-        };
-        let status = books.status(arm);
-        Self { id: candidates.id(arm), status: status.name(), from, why: why(books, arm, status) }
+        let status = books.status(arm).name();
+        Self { id: candidates.id(arm), status, from: origin(books, arm), why: why(books, arm) }
     }
 }
 
-/// Why an answer is not certified.
-fn why(books: &Books, arm: ArmId, status: ArmStatus) -> Option<String> {
-    if status == ArmStatus::Certified {
+/// Whose an answer is: given, or the name of who made it.
+pub fn origin(books: &Books, arm: ArmId) -> &str {
+    let problem = books.problem();
+    match books.origin(arm) {
+        None => "given",
+        Some(Source::Votes(attribute)) => problem.attribute(attribute).name(),
+        Some(Source::Generator(generator)) => {
+            let generators = problem.questions().map_or(&[][..], |it| it.generators());
+            generators[generator.index()].name()
+        }
+    }
+}
+
+/// Why an answer is not certified; none if it is.
+pub fn why(books: &Books, arm: ArmId) -> Option<String> {
+    if books.status(arm) == ArmStatus::Certified {
         return None;
     }
     if books.is_superseded(arm) {

@@ -1,6 +1,6 @@
 //! What checking every answer alike would have cost: an estimate, and the rule it follows.
 
-use goodarm_core::{AttributeId, Books};
+use goodarm_core::{AttributeId, Books, Cost};
 use serde::Serialize;
 
 use super::VerifierView;
@@ -21,6 +21,9 @@ pub struct Uniform {
 /// How the estimate is made.
 const RULE: &str = "An estimate. Someone who checks all answers alike cannot know which of them need many calls, so every answer gets, of each verifier, as many calls as the certified answer that needed the most of them in this run, at this run's mean price.";
 
+/// The same where answers belong to questions.
+const RULE_OF_QUESTIONS: &str = "An estimate. Someone who treats all questions alike cannot know which of them need many calls, so every question gets, of each verifier that solves it, as many calls as the certified answer that needed the most of them in this run, and every answer that was tried as many of each other verifier, at this run's mean price. Making the answers costs what it cost here.";
+
 /// The estimate for certifying the answers that were certified; none if there are none.
 pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Uniform> {
     let certified = books.certified();
@@ -31,7 +34,13 @@ pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Unifo
         let count = |&arm| books.tally(arm, attribute).returned_count;
         certified.iter().map(count).max().unwrap_or(0)
     };
-    let calls_per_answer: Vec<u64> = books.problem().attributes().map(calls).collect();
+    let problem = books.problem();
+    let question_count = problem.questions().map_or(0, |questions| questions.count());
+    let questions = problem.questions().into_iter().flat_map(|questions| questions.ids());
+    let made = questions.map(|question| books.question(question).spent_on_answers());
+    let made = made.fold(Cost::ZERO, Cost::saturating_add);
+    let rule = if problem.questions().is_some() { RULE_OF_QUESTIONS } else { RULE };
+    let calls_per_answer: Vec<u64> = problem.attributes().map(calls).collect();
     // A call that scores several criteria is paid once.
     let paid = calls_per_answer.iter().zip(verifiers);
     let paid = paid.filter(|(_, verifier)| verifier.paid_with.is_none());
@@ -39,10 +48,13 @@ pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Unifo
     let cost = paid
         .map(|(&calls, verifier)| {
             let price = verifier.mean_price.unwrap_or(verifier.ceiling.units());
-            calls as f64 * books.problem().arm_count() as f64 * price
+            // A vote is about all answers to a question at once.
+            let about = if verifier.votes { question_count } else { problem.arm_count() };
+            calls as f64 * about as f64 * price
         })
-        .sum();
+        .sum::<f64>()
+        + made.units();
     let spent = books.ledger().settled().units();
     let times = (spent > 0.0).then_some(cost / spent);
-    Some(Uniform { cost, times, calls_per_answer, rule: RULE })
+    Some(Uniform { cost, times, calls_per_answer, rule })
 }

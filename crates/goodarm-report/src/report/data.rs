@@ -1,6 +1,7 @@
 //! A run in numbers: what the text, the JSON and the page say.
 
-use goodarm_core::{ArmStatus, Cost};
+use goodarm_core::{ArmId, ArmStatus, Books, Cost};
+use goodarm_live::view::questions::{origin, why};
 use goodarm_live::view::{LoanView, Overview, PairView};
 use serde::{Serialize, Serializer};
 
@@ -11,8 +12,57 @@ use super::trail::Trail;
 pub(crate) struct Data {
     #[serde(flatten)]
     pub(crate) overview: Overview,
+    /// In the order of the file of questions; none if answers stand for themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) by_question: Vec<Question>,
     /// In the order of the candidates file.
     pub(crate) answers: Vec<Answer>,
+}
+
+/// One question.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Question {
+    pub(crate) id: String,
+    /// answered or open.
+    pub(crate) status: &'static str,
+    /// The place of the certified answer among all answers.
+    pub(crate) certified: Option<u32>,
+    /// The places of all answers that were tried, in the order in which they came.
+    pub(crate) tried: Vec<u32>,
+    /// Fresh answers that were asked for, duplicates and failures among them.
+    pub(crate) asked: usize,
+    /// Calls that came back, about the question or an answer to it.
+    pub(crate) calls: u64,
+    /// What they cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub(crate) spent: Cost,
+    /// The part of it that making answers cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub(crate) spent_on_answers: Cost,
+    /// The part of it that solving the question cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub(crate) spent_on_votes: Cost,
+}
+
+/// What an answer to a question has beside others.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Of {
+    /// The place of its question among all questions.
+    pub(crate) question: u32,
+    /// given, or the name of who made it.
+    pub(crate) from: String,
+    /// Why it is not certified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<String>,
+}
+
+impl Of {
+    /// None if answers stand for themselves.
+    pub(super) fn new(books: &Books, arm: ArmId) -> Option<Self> {
+        let questions = books.problem().questions()?;
+        let (from, why) = (origin(books, arm).to_owned(), why(books, arm));
+        Some(Self { question: questions.of(arm).0, from, why })
+    }
 }
 
 /// One answer.
@@ -30,6 +80,9 @@ pub(crate) struct Answer {
     /// How it stands with δ, where shares of it are lent.
     #[serde(flatten)]
     pub(crate) loan: Option<LoanView>,
+    /// Its question, if there are questions.
+    #[serde(flatten)]
+    pub(crate) of: Option<Of>,
     /// What each verifier has said.
     pub(crate) evidence: Vec<Pair>,
 }

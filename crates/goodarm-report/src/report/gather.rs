@@ -13,8 +13,9 @@ use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks}
 use serde::Deserialize;
 
 use super::ReportError;
+use super::by_question::ByQuestion;
 use super::cut::Lengths;
-use super::data::{Answer, Data, Pair};
+use super::data::{Answer, Data, Of, Pair};
 use super::details::REPLY_BYTES_MAX;
 use super::trail::Trail;
 
@@ -60,6 +61,7 @@ struct Gatherer {
     trails: Vec<Trail>,
     /// Of each arm.
     call_counts: Vec<u32>,
+    by_question: ByQuestion,
     reply_lengths: Lengths,
 }
 
@@ -71,6 +73,7 @@ impl Gatherer {
             scores: vec![Scores::default(); pair_count],
             trails: vec![Trail::default(); pair_count],
             call_counts: vec![0; books.problem().arm_count()],
+            by_question: ByQuestion::new(books.problem()),
             reply_lengths: Lengths::new(REPLY_BYTES_MAX),
             books,
         }
@@ -90,6 +93,7 @@ impl Gatherer {
         if let Some(arm) = call.arm() {
             self.call_counts[arm.index()] += 1;
         }
+        self.by_question.take(problem, call);
         self.reply_lengths.take(call.note.reply.len());
         // Answers that the call has brought have no scores of an earlier moment.
         let before = returned_before.into_iter().chain(std::iter::repeat(0));
@@ -144,8 +148,8 @@ impl Gatherer {
         if is_new {
             let level = self.books.level(arm, attribute);
             let share = self.books.evidence(arm, attribute) / level;
-            let mean = self.books.tally(arm, attribute).mean();
-            self.trails[pair].push(mean, share);
+            let tally = self.books.tally(arm, attribute);
+            self.trails[pair].push_until(tally.returned_count, tally.mean(), share);
         }
     }
 
@@ -165,7 +169,9 @@ impl Gatherer {
         for (index, verifier) in overview.verifiers.iter_mut().enumerate() {
             verifier.noise = noise(self.scores.iter().skip(index).step_by(stride));
         }
-        Data { overview, answers: self.answers() }
+        self.by_question.tell(&self.books, &mut overview);
+        let by_question = self.by_question.sums(&self.books);
+        Data { overview, by_question, answers: self.answers() }
     }
 
     fn answers(self) -> Vec<Answer> {
@@ -190,6 +196,7 @@ impl Gatherer {
                 calls: u64::from(self.call_counts[arm.index()]),
                 spent: spent.fold(Cost::ZERO, Cost::saturating_add),
                 loan: LoanView::new(books, arm),
+                of: Of::new(books, arm),
                 evidence,
             }
         };

@@ -12,8 +12,9 @@ use serde::Serialize;
 use super::cut::{beginning, script_safe};
 use super::details::{Details, Limits};
 use super::lines::rounded;
-use super::{Report, text};
+use super::{Data, Report, text};
 use crate::markup::{Template, own};
+use crate::words::{achieved, ending};
 
 /// Writes the page, up to its seal.
 pub(super) fn write(
@@ -32,7 +33,7 @@ pub(super) fn write(
     });
     out.write_all(page.as_bytes())?;
     // Large runs have many answers: they are written one block at a time.
-    answers(report, details, out)
+    rows(report, details, out)
 }
 
 /// The script of a page: what all pages have in common, then its own parts.
@@ -56,8 +57,7 @@ fn sha256(text: &str) -> String {
 }
 
 fn title(report: &Report) -> String {
-    let overview = &report.data.overview;
-    format!("{} of {} answers certified", overview.certified, overview.candidates)
+    achieved(&report.data.overview)
 }
 
 /// What the page shows beside the answers.
@@ -74,6 +74,7 @@ fn overview(report: &Report, details: &Details<'_>) -> String {
     let page = PageOverview {
         overview: Overview {
             coverage: overview.coverage.as_deref().map(thinned),
+            ending: ending(overview),
             ..overview.clone()
         },
         limits: details.limits,
@@ -94,38 +95,62 @@ fn thinned(steps: &[Step]) -> Vec<Step> {
 #[derive(Default, Serialize)]
 struct Columns {
     ids: Vec<String>,
-    /// A letter each: c, u or r.
+    /// A letter each: c, u or r; of a question a or o.
     status: String,
     /// 0 if it is not certified.
     rank: Vec<usize>,
     calls: Vec<u64>,
     spent: Vec<f64>,
-    /// Of each verifier.
+    /// Of each verifier; none for questions.
     means: Vec<Vec<Option<f64>>>,
-    /// The first answer of each block.
+    /// How many answers to each question there are; none without questions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tried: Vec<usize>,
+    /// The first row of each block.
     starts: Vec<usize>,
 }
 
-/// All answers: details in blocks, then the columns that sorting and filtering need.
-fn answers(report: &Report, details: &Details<'_>, out: &mut impl Write) -> io::Result<()> {
-    let all = &report.data.answers;
-    let verifier_count = report.data.overview.verifiers.len();
-    let mut columns = Columns { means: vec![Vec::new(); verifier_count], ..Columns::default() };
-    let mut blocks = [("block", String::new()), ("calls", String::new())];
-    for (place, &arm) in details.shown.iter().enumerate() {
-        let answer = &all[arm as usize];
-        columns.ids.push(beginning(&answer.id, ID_BYTES_MAX).to_owned());
-        columns.status.push_str(&answer.status.name()[..1]);
-        columns.rank.push(answer.rank.unwrap_or(0));
-        columns.calls.push(answer.calls);
-        columns.spent.push(answer.spent.units());
-        for (means, pair) in columns.means.iter_mut().zip(&answer.evidence) {
+impl Columns {
+    fn new(data: &Data) -> Self {
+        let means =
+            if data.overview.questions.is_some() { 0 } else { data.overview.verifiers.len() };
+        Self { means: vec![Vec::new(); means], ..Self::default() }
+    }
+
+    /// One more row.
+    fn push(&mut self, data: &Data, row: usize) {
+        let question = data.by_question.get(row);
+        let answer = match question {
+            None => data.answers.get(row),
+            Some(question) => question.certified.and_then(|arm| data.answers.get(arm as usize)),
+        };
+        let (id, status, calls, spent) = match (question, answer) {
+            (Some(it), _) => (&it.id, it.status, it.calls, it.spent),
+            (None, Some(it)) => (&it.id, it.status.name(), it.calls, it.spent),
+            (None, None) => return,
+        };
+        self.ids.push(beginning(id, ID_BYTES_MAX).to_owned());
+        self.status.push_str(&status[..1]);
+        self.rank.push(answer.and_then(|answer| answer.rank).unwrap_or(0));
+        self.calls.push(calls);
+        self.spent.push(spent.units());
+        self.tried.extend(question.map(|question| question.tried.len()));
+        for (means, pair) in self.means.iter_mut().zip(answer.iter().flat_map(|it| &it.evidence)) {
             means.push(pair.view.mean.map(|mean| rounded(mean, 1e4)));
         }
+    }
+}
+
+/// All answers, or all questions: details in blocks, then the columns that sorting and filtering need.
+fn rows(report: &Report, details: &Details<'_>, out: &mut impl Write) -> io::Result<()> {
+    let mut columns = Columns::new(&report.data);
+    let mut blocks = [("block", String::new()), ("calls", String::new())];
+    for (place, &row) in details.shown.iter().enumerate() {
+        columns.push(&report.data, row as usize);
         if blocks[0].1.is_empty() {
             columns.starts.push(place);
         }
-        let parts = [details.answer_json(place), details.calls_json(place)];
+        let parts = [details.row_json(place), details.calls_json(place)];
         for ((_, json), part) in blocks.iter_mut().zip(&parts) {
             json.push(if json.is_empty() { '[' } else { ',' });
             json.push_str(part);
@@ -150,12 +175,14 @@ fn block(out: &mut impl Write, id: &str, json: &str) -> io::Result<()> {
 /// How all pages of a run look.
 pub(crate) const STYLE: &str = include_str!("../../web/report/style.css");
 /// What the report and the live page have in common, in this order.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../web/report/base.js"),
     include_str!("../../web/report/charts.js"),
+    include_str!("../../web/report/words.js"),
     include_str!("../../web/report/overview.js"),
     include_str!("../../web/report/answers.js"),
     include_str!("../../web/report/answer.js"),
+    include_str!("../../web/report/questions.js"),
     include_str!("../../web/report/address.js"),
 ];
 const START: &str = include_str!("../../web/report/start.js");

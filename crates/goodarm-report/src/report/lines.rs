@@ -21,14 +21,33 @@ pub(crate) fn field_lines(
 ) -> (Vec<FieldLine>, usize) {
     let fields = Fields::read(json);
     let count = fields.0.len();
+    let others = fields.0.into_iter().filter(|(name, _)| name != id_field);
+    (cut_fields(others, field_bytes_max), count)
+}
+
+/// Those of an object's fields that are wanted, each cut to so many bytes, and how many there are.
+pub(super) fn field_lines_where(
+    json: &str,
+    is_wanted: impl Fn(&str, &Value) -> bool,
+    field_bytes_max: usize,
+) -> (Vec<FieldLine>, usize) {
+    let mut wanted = Fields::read(json).0;
+    wanted.retain(|(name, value)| is_wanted(name, value));
+    let count = wanted.len();
+    (cut_fields(wanted.into_iter(), field_bytes_max), count)
+}
+
+fn cut_fields(
+    fields: impl Iterator<Item = (String, Value)>,
+    field_bytes_max: usize,
+) -> Vec<FieldLine> {
     let line = |(name, value): (String, Value)| {
         let text = text_of(value);
         let kept = beginning(&text, field_bytes_max);
         let total = (kept.len() < text.len()).then_some(text.len());
         FieldLine(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
     };
-    let others = fields.0.into_iter().filter(|(name, _)| name != id_field);
-    (others.take(FIELDS_MAX).map(line).collect(), count)
+    fields.take(FIELDS_MAX).map(line).collect()
 }
 
 /// An answer's object, its fields in their order.
@@ -92,6 +111,12 @@ pub(crate) struct FieldLine(
     #[serde(skip_serializing_if = "Option::is_none")] Option<usize>,
 );
 
+impl FieldLine {
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Calls, mean, evidence, needed evidence, whether it is met, money, and the two trails.
 #[derive(Serialize)]
 pub(crate) struct PairLine(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
@@ -154,7 +179,7 @@ pub(crate) fn call_line(
     let (score, failure) = match &call.outcome {
         Ok(Scores::One(score)) => (Given::One(Some(*score)), ""),
         Ok(Scores::Each(scores)) => (Given::Each(scores.clone()), ""),
-        Ok(Scores::Answer(_)) => (Given::Answer(call.note.answer.as_ref().into()), ""),
+        Ok(Scores::Answer(_)) => (Given::Answer(final_answer(&call.note.answer)), ""),
         Err(failure) => (Given::One(None), failure_name(*failure)),
     };
     if failure.is_empty() && reply.is_empty() && reason.is_empty() {
@@ -166,6 +191,14 @@ pub(crate) fn call_line(
     Some(CallLine::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
 }
 
+/// A final answer, short, because there are as many as calls. Of a long one the journal has a hash, whose
+/// beginning tells it from others.
+fn final_answer(answer: &str) -> Box<str> {
+    let is_hash = answer.starts_with("blake3 ") && answer.len() == HASH_BYTES;
+    let kept = beginning(answer, if is_hash { HASH_BYTES_KEPT } else { FINAL_BYTES_MAX });
+    if kept.len() < answer.len() { format!("{kept}…").into() } else { kept.into() }
+}
+
 pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
@@ -174,3 +207,20 @@ pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
 const FIELDS_MAX: usize = 50;
 const NAME_BYTES_MAX: usize = 120;
 const REASON_BYTES_MAX: usize = 400;
+const FINAL_BYTES_MAX: usize = 80;
+/// `blake3 ` and 64 digits.
+const HASH_BYTES: usize = 71;
+const HASH_BYTES_KEPT: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_final_answer_is_short() {
+        assert_eq!(&*final_answer("Canberra"), "Canberra");
+        assert_eq!(&*final_answer(&"é".repeat(100)), format!("{}…", "é".repeat(40)));
+        let hash = format!("blake3 {}", "0123456789abcdef".repeat(4));
+        assert_eq!(&*final_answer(&hash), "blake3 01234567…");
+    }
+}

@@ -1,6 +1,7 @@
 //! The report's plots as figures.
 
 use goodarm_core::ArmStatus;
+use goodarm_live::view::questions::QuestionsView;
 use goodarm_live::view::{Overview, VerifierView};
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
@@ -9,7 +10,7 @@ use goodarm_plot::{
 
 use super::data::Data;
 use super::text::confidence;
-use crate::words::{about_money, printable};
+use crate::words::{about_money, achieved, printable, whole};
 
 /// Every plot with the name of its file.
 pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {
@@ -19,6 +20,11 @@ pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {
 
 fn coverage(overview: &Overview) -> Figure {
     let unit = overview.money.unit;
+    let has_questions = overview.questions.is_some();
+    let [things, alike] = match has_questions {
+        true => ["questions", "Treating all alike"],
+        false => ["answers", "Checking all alike"],
+    };
     let point = |x: f64, y: f64| Point { x, y, error: None };
     let mut points = vec![point(0.0, 0.0)];
     points.extend(
@@ -28,40 +34,46 @@ fn coverage(overview: &Overview) -> Figure {
     let mut series = vec![
         Series { name: "certified".into(), role: Role(0), kind: Kind::Step, points },
         Series {
-            name: "all answers".into(),
+            name: format!("all {things}"),
             role: Role(0),
             kind: Kind::Reference,
-            points: vec![point(0.0, real(overview.candidates))],
+            points: vec![point(0.0, real(whole(overview)))],
         },
     ];
     let mut caption = format!(
-        "{} of {} answers certified at 1 − δ = {}, over what was spent.",
-        overview.certified,
-        overview.candidates,
+        "{} at 1 − δ = {}, over what was spent.",
+        achieved(overview),
         confidence(overview.delta),
     );
     if let Some(uniform) = &overview.uniform {
         // A point far away would squeeze the curve that the figure is about.
         if uniform.cost <= UNIFORM_SHOWN_MAX * overview.money.spent.units() {
             let points = vec![point(0.0, 0.0), point(uniform.cost, real(overview.certified))];
-            let name = "checking all alike (estimate)".into();
+            let name = format!("{alike} (estimate)").to_lowercase();
             series.push(Series { name, role: Role(1), kind: Kind::Line, points });
         }
         let cost = about_money(uniform.cost, unit);
-        caption += &format!(" Checking all alike: about {cost} {unit}. {}", uniform.rule);
+        caption += &format!(" {alike}: about {cost} {unit}. {}", uniform.rule);
     }
     single(
-        "Answers certified over what was spent",
+        if has_questions {
+            "Questions answered over what was spent"
+        } else {
+            "Answers certified over what was spent"
+        },
         caption,
         Content::Lines(LineChart {
             x: Axis::linear(format!("spent ({unit})")),
-            y: Axis::linear("certified answers"),
+            y: Axis::linear(if has_questions { "answered questions" } else { "certified answers" }),
             series,
         }),
     )
 }
 
 fn spending(overview: &Overview) -> Figure {
+    if let Some(questions) = &overview.questions {
+        return spending_by_question(overview, questions);
+    }
     // The calls of a verifier with criteria are paid once.
     let callers = || overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
     let name = |verifier: &VerifierView| {
@@ -79,6 +91,33 @@ fn spending(overview: &Overview) -> Figure {
             x_label: "verifier".into(),
             y: Axis::linear(format!("spent ({})", overview.money.unit)),
             groups: callers().map(name).collect(),
+            series: series.collect(),
+        }),
+    )
+}
+
+fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> Figure {
+    let verifiers = overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
+    let verifiers =
+        verifiers.map(|it| (it.criterion_of.as_ref().unwrap_or(&it.name), it.spent_by_question));
+    let generators = questions.generators.iter().map(|it| (&it.name, it.spent_by_question));
+    let callers: Vec<_> = verifiers.chain(generators).collect();
+    let series = ["answered", "open"].into_iter().enumerate().map(|(index, status)| BarSeries {
+        name: format!("on {status} questions"),
+        role: [Role(0), Role(5)][index],
+        bars: callers
+            .iter()
+            .map(|(_, parts)| bar(parts.map_or(0.0, |it| it[index].units())))
+            .collect(),
+    });
+    single(
+        "Where the money went",
+        "What was paid to each verifier and generator, by what became of the questions in the end."
+            .into(),
+        Content::Bars(BarChart {
+            x_label: "verifier or generator".into(),
+            y: Axis::linear(format!("spent ({})", overview.money.unit)),
+            groups: callers.iter().map(|(name, _)| printable(name)).collect(),
             series: series.collect(),
         }),
     )

@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use goodarm_core::{ArmStatus, Cost};
 use goodarm_live::job_file::GuaranteeName;
+use goodarm_live::view::questions::QuestionsView;
 use goodarm_live::view::{Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{
-    self, about, about_money, amount, counted, duration, failures, is_free, number, printable,
-    printable_note, rate, remaining,
+    self, about, about_money, achieved, amount, counted, duration, failures, failures_of_generator,
+    is_free, number, printable, printable_note, rate, remaining, tried,
 };
 
 /// The whole report as text.
@@ -36,7 +37,6 @@ pub(crate) fn text(data: &Data) -> String {
 
 fn headline(overview: &Overview) -> String {
     let unit = overview.money.unit;
-    let (certified, candidates) = (overview.certified, overview.candidates);
     let bound = match overview.guarantee {
         GuaranteeName::Fdr => {
             format!("on average at most {} of the certificates are wrong", percent(overview.delta))
@@ -46,7 +46,7 @@ fn headline(overview: &Overview) -> String {
             confidence(overview.delta)
         ),
     };
-    let mut text = format!("{certified} of {candidates} answers certified: {bound}.\n");
+    let mut text = format!("{}: {bound}.\n", achieved(overview));
     if let Some(doubt) = &overview.doubt {
         let _ = writeln!(text, "{}", printable_note(doubt));
     }
@@ -63,13 +63,18 @@ fn headline(overview: &Overview) -> String {
             uniform.times.map_or_else(String::new, |times| format!(", {times:.1} times as much"));
         let _ = writeln!(
             text,
-            "Checking all answers alike would have cost about {}{times} (an estimate).",
+            "{} alike would have cost about {}{times} (an estimate).",
+            if overview.questions.is_some() {
+                "Treating all questions"
+            } else {
+                "Checking all answers"
+            },
             about_money(uniform.cost, unit),
         );
     }
-    let ending = overview.ending.as_deref().map_or_else(
+    let ending = words::ending(overview).map_or_else(
         || "The run has not ended: it goes on, or was stopped without saving.".to_owned(),
-        |ending| format!("The end: {}.", sentence(ending)),
+        |ending| format!("The end: {}.", sentence(&ending)),
     );
     let _ = writeln!(text, "{ending}");
     text
@@ -94,7 +99,8 @@ fn coverage(overview: &Overview) -> String {
         return String::new();
     }
     let unit = overview.money.unit;
-    let mut text = String::from("\nCertified over spend\n");
+    let what = if overview.questions.is_some() { "Questions answered" } else { "Certified" };
+    let mut text = format!("\n{what} over spend\n");
     let mut before = 0;
     for share in [1, 10, 25, 50, 75, 90, 100] {
         let wanted = (count * share).div_ceil(100);
@@ -111,6 +117,9 @@ fn coverage(overview: &Overview) -> String {
 }
 
 fn spending(overview: &Overview) -> String {
+    if let Some(questions) = &overview.questions {
+        return spending_by_question(overview, questions);
+    }
     let shown = |cost: Cost| amount(cost, overview.money.unit);
     let mut rows = vec![vec!["Where the money went".to_owned()]];
     rows[0].extend(ArmStatus::ALL.map(|status| status.name().to_owned()));
@@ -133,6 +142,35 @@ fn spending(overview: &Overview) -> String {
     }));
     row.push(shown(overview.money.spent));
     rows.push(row);
+    table(&rows)
+}
+
+/// Every call is about a question, or about an answer to one.
+fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> String {
+    let shown = |cost: Cost| amount(cost, overview.money.unit);
+    let titles = ["Where the money went", "answered questions", "open questions", "all"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    let verifiers = overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
+    let verifiers = verifiers.map(|verifier| {
+        let name = verifier.criterion_of.as_ref().unwrap_or(&verifier.name);
+        (name, verifier.ceiling, verifier.spent_by_question, verifier.spent)
+    });
+    let generators = questions
+        .generators
+        .iter()
+        .map(|it| (&it.name, it.ceiling, it.spent_by_question, it.spent));
+    let mut sums = [Cost::ZERO; 2];
+    for (name, ceiling, parts, spent) in verifiers.chain(generators) {
+        let parts = parts.unwrap_or([Cost::ZERO; 2]);
+        let amounts = match is_free(ceiling) {
+            true => ["–".to_owned(), "–".to_owned(), "free".to_owned()],
+            false => [parts[0], parts[1], spent].map(shown),
+        };
+        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum = sum.saturating_add(part));
+        rows.push([&[printable(name)], &amounts[..]].concat());
+    }
+    let amounts = [sums[0], sums[1], overview.money.spent].map(shown);
+    rows.push([&["all".to_owned()], &amounts[..]].concat());
     table(&rows)
 }
 
@@ -167,6 +205,34 @@ fn verifiers(overview: &Overview) -> String {
     for verifier in &overview.verifiers {
         for failed in failures(verifier) {
             let _ = writeln!(text, "  {}: {failed}", printable(&verifier.name));
+        }
+    }
+    text + &overview.questions.as_ref().map_or_else(String::new, generators)
+}
+
+fn generators(questions: &QuestionsView) -> String {
+    if questions.generators.is_empty() {
+        return String::new();
+    }
+    let titles =
+        ["Generators", "calls", "failed", "new answers", "certified", "median s", "95 % s"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    let decimal = |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
+    rows.extend(questions.generators.iter().map(|generator| {
+        vec![
+            printable(&generator.name),
+            number(generator.calls),
+            number(generator.failures.values().sum()),
+            number(generator.new as u64),
+            number(generator.certified as u64),
+            decimal(generator.latency_median),
+            decimal(generator.latency_p95),
+        ]
+    }));
+    let mut text = table(&rows);
+    for generator in &questions.generators {
+        for failed in failures_of_generator(generator) {
+            let _ = writeln!(text, "  {}: {failed}", printable(&generator.name));
         }
     }
     text
@@ -219,15 +285,23 @@ fn money(overview: &Overview) -> String {
 
 fn answers(data: &Data) -> String {
     let overview = &data.overview;
-    let mut text = format!(
-        "\nAnswers\n  {} certified, {} undecided, {} rejected\n",
-        overview.certified, overview.undecided, overview.rejected
-    );
+    let mut text = match &overview.questions {
+        Some(questions) => format!(
+            "\nQuestions\n  {} answered, {} open\n  {}\n",
+            number(questions.answered as u64),
+            number(questions.count.saturating_sub(questions.answered) as u64),
+            tried(overview, questions)
+        ),
+        None => format!(
+            "\nAnswers\n  {} certified, {} undecided, {} rejected\n",
+            overview.certified, overview.undecided, overview.rejected
+        ),
+    };
     let remaining = remaining(overview);
     if !remaining.is_empty() {
         let _ = writeln!(text, "  {remaining}");
     }
-    if overview.added > 0 {
+    if overview.added > 0 && overview.questions.is_none() {
         let _ = writeln!(text, "  {} of them were added after the run began", overview.added);
     }
     if let Some(shares) = &overview.shares {

@@ -27,6 +27,14 @@ impl Trail {
         self.count += 1;
     }
 
+    /// After call number `count`. The votes from before an answer was there came at once, so all calls
+    /// since the last point have the same.
+    pub(crate) fn push_until(&mut self, count: u64, mean: f64, share: f64) {
+        while self.count < count {
+            self.push(mean, share);
+        }
+    }
+
     /// Drops every second point; the others are the ends of strides twice as long. The number of
     /// points is even, so the next point begins a stride.
     fn thin(&mut self) {
@@ -101,6 +109,16 @@ mod tests {
                 assert_eq!(point[0], expected, "{length}: point {index}");
             }
         }
+    }
+
+    #[test]
+    fn votes_from_before_an_answer_was_there_have_their_points() {
+        let mut trail = Trail::default();
+        trail.push_until(3, 0.0, 0.0);
+        trail.push_until(4, 1.0, 0.0);
+        assert_eq!(trail.letters()[0], "AAA_");
+        trail.push_until(4, 0.5, 0.0);
+        assert_eq!(trail.letters()[0], "AAA_", "there was no call since");
     }
 
     #[test]

@@ -4,21 +4,20 @@
 use std::fs;
 use std::path::Path;
 
-use goodarm_core::{ArmId, Failure, Target};
-use goodarm_live::history::{Entry, History, HistoryError};
+use goodarm_core::{Failure, Source, Target};
+use goodarm_live::history::{Call, Entry, History, HistoryError, Scores};
 use goodarm_live::job::Job;
 use serde::Serialize;
 
 use super::state::Certificate;
 use crate::report::Trail;
-use crate::report::lines::{CallLine, Detail, call_line, field_lines, pair_line};
+use crate::report::lines::{CallLine, Detail, call_line, pair_line};
 
 /// An answer as JSON.
 pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> String {
-    let (fields, field_count) =
-        field_lines(certificate.json(job), &job.settings.id_field, FIELD_BYTES_MAX);
+    let (fields, field_count) = certificate.fields(job, FIELD_BYTES_MAX);
     // Without its calls an answer is still worth showing.
-    let calls = Calls::read(job, journal, certificate.arm).unwrap_or_default();
+    let calls = Calls::read(job, journal, certificate).unwrap_or_default();
     let mut pairs = certificate.pairs.clone();
     for (pair, running) in pairs.iter_mut().zip(calls.means) {
         // Calls that were in flight when the answer was certified may have come back since. If the
@@ -50,7 +49,7 @@ struct Answer {
     call_count: u64,
 }
 
-/// The calls about one answer.
+/// The calls about one answer, and about its question.
 #[derive(Default)]
 struct Calls {
     /// The first of them.
@@ -69,6 +68,12 @@ struct RunningMean {
 }
 
 impl RunningMean {
+    fn take(&mut self, score: f64) {
+        self.sum += score;
+        self.count += 1;
+        self.trail.push(self.mean().unwrap_or_default(), 0.0);
+    }
+
     fn mean(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a mean for people")]
         (self.count > 0).then(|| self.sum / self.count as f64)
@@ -76,7 +81,7 @@ impl RunningMean {
 }
 
 impl Calls {
-    fn read(job: &Job, journal: &Path, arm: ArmId) -> Result<Self, HistoryError> {
+    fn read(job: &Job, journal: &Path, certificate: &Certificate) -> Result<Self, HistoryError> {
         let is_long = fs::metadata(journal).map_or(0, |file| file.len()) > JOURNAL_BYTES_MAX;
         if is_long {
             return Ok(Self::default());
@@ -89,14 +94,20 @@ impl Calls {
         let mut started_millis = None;
         while let Some(entry) = history.next_entry()? {
             let started_millis = *started_millis.get_or_insert(entry.unix_millis);
-            if entry.call.as_ref().is_some_and(|call| call.arm() == Some(arm)) {
-                calls.take(job, &entry, started_millis);
+            if entry.call.as_ref().is_some_and(|call| is_about(call, certificate)) {
+                calls.take(job, &entry, started_millis, certificate);
             }
         }
         Ok(calls)
     }
 
-    fn take(&mut self, job: &Job, entry: &Entry<'_>, started_millis: u64) {
+    fn take(
+        &mut self,
+        job: &Job,
+        entry: &Entry<'_>,
+        started_millis: u64,
+        certificate: &Certificate,
+    ) {
         let Some(call) = &entry.call else { return };
         self.count += 1;
         if self.lines.len() < CALLS_MAX {
@@ -107,7 +118,16 @@ impl Calls {
                 REPLY_BYTES_MAX,
             ));
         }
-        let Target::Arm(_, lead) = call.target else { return };
+        let lead = match call.target {
+            Target::Arm(_, lead) => lead,
+            Target::Question(_, Source::Votes(attribute)) => {
+                if let Some(score) = vote(call, certificate) {
+                    self.means[attribute.index()].take(score);
+                }
+                return;
+            }
+            Target::Question(_, Source::Generator(_)) => return,
+        };
         for (criterion, &attribute) in job.problem.members(lead).iter().enumerate() {
             let declared = job.problem.attribute(attribute);
             let score = match call.outcome_for(criterion, declared) {
@@ -116,12 +136,31 @@ impl Calls {
                 Err(Failure::Void(_) | Failure::Blocking(_)) => None,
             };
             if let Some(score) = score {
-                let running = &mut self.means[attribute.index()];
-                running.sum += score;
-                running.count += 1;
-                running.trail.push(running.mean().unwrap_or_default(), 0.0);
+                self.means[attribute.index()].take(score);
             }
         }
+    }
+}
+
+/// Whether a call is about the answer, or about its question.
+fn is_about(call: &Call<'_>, certificate: &Certificate) -> bool {
+    match call.target {
+        Target::Arm(arm, _) => arm == certificate.arm,
+        Target::Question(question, _) => {
+            certificate.answers.is_some_and(|answers| answers.question == question)
+        }
+    }
+}
+
+/// What a vote says about the answer: a failed one is for nobody, a void one is none.
+fn vote(call: &Call<'_>, certificate: &Certificate) -> Option<f64> {
+    match &call.outcome {
+        Ok(Scores::Answer(label)) => {
+            let is_for = certificate.answers.is_some_and(|answers| answers.label == *label);
+            Some(f64::from(u8::from(is_for)))
+        }
+        Err(Failure::Counted(_)) => Some(0.0),
+        _ => None,
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use goodarm_core::ArmId;
 use goodarm_live::run::{Notice, Progress, Run};
+use goodarm_live::view::questions::AnsweredView;
 use goodarm_live::view::{LoanView, PairView, Step};
 
 use super::state::{Certificate, Phase, Snapshot};
@@ -40,8 +40,15 @@ impl SnapshotBuilder {
                 let attributes = books.problem().attributes();
                 let pair = |attribute| PairView::new(books, run.account(), arm, attribute);
                 let evidence = attributes.map(pair);
-                let loan = LoanView::new(books, arm);
-                builder.certified((arm, run.made(arm)), rank, spent.units(), (evidence, loan));
+                builder.certified(Certificate {
+                    arm,
+                    made: run.made(arm).map(Into::into),
+                    rank,
+                    spent_by_then: spent.units(),
+                    pairs: pairs(evidence),
+                    loan: LoanView::new(books, arm),
+                    answers: AnsweredView::new(books, arm),
+                });
             }
         }
         builder
@@ -50,10 +57,17 @@ impl SnapshotBuilder {
     /// Takes notice; true if it is time to hand over a snapshot.
     pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
-            Notice::Certified { arm, made, count, spent, evidence, loan, .. } => {
+            Notice::Certified { arm, made, count, spent, evidence, loan, answers, .. } => {
                 self.steps.push(Step { spent: spent.units(), certified: count });
-                let evidence = (evidence.iter().cloned(), loan);
-                self.certified((arm, made), count, spent.units(), evidence);
+                self.certified(Certificate {
+                    arm,
+                    made: made.map(Into::into),
+                    rank: count,
+                    spent_by_then: spent.units(),
+                    pairs: pairs(evidence.iter().cloned()),
+                    loan,
+                    answers,
+                });
             }
             Notice::Warning(text) => push(&mut self.warnings, text.into(), WARNINGS_MAX),
             Notice::Progress(progress) => {
@@ -77,18 +91,13 @@ impl SnapshotBuilder {
     }
 
     /// The evidence is final: a certified answer gets no new calls.
-    fn certified(
-        &mut self,
-        (arm, made): (ArmId, Option<&str>),
-        rank: usize,
-        spent_by_then: f64,
-        (evidence, loan): (impl Iterator<Item = PairView>, Option<LoanView>),
-    ) {
-        let pairs = evidence.map(|view| Pair { view, trail: Trail::default() }).collect();
-        let made = made.map(Into::into);
-        let certificate = Certificate { arm, made, rank, spent_by_then, pairs, loan };
+    fn certified(&mut self, certificate: Certificate) {
         push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
     }
+}
+
+fn pairs(evidence: impl Iterator<Item = PairView>) -> Vec<Pair> {
+    evidence.map(|view| Pair { view, trail: Trail::default() }).collect()
 }
 
 /// How many answers were certified at which spend, thinned out when it gets long.

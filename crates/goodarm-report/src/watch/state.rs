@@ -1,5 +1,6 @@
 //! A run at one moment: what the run's thread hands over, and what the page is told of it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,14 +10,15 @@ use goodarm_live::candidates::Candidate;
 use goodarm_live::job::Job;
 use goodarm_live::run::{Control, HeldBy, Progress};
 use goodarm_live::throttle::Condition;
+use goodarm_live::view::questions::AnsweredView;
 use goodarm_live::view::{LoanView, Overview, Step};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::report::beginning;
 use crate::report::data::Pair;
-use crate::report::lines::{Detail, field_lines, pair_line};
-use crate::words::{condition_name, condition_text};
+use crate::report::lines::{Detail, FieldLine, field_lines, pair_line};
+use crate::words::{condition_name, condition_text, ending};
 
 /// What the server may know. Its locks are held for a moment only: no work is done under them.
 pub(super) struct Shared {
@@ -75,13 +77,6 @@ impl Shared {
         let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
         let working_on = snapshot.progress.working_on.as_ref();
         let working_on = working_on.map(|[who, id]| [who.as_str(), beginning(id, ID_BYTES_MAX)]);
-        // Of each criterion, as its verifier does.
-        let conditions = self
-            .job
-            .problem
-            .attributes()
-            .map(|attribute| &snapshot.progress.conditions[self.job.caller(attribute)]);
-        let health = conditions.zip(&snapshot.progress.overview.verifiers);
         Live {
             overview: self.overview(snapshot),
             phase: self.phase_name(&snapshot.phase),
@@ -95,19 +90,30 @@ impl Shared {
             failures: failure_count,
             retries: retry_count,
             working_on,
-            health: health
-                .map(|(condition, verifier)| Health {
-                    condition: condition_name(condition),
-                    words: match condition {
-                        Condition::Open => String::new(),
-                        condition => condition_text(condition),
-                    },
-                    latency: verifier.mean_latency,
-                })
-                .collect(),
+            health: self.health(&snapshot.progress),
             certificates: new.map(|certificate| self.line(certificate)).collect(),
             resume: format!("goodarm run {} --resume", self.job.path.display()),
         }
+    }
+
+    /// How everyone who is called is doing: each criterion as its verifier does, then the generators.
+    fn health(&self, progress: &Progress) -> Vec<Health> {
+        let Progress { conditions, overview, .. } = progress;
+        let verifiers =
+            self.job.problem.attributes().map(|attribute| &conditions[self.job.caller(attribute)]);
+        let verifiers = verifiers.zip(overview.verifiers.iter().map(|it| it.mean_latency));
+        let generators = overview.questions.iter().flat_map(|questions| &questions.generators);
+        let generators = conditions[self.job.verifiers.len()..].iter().zip(generators);
+        let generators = generators.map(|(condition, it)| (condition, it.mean_latency));
+        let health = |(condition, latency): (&Condition, Option<f64>)| Health {
+            condition: condition_name(condition),
+            words: match condition {
+                Condition::Open => String::new(),
+                condition => condition_text(condition),
+            },
+            latency,
+        };
+        verifiers.chain(generators).map(health).collect()
     }
 
     fn phase_name(&self, phase: &Phase) -> &'static str {
@@ -130,7 +136,7 @@ impl Shared {
         let notes = &progress.overview.notes;
         let warnings = snapshot.warnings.iter().map(ToString::to_string);
         let warnings = warnings.filter(|warning| !notes.contains(warning));
-        Overview {
+        let mut overview = Overview {
             folder: self.folder.clone(),
             ending: match &snapshot.phase {
                 Phase::Running => None,
@@ -140,21 +146,29 @@ impl Shared {
             coverage: Some(snapshot.steps.clone()),
             notes: notes.iter().cloned().chain(warnings).collect(),
             ..progress.overview.clone()
-        }
+        };
+        overview.ending = ending(&overview);
+        overview
     }
 
     fn line(&self, certificate: &Certificate) -> Line {
         let &Certificate { arm, rank, ref pairs, .. } = certificate;
-        let id_field = &self.job.settings.id_field;
-        let (fields, field_count) =
-            field_lines(certificate.json(&self.job), id_field, PREVIEW_BYTES_MAX);
+        let (fields, field_count) = certificate.fields(&self.job, PREVIEW_BYTES_MAX);
+        let of_pairs = || {
+            let calls = pairs.iter().map(|pair| pair.view.calls).sum();
+            (calls, pairs.iter().map(|pair| pair.view.spent.units()).sum())
+        };
+        // Of a question all calls, because votes are about all its answers.
+        let (calls, spent) = certificate
+            .answers
+            .map_or_else(of_pairs, |answers| (answers.calls, answers.spent.units()));
         Line {
             arm: arm.0,
             id: beginning(&certificate.id(&self.job), ID_BYTES_MAX).to_owned(),
             rank,
             by_then: certificate.spent_by_then,
-            calls: pairs.iter().map(|pair| pair.view.calls).sum(),
-            spent: pairs.iter().map(|pair| pair.view.spent.units()).sum(),
+            calls,
+            spent,
             detail: Detail {
                 f: fields,
                 n: field_count,
@@ -205,12 +219,33 @@ pub(super) struct Certificate {
     pub(super) spent_by_then: f64,
     pub(super) pairs: Vec<Pair>,
     pub(super) loan: Option<LoanView>,
+    /// The question that it answers.
+    pub(super) answers: Option<AnsweredView>,
 }
 
 impl Certificate {
     /// The answer's object.
-    pub(super) fn json<'a>(&'a self, job: &'a Job) -> &'a str {
+    fn json<'a>(&'a self, job: &'a Job) -> &'a str {
         self.made.as_deref().unwrap_or_else(|| job.candidates.json(self.arm))
+    }
+
+    /// Its fields except its id, each cut to so many bytes, and how many there are in total; behind them
+    /// those of its question that it does not have itself.
+    pub(super) fn fields(&self, job: &Job, bytes_max: usize) -> (Vec<FieldLine>, usize) {
+        let id_field = &job.settings.id_field;
+        let (mut fields, mut count) = field_lines(self.json(job), id_field, bytes_max);
+        if let (Some(questions), Some(AnsweredView { question, .. })) =
+            (&job.questions, self.answers)
+        {
+            let asked = questions.list.json(ArmId(question.0));
+            let (asked, _) = field_lines(asked, id_field, bytes_max);
+            let known: BTreeSet<String> = fields.iter().map(|it| it.name().to_owned()).collect();
+            let asked = asked.into_iter().filter(|it| !known.contains(it.name()));
+            let before = fields.len();
+            fields.extend(asked);
+            count += fields.len() - before;
+        }
+        (fields, count)
     }
 
     fn id(&self, job: &Job) -> String {
@@ -240,7 +275,7 @@ struct Live<'a> {
     retries: u64,
     /// A verifier's name and an answer's id.
     working_on: Option<[&'a str; 2]>,
-    /// Of each verifier.
+    /// Of each verifier, then of each generator.
     health: Vec<Health>,
     certificates: Vec<Line>,
     /// How to go on when the run has stopped.

@@ -2,8 +2,7 @@
 
 function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
-  const status = address.get("status") ?? "";
-  return { q: address.get("q") ?? "", status: PARTS.includes(status) ? status : "", sort: address.get("sort") ?? "", open: address.get("open") };
+  return { q: address.get("q") ?? "", status: address.get("status") ?? "", sort: address.get("sort") ?? "", open: address.get("open") };
 }
 
 const remembered = { q: "", status: "", sort: "", open: null };
@@ -29,6 +28,7 @@ function rememberOpen(id) {
 async function showAddress(table) {
   const { open, ...view } = readAddress();
   if (!table.titles.some(([name]) => name === view.sort.replace("-", ""))) view.sort = "";
+  if (!table.statuses.includes(view.status)) view.status = "";
   remembered.open = open;
   await table.show(view);
   if (open) table.openId(open);

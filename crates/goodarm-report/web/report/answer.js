@@ -3,21 +3,27 @@
 const CALLS_AT_ONCE = 100;
 
 function showAnswer(table, place) {
-  const dialog = byId("answer");
   const answer = table.order[place];
   const detail = table.detail(answer);
   const { overview, columns } = table;
   const status = STATUSES[columns.status[answer]];
-  const body = h("div", { class: "dbody", tabindex: "0" });
-  replace(dialog, answerHead(table, place, status), body);
-  replace(body, ...fieldList(detail, columns, answer, `${status}.jsonl`, overview),
+  const texts = detail.f.length === 0 && overview.notes.length === 0 ? [h("p", { class: "why" }, "This answer has no fields but its id.")] : fieldList(detail, `${status}.jsonl`);
+  openDialog(table, place, [...texts,
     h("h3", null, "Evidence"), h("p", { class: "why" }, verdict(status, columns.rank[answer]), loanWords(detail.s)),
     h("div", { class: "cards" }, detail.p.map((pair, index) => evidenceCard(pair, overview.verifiers[index], overview))),
-    h("h3", null, "Calls"), ...callList(table.calls(answer), overview, columns.calls[answer]));
+    h("h3", null, "Calls"), ...callList(table.calls(answer), overview, columns.calls[answer])]);
+}
+
+/// Shows the row at this place with these parts.
+function openDialog(table, place, parts) {
+  const dialog = byId("answer");
+  const body = h("div", { class: "dbody", tabindex: "0" });
+  replace(dialog, dialogHead(table, place), body);
+  replace(body, ...parts);
   if (!dialog.open) dialog.showModal();
   body.scrollTop = 0;
   body.focus({ preventScroll: true });
-  rememberOpen(columns.ids[answer]);
+  rememberOpen(table.columns.ids[table.order[place]]);
 }
 
 /// Keys and clicks while an answer is open.
@@ -35,16 +41,16 @@ function listenToDialog(table) {
   });
 }
 
-function answerHead(table, place, status) {
+function dialogHead(table, place) {
   const button = (text, label, go, isOff) => {
     const element = h("button", { type: "button", "aria-label": label }, text);
     element.disabled = isOff;
     element.addEventListener("click", go);
     return element;
   };
-  return h("div", { class: "dhead" }, statusMark(status), untrusted(preview(table.columns.ids[table.order[place]], 120), "h2", { id: "answer-title" }),
-    button("←", "Answer before this one", () => table.open(table.active - 1), place === 0),
-    button("→", "Next answer", () => table.open(table.active + 1), place + 1 >= table.order.length),
+  return h("div", { class: "dhead" }, statusMark(STATUSES[table.columns.status[table.order[place]]]), untrusted(preview(table.columns.ids[table.order[place]], 120), "h2", { id: "answer-title" }),
+    button("←", `${table.noun[0].toUpperCase()}${table.noun.slice(1)} before this one`, () => table.open(table.active - 1), place === 0),
+    button("→", `Next ${table.noun}`, () => table.open(table.active + 1), place + 1 >= table.order.length),
     button("Close", "Close", () => byId("answer").close(), false));
 }
 
@@ -62,14 +68,13 @@ function loanWords(loan) {
   return ` It was lent ${percent(Math.round(1000 * share) / 1000)} of δ; since then it has ${plural(counted, "score")} that count, and before that ${plural(looks, "look")}.`;
 }
 
-function fieldList(detail, columns, answer, file, overview) {
+function fieldList(detail, file) {
   const [question, said] = asked(detail.f);
   const first = (field) => (field[1] === question ? 0 : field[1] === said ? 1 : 2);
   const fields = [...detail.f].sort((a, b) => first(a) - first(b));
   const list = fields.map((field) => h("div", { class: "field wide" }, untrusted(field[0], "h4"), longText(field[1], field[2], file)));
   const hidden = detail.n - detail.f.length - 1;
   if (hidden > 0) list.push(h("p", { class: "cut" }, `${plural(hidden, "more field")}: all of them are in ${file}.`));
-  if (list.length === 0 && overview.notes.length === 0) list.push(h("p", { class: "why" }, "This answer has no fields but its id."));
   return list;
 }
 
@@ -93,18 +98,20 @@ function evidenceCard(pair, verifier, overview) {
   if (means) trailChart(meanHolder, trail(means, calls, MEAN_STEPS), calls,
     { line: verifier.threshold, top: 1, lineLabel: `≥ ${digits(verifier.threshold, 3)}`, met, label: `mean score ${score(mean)} after ${plural(calls, "call")}` });
   if (shares && needed !== null) trailChart(shareHolder, trail(shares, calls, SHARE_STEPS), calls, { line: 1, top: 1.125, lineLabel: "enough", met, label: words });
-  return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${plural(calls, "call")} · ${verifier.paid_with ? "the same calls" : paid(spent, verifier, unit)}`), meanHolder,
+  const of = verifier.votes ? `${plural(calls, "vote")} on the question` : `${plural(calls, "call")} · ${verifier.paid_with ? "the same calls" : paid(spent, verifier, unit)}`;
+  return h("div", { class: "card" }, head, h("p", null, `mean score ${score(mean)} · ${of}`), meanHolder,
     h("p", null, words), shares && needed !== null ? shareHolder : null);
 }
 
-function callList(calls, overview, total) {
-  if (total === 0) return [h("p", { class: "why" }, "No verifier was asked about this answer.")];
-  const titles = ["#", "Verifier", "Score", "Cost", "Latency", "At", "Reply"];
+/// Calls, a hundred at a time. Where `about` says which answer a call is about, each call comes with that.
+function callList(calls, overview, total, about = null) {
+  if (total === 0) return [h("p", { class: "why" }, about ? "Nobody was asked about this question." : "No verifier was asked about this answer.")];
+  const titles = ["#", overview.questions ? "Called" : "Verifier", overview.questions ? "Score or answer" : "Score", "Cost", "Latency", "At", "Reply"];
   const rows = h("tbody");
   const more = h("button", { type: "button", class: "more" }, "");
   const show = () => {
     const next = calls.slice(rows.children.length, rows.children.length + CALLS_AT_ONCE);
-    next.forEach((call) => rows.append(callRow(call, rows.children.length + 1, overview)));
+    next.forEach((call) => rows.append(about ? callRow(call[1], rows.children.length + 1, overview, about(call[0])) : callRow(call, rows.children.length + 1, overview)));
     const left = calls.length - rows.children.length;
     more.hidden = left === 0;
     more.textContent = `Show ${count(Math.min(left, CALLS_AT_ONCE))} more of ${plural(left, "call")}`;
@@ -116,13 +123,14 @@ function callList(calls, overview, total) {
     isCut ? h("p", { class: "cut" }, `The page keeps the first ${count(calls.length)} of ${plural(total, "call")}; all of them are in calls.jsonl.`) : null];
 }
 
-function callRow(call, number, overview) {
+function callRow(call, number, overview, about = null) {
   const [verifier, given, cost, millis, seconds, failure = "", reply = "", reason = "", total = 0] = call;
+  const caller = callersOf(overview)[verifier];
   const one = (score) => (score === null ? "–" : digits(score, 4));
-  const result = failure ? h("span", { class: "fail" }, failure) : Array.isArray(given) ? given.map(one).join(" · ") : digits(given, 4);
+  const result = failure ? h("span", { class: "fail" }, failure) : typeof given === "string" ? untrusted(preview(given, 60), "bdi", { class: "final" }) : Array.isArray(given) ? given.map(one).join(" · ") : digits(given, 4);
   const said = [];
   if (reason) said.push(untrusted(reason, "div", { class: "text fail" }));
   if (reply || total) said.push(longText(reply, total, "calls.jsonl"));
-  return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(callerOf(overview.verifiers[verifier]), 60))), h("td", null, result),
-    h("td", null, paid(cost, overview.verifiers[verifier], overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
+  return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(callerOf(caller), 60)), about), h("td", null, result),
+    h("td", null, paid(cost, caller, overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
 }

@@ -48,16 +48,16 @@ class Answers {
   build() {
     this.table = byId("table");
     const verifiers = this.overview.verifiers;
-    this.titles = [["status", "Status"], ["id", "Answer"], ...verifiers.map((verifier, index) => [`v${index}`, verifier.name]), ["calls", "Calls"], ["spent", "Spent"]];
+    this.titles = this.titlesOf(verifiers);
     this.setWidths(verifiers);
     this.head = h("div", { class: "head", role: "row" }, this.titles.map(([name, title], index) => {
       const button = h("button", { type: "button" }, untrusted(title));
       button.addEventListener("click", () => this.sortBy(name));
-      return h("div", { role: "columnheader", class: index >= this.titles.length - 2 ? "num" : "", "data-column": name }, button);
+      return h("div", { role: "columnheader", class: index > 1 && !/^v\d/.test(name) ? "num" : "", "data-column": name }, button);
     }));
     this.body = h("div", { class: "body", role: "rowgroup" });
     replace(this.table, this.head, this.body);
-    fill(this.table, { role: "grid", "aria-label": "All answers", "aria-colcount": this.titles.length }, []);
+    fill(this.table, { role: "grid", "aria-label": `All ${this.noun}s`, "aria-colcount": this.titles.length }, []);
     this.buildFilters();
     this.table.addEventListener("scroll", () => requestAnimationFrame(() => this.draw()), { passive: true });
     this.body.addEventListener("click", (event) => this.clicked(event));
@@ -70,6 +70,21 @@ class Answers {
       clearTimeout(timer);
       timer = setTimeout(() => this.show({ q: byId("search").value }), 120);
     });
+  }
+
+  /// The columns: what the address calls them, and what they are called.
+  titlesOf(verifiers) {
+    return [["status", "Status"], ["id", "Answer"], ...verifiers.map((verifier, index) => [`v${index}`, verifier.name]), ["calls", "Calls"], ["spent", "Spent"]];
+  }
+
+  /// What a row is.
+  get noun() {
+    return "answer";
+  }
+
+  /// What can become of one.
+  get statuses() {
+    return wordsOf(this.overview).parts;
   }
 
   /// Columns in rem. With many verifiers each takes less room, so that five of them fit a small screen;
@@ -90,7 +105,8 @@ class Answers {
   }
 
   buildFilters() {
-    const counts = { "": this.total, certified: 0, undecided: 0, rejected: 0 };
+    const counts = { "": this.total };
+    for (const status of this.statuses) counts[status] = 0;
     for (const letter of this.columns.status) counts[STATUSES[letter]] += 1;
     this.filters = Object.entries(counts).map(([status, number]) => {
       const button = h("button", { type: "button", "data-status": status }, status === "" ? "All" : status[0].toUpperCase() + status.slice(1), h("span", null, count(number)));
@@ -126,7 +142,7 @@ class Answers {
     const found = new Uint8Array(this.total);
     let pause = performance.now() + 20;
     for (let answer = 0; answer < this.total; answer += 1) {
-      this.lowered[answer] ??= [this.columns.ids[answer], ...this.detail(answer).f.map((field) => field[1])].join("\n").toLowerCase();
+      this.lowered[answer] ??= this.texts(answer).join("\n").toLowerCase();
       if (this.lowered[answer].includes(wanted)) found[answer] = 1;
       if (performance.now() > pause) {
         byId("count").textContent = `Searching: ${Math.floor((100 * answer) / this.total)} %`;
@@ -137,6 +153,11 @@ class Answers {
     }
     this.found = found;
     return true;
+  }
+
+  /// What a search looks at.
+  texts(answer) {
+    return [this.columns.ids[answer], ...this.detail(answer).f.map((field) => field[1])];
   }
 
   arrange() {
@@ -160,19 +181,25 @@ class Answers {
   }
 
   noneWords() {
-    return "No answer is like that.";
+    return `No ${this.noun} is like that.`;
   }
 
   countWords(shown) {
-    return shown === this.total ? plural(shown, "answer") : `${count(shown)} of ${plural(this.total, "answer")}`;
+    return shown === this.total ? plural(shown, this.noun) : `${count(shown)} of ${plural(this.total, this.noun)}`;
+  }
+
+  /// A column of numbers, null if it is none.
+  numbers(column) {
+    const { calls, spent, means } = this.columns;
+    return column === "calls" ? calls : column === "spent" ? spent : column.startsWith("v") ? means[Number(column.slice(1))] : null;
   }
 
   /// Certified answers first, in the order of their certificates, unless another order is wanted.
   comparison() {
-    const { ids, status, rank, calls, spent, means } = this.columns;
+    const { ids, status, rank } = this.columns;
     const column = this.view.sort.replace("-", "");
     const sign = this.view.sort.startsWith("-") ? -1 : 1;
-    const numbers = column === "calls" ? calls : column === "spent" ? spent : column.startsWith("v") ? means[Number(column.slice(1))] : null;
+    const numbers = this.numbers(column);
     if (numbers) {
       return (a, b) => {
         if (numbers[a] === null || numbers[b] === null) return (numbers[a] === null) - (numbers[b] === null) || a - b;
@@ -183,7 +210,7 @@ class Answers {
       const collator = new Intl.Collator("en", { numeric: true });
       return (a, b) => sign * collator.compare(ids[a], ids[b]) || a - b;
     }
-    const place = { c: 0, u: 1, r: 2 };
+    const place = { c: 0, u: 1, r: 2, a: 0, o: 1 };
     return (a, b) => sign * (place[status[a]] - place[status[b]] || rank[a] - rank[b]) || a - b;
   }
 
@@ -291,6 +318,10 @@ class Answers {
   open(place) {
     if (place < 0 || place >= this.order.length) return;
     this.active = place;
+    this.openPage(place);
+  }
+
+  openPage(place) {
     showAnswer(this, place);
   }
 
@@ -307,7 +338,7 @@ class Answers {
     this.rows.clear();
     const rows = this.order.slice(0, PRINTED_MAX).map((_, place) => this.row(place));
     const more = this.order.length - rows.length;
-    replace(this.body, ...rows, more > 0 ? h("div", { class: "none" }, `and ${plural(more, "answer")} more, not printed`) : null);
+    replace(this.body, ...rows, more > 0 ? h("div", { class: "none" }, `and ${plural(more, this.noun)} more, not printed`) : null);
     this.body.style.height = "auto";
   }
 }

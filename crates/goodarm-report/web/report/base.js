@@ -124,8 +124,8 @@ function duration(seconds) {
   return `${digits(seconds / 3600, 3)} h`;
 }
 
-const STATUSES = { c: "certified", u: "undecided", r: "rejected" };
-const MARKS = { certified: "M3.5 8.5l3 3 6-7", undecided: "M4 8h8", rejected: "M4.5 4.5l7 7m0-7l-7 7" };
+const STATUSES = { c: "certified", u: "undecided", r: "rejected", a: "answered", o: "open" };
+const MARKS = { certified: "M3.5 8.5l3 3 6-7", undecided: "M4 8h8", rejected: "M4.5 4.5l7 7m0-7l-7 7", answered: "M3.5 8.5l3 3 6-7", open: "M4 8h8" };
 
 const mark = (name) => s("svg", { class: "mark", viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: MARKS[name] }));
 

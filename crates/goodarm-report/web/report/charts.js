@@ -36,8 +36,8 @@ function coverageChart(figure, overview) {
   const uniform = overview.uniform && overview.uniform.cost <= 5 * Math.max(spent, 1e-12) ? overview.uniform : null;
   const isBudgetShown = budget <= 3 * Math.max(spent, uniform ? uniform.cost : 0);
   const right = Math.max(spent * 1.02, isBudgetShown ? budget : 0, uniform ? uniform.cost * 1.02 : 0) || budget || 1;
-  const many = overview.certified > 0.4 * overview.candidates;
-  const top = many ? overview.candidates : Math.max(1, overview.certified * 1.3);
+  const many = overview.certified > 0.4 * wholeOf(overview);
+  const top = many ? wholeOf(overview) : Math.max(1, overview.certified * 1.3);
   const holder = h("div");
   replace(figure, holder, coverageCaption(overview, isBudgetShown, uniform));
   drawn(holder, (width) => {
@@ -46,20 +46,20 @@ function coverageChart(figure, overview) {
     const x = (value) => area.left + (value / right) * (area.right - area.left);
     const y = (value) => area.bottom - (value / top) * (area.bottom - area.top);
     const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label":
-      `${overview.certified} of ${overview.candidates} answers certified after ${moneyWords(spent, unit)}` });
-    coverageAxes(svg, { area, x, y, right, top, unit, height });
+      `${overview.certified}${achieved(overview)} after ${moneyWords(spent, unit)}` });
+    coverageAxes(svg, { area, x, y, right, top, unit, height, noun: wordsOf(overview).noun });
     if (isBudgetShown) coverageBudget(svg, { area, x: x(budget), budget, unit });
     const points = coveragePoints(overview, spent);
     const path = points.map(([px, py], index) =>
       (index === 0 ? `M${x(px)},${y(py)}` : `H${x(px).toFixed(1)}V${y(py).toFixed(1)}`)).join("");
     svg.append(s("path", { class: "area", d: `${path}V${area.bottom}H${x(0)}Z` }), s("path", { class: "line", d: path }));
     const end = { x: x(spent), y: y(overview.certified) };
-    if (uniform) coverageUniform(svg, { area, end, x: x(uniform.cost), uniform, unit, width });
+    if (uniform) coverageUniform(svg, { area, end, x: x(uniform.cost), uniform, unit, width, verb: overview.questions ? "treating" : "checking" });
     svg.append(s("circle", { class: "dot", cx: end.x, cy: end.y, r: 4.5 }));
     const isNearRight = end.x > area.right - 130;
     const isLeftward = isNearRight || uniform;
     svg.append(s("text", { class: "accent", x: end.x + (isLeftward ? -10 : 10), y: Math.max(14, end.y - 10),
-      "text-anchor": isLeftward && end.x > area.left + 110 ? "end" : "start" }, `${count(overview.certified)} certified`));
+      "text-anchor": isLeftward && end.x > area.left + 110 ? "end" : "start" }, `${count(overview.certified)} ${wordsOf(overview).done}`));
     replace(holder, svg);
   });
 }
@@ -70,7 +70,7 @@ function coveragePoints(overview, spent) {
   return points;
 }
 
-function coverageAxes(svg, { area, x, y, right, top, unit, height }) {
+function coverageAxes(svg, { area, x, y, right, top, unit, height, noun }) {
   for (const value of ticks(top, 4).filter((tick) => Number.isInteger(tick))) {
     svg.append(s("line", { class: value === 0 ? "axis" : "grid", x1: area.left, x2: area.right, y1: y(value), y2: y(value) }),
       s("text", { x: area.left - 8, y: y(value) + 4, "text-anchor": "end" }, shortNumber(value)));
@@ -80,7 +80,7 @@ function coverageAxes(svg, { area, x, y, right, top, unit, height }) {
     const label = unit === "dollars" ? `$${shortNumber(value)}` : shortNumber(value);
     svg.append(s("text", { x: isLast ? area.right : x(value), y: area.bottom + 19, "text-anchor": isLast ? "end" : "middle" }, label));
   }
-  svg.append(s("text", { x: area.left - 30, y: 12 }, "answers"),
+  svg.append(s("text", { x: area.left - 30, y: 12 }, `${noun}s`),
     s("text", { x: area.right, y: height - 1, "text-anchor": "end" }, `spent${unit === "dollars" ? "" : `, ${unit}`}`));
 }
 
@@ -92,11 +92,11 @@ function coverageBudget(svg, { area, x, budget, unit }) {
 }
 
 /// Where checking all answers alike would have arrived at the same count.
-function coverageUniform(svg, { area, end, x, uniform, unit, width }) {
+function coverageUniform(svg, { area, end, x, uniform, unit, width, verb }) {
   if (x <= end.x + 8) return;
   svg.append(s("line", { class: "dash", x1: end.x, x2: x, y1: end.y, y2: end.y }), s("circle", { class: "ring", cx: x, cy: end.y, r: 4.5 }));
   const words = width < 560 ? ["all alike, estimate:", `≈ ${money(uniform.cost, unit)}`]
-    : ["checking all alike would get here", `at about ${moneyWords(uniform.cost, unit)} (estimate)`];
+    : [`${verb} all alike would get here`, `at about ${moneyWords(uniform.cost, unit)} (estimate)`];
   words.forEach((line, index) => svg.append(s("text", { class: index === 0 ? "" : "strong",
     x: Math.min(x + 5, area.right), y: end.y + 22 + 17 * index, "text-anchor": "end" }, line)));
 }
@@ -104,7 +104,7 @@ function coverageUniform(svg, { area, end, x, uniform, unit, width }) {
 function coverageCaption(overview, isBudgetShown, uniform) {
   const lines = [];
   if (!isBudgetShown) lines.push(`The budget of ${moneyWords(overview.money.budget, overview.money.unit)} is far beyond the right edge.`);
-  if (overview.uniform && !uniform) lines.push(`Checking all answers alike would have cost about ${moneyWords(overview.uniform.cost, overview.money.unit)}, beyond the right edge.`);
+  if (overview.uniform && !uniform) lines.push(`${wordsOf(overview).alike} would have cost about ${moneyWords(overview.uniform.cost, overview.money.unit)}, beyond the right edge.`);
   if (overview.uniform) lines.push(overview.uniform.rule);
   return lines.length ? h("figcaption", null, lines.join(" ")) : null;
 }

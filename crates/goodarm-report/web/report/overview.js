@@ -1,15 +1,16 @@
 // Everything above and below the table of answers.
 
 function showOverview(overview) {
+  if (overview.questions) speakOfQuestions(QUESTION_TEXTS);
   replace(byId("run"), ...runLine(overview));
-  replace(byId("headline"), h("b", null, count(overview.certified)), ` of ${count(overview.candidates)} answers certified`);
+  replace(byId("headline"), h("b", null, count(overview.certified)), achieved(overview));
   replace(byId("lede"), ...lede(overview));
   replace(byId("notes"), ...notes(overview).map((note) => untrusted(note, "p")));
   replace(byId("tiles"), ...tiles(overview));
   byId("page").hidden = false;
   coverageChart(byId("coverage-chart"), overview);
   replace(byId("spending-chart"), ...spending(overview));
-  replace(byId("verifiers-table"), verifierTable(overview));
+  replace(byId("verifiers-table"), verifierTable(overview), generatorTable(overview));
   replace(byId("money-table"), ...moneyTable(overview));
   replace(byId("promise-text"), ...promise(overview));
   replace(byId("foot"), `goodarm ${overview.goodarm} · `, untrusted(overview.folder), " · nothing on this page was loaded from a network, and nothing is sent");
@@ -44,8 +45,10 @@ function notes(overview) {
   const list = [...overview.notes];
   if (overview.implied) list.push(overview.implied.words);
   if (overview.ending === null) list.unshift("This run has not ended: it is still going on, or was stopped without saving. The figures are those of its journal so far.");
-  if (overview.shown < overview.candidates) list.push(`The page shows ${count(overview.shown)} of ${count(overview.candidates)} answers, the certified ones first; all of them are in certified.jsonl, undecided.jsonl and rejected.jsonl.`);
-  if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are so many answers that each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in certified.jsonl, undecided.jsonl and rejected.jsonl.`);
+  const { noun, done } = wordsOf(overview);
+  const files = overview.questions ? "answers.jsonl" : "certified.jsonl, undecided.jsonl and rejected.jsonl";
+  if (overview.shown < wholeOf(overview)) list.push(`The page shows ${count(overview.shown)} of ${count(wholeOf(overview))} ${noun}s, the ${done} ones first; all of them are in ${files}.`);
+  if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are so many ${noun}s that each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in ${overview.questions ? "answers.jsonl, " : ""}certified.jsonl, undecided.jsonl and rejected.jsonl.`);
   if (overview.guarantee === "paper") list.push("The certificates are those of the paper: valid, and far more expensive than need be.");
   return list;
 }
@@ -57,21 +60,27 @@ function tile(title, big, small, text, meter) {
 
 /// What became of the answers that are not certified, what the best of them would take, how many came late,
 /// and where δ is.
-function standings({ undecided, rejected, added, shares, remaining, money: { unit } }) {
+function standings(overview) {
+  const { undecided, rejected, added, shares, remaining, money: { unit } } = overview;
   const good = remaining && remaining.answers > 0 ? ` (${count(remaining.answers)} look${remaining.answers === 1 ? "s" : ""} good: about ${moneyWords(about(remaining.cost), unit)} more, by a guess)` : "";
   const late = added > 0 ? `; ${count(added)} of all were added later` : "";
   const lent = shares ? `; ${plural(shares.out, "share")} of δ out, ${percent(Math.round(1000 * shares.left) / 1000)} of it left to lend` : "";
-  return `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
+  return overview.questions ? `${triedWords(overview)}${good}${lent}` : `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
+}
+
+/// How many are certified: `small` says it in words.
+function certifiedTile(overview, small) {
+  const { certified, undecided, rejected, questions } = overview;
+  const open = wholeOf(overview) - certified;
+  const [parts, label] = questions ? [[["s-certified", certified], ["s-undecided", open]], `${certified} answered, ${open} open`]
+    : [[["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], `${certified} certified, ${undecided} undecided, ${rejected} rejected`];
+  return tile(wordsOf(overview).title, count(certified), small, standings(overview), stackedBar(parts, wholeOf(overview), label));
 }
 
 function tiles(overview) {
   const { unit } = overview.money;
   const [spent, budget, reserved] = ["spent", "budget", "reserved"].map((name) => Number(overview.money[name]));
-  const { certified, undecided, rejected } = overview;
-  const answers = tile("Answers", count(certified), `certified at ${confidence(overview.delta)}`,
-    standings(overview),
-    stackedBar([["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], overview.candidates,
-      `${certified} certified, ${undecided} undecided, ${rejected} rejected`));
+  const answers = certifiedTile(overview, overview.questions ? `of ${count(wholeOf(overview))} answered at ${confidence(overview.delta)}` : `certified at ${confidence(overview.delta)}`);
   const unitWords = unit === "dollars" ? "" : ` ${unit}`;
   const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`,
     overview.ending === null ? "so far" : overview.ending,
@@ -81,37 +90,41 @@ function tiles(overview) {
 
 function uniformTile(overview, unitWords) {
   const { uniform } = overview;
-  if (!uniform) return tile("Checking all answers alike", "–", null, "No answer is certified yet, so there is nothing to compare.", null);
+  const { alike } = wordsOf(overview);
+  if (!uniform) return tile(alike, "–", null, "No answer is certified yet, so there is nothing to compare.", null);
   const { unit } = overview.money;
   const isMore = uniform.times !== null && uniform.times >= 1.05;
   const text = isMore ? `${digits(uniform.times, 2)} times as much for the same certificates: an estimate`
     : "for the same certificates, which is no more than was spent here: an estimate";
   const whole = Math.max(uniform.cost, Number(overview.money.spent));
-  return tile("Checking all answers alike", `≈ ${money(uniform.cost, unit)}`, unitWords.trim(), text,
+  return tile(alike, `≈ ${money(uniform.cost, unit)}`, unitWords.trim(), text,
     stackedBar([["s-certified", Number(overview.money.spent)]], whole, "what was spent, as a part of the estimate"));
 }
 
-const PARTS = ["certified", "undecided", "rejected"];
+/// What each of them is drawn as.
+const PART_CLASSES = ["s-certified", "s-undecided", "s-rejected"];
 
-function key() {
-  return h("p", { class: "key" }, PARTS.map((name) => h("span", null,
-    s("svg", { "aria-hidden": "true" }, s("rect", { class: `s-${name}`, width: "100%", height: "100%" })), `on ${name} answers`)));
+function key({ parts, noun }) {
+  return h("p", { class: "key" }, parts.map((name, index) => h("span", null,
+    s("svg", { "aria-hidden": "true" }, s("rect", { class: PART_CLASSES[index], width: "100%", height: "100%" })), `on ${name} ${noun}s`)));
 }
 
 function spending(overview) {
   const { unit } = overview.money;
-  const whole = Math.max(...overview.verifiers.map((verifier) => Number(verifier.spent)));
+  const { parts: names, noun } = wordsOf(overview);
+  const callers = callersOf(overview);
+  const whole = Math.max(...callers.map((verifier) => Number(verifier.spent)));
   const all = Number(overview.money.spent);
   // The calls of a verifier with criteria are paid once.
-  const rows = overview.verifiers.filter((verifier) => !verifier.paid_with).map((verifier) => {
-    const parts = verifier.spent_by_status.map(Number);
+  const rows = callers.filter((verifier) => !verifier.paid_with).map((verifier) => {
+    const parts = (verifier.spent_by_question ?? verifier.spent_by_status).map(Number);
     const spent = Number(verifier.spent);
     return h("div", { class: "row-bar" }, untrusted(callerOf(verifier), "div", { class: "name" }),
-      h("div", { class: "bar" }, stackedBar(PARTS.map((name, index) => [`s-${name}`, parts[index]]), whole, PARTS.map((name, index) => `${money(parts[index], unit)} on ${name} answers`).join(", "))),
+      h("div", { class: "bar" }, stackedBar(names.map((_, index) => [PART_CLASSES[index], parts[index]]), whole, names.map((name, index) => `${money(parts[index], unit)} on ${name} ${noun}s`).join(", "))),
       h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 && paid(0, verifier, unit) !== "free" ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
-      h("div", { class: "parts" }, PARTS.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
+      h("div", { class: "parts" }, names.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
   });
-  return [key(), ...rows];
+  return [key(wordsOf(overview)), ...rows];
 }
 
 /// Where a mean is between 0 and 1, and where it should be.
@@ -123,14 +136,23 @@ function scale(mean, threshold) {
 
 const VERIFIER_TITLES = ["Verifier", "Calls", "Failed", "Mean score", "Threshold"];
 
-function verifierCells(verifier) {
-  const failed = Object.values(verifier.failures).reduce((sum, number) => sum + number, 0);
-  const kinds = Object.entries(verifier.failures).map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
+/// Who it is, and how its calls went.
+function callerCells({ name, failures, calls }, kind) {
+  const failed = Object.values(failures).reduce((sum, number) => sum + number, 0);
+  const kinds = Object.entries(failures).map(([failure, number]) => `${count(number)} ${failure}`).join(", ");
   return [
-    h("td", null, untrusted(verifier.name, "span", { class: "name" }), h("small", null, verifier.exact ? `${verifier.kind}, exact` : verifier.kind)),
-    h("td", null, count(verifier.calls)),
+    h("td", null, untrusted(name, "span", { class: "name" }), h("small", null, kind)),
+    h("td", null, count(calls)),
     h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
-    h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold)),
+  ];
+}
+
+function verifierCells(verifier) {
+  const kind = verifier.exact ? `${verifier.kind}, exact` : verifier.votes ? `${verifier.kind}, votes on questions` : verifier.kind;
+  return [
+    ...callerCells(verifier, kind),
+    h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold),
+      verifier.votes && verifier.mean_score !== null ? h("small", null, "votes for a tried answer") : null),
     h("td", null, digits(verifier.threshold, 3), (verifier.claims ?? []).map((claim) => h("small", null, claim))),
   ];
 }
@@ -153,6 +175,25 @@ function verifierTable(overview) {
     ];
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verifiers" }, stackedTable(titles, rows));
+}
+
+const GENERATOR_TITLES = ["Generator", "Calls", "Failed", "New answers", "Certified"];
+
+function generatorCells(generator) {
+  return [...callerCells(generator, generator.kind), h("td", null, count(generator.new)), h("td", null, count(generator.certified))];
+}
+
+/// Who makes answers; null if nobody does.
+function generatorTable(overview) {
+  const { unit } = overview.money;
+  const generators = overview.questions?.generators ?? [];
+  if (generators.length === 0) return null;
+  const rows = generators.map((generator) => [
+    ...generatorCells(generator),
+    h("td", null, duration(generator.latency_median), h("small", null, `95 %: ${duration(generator.latency_p95)}`)),
+    h("td", null, generator.mean_price === null ? "–" : paid(generator.mean_price, generator, unit), h("small", null, isFixed(generator) ? "fixed" : `at most ${money(generator.ceiling, unit)}`)),
+  ]);
+  return h("div", { class: "scroll generators", tabindex: "0", role: "region", "aria-label": "Generators" }, stackedTable([...GENERATOR_TITLES, "Latency", "Price of a call"], rows));
 }
 
 /// A table whose rows are cards on a phone. There is no heading row then, so each cell has its title at hand.
@@ -190,6 +231,7 @@ function promise(overview) {
     h("p", null, overview.promise, overview.doubt ? [" ", untrusted(overview.doubt)] : null),
     h("ul", null,
       item("What δ covers.", `δ = ${digits(overview.delta, 3)} bounds ${isAverage(overview) ? "the expected share of wrong certificates" : "the chance that any certificate at all is wrong"}. A certificate is wrong if the answer's mean score, over ${overview.mean_over}, is below some verifier's threshold. Truth is another matter.`),
+      overview.questions ? item("Questions.", "Of each question at most one answer is certified. When one is, the others are not needed any more, whatever their scores are; an open question has no certified answer yet, which says nothing about its answers.") : null,
       overview.shares ? item("Shares of δ.", "An answer is lent a share of δ and needs evidence of 1/share, from calls made since; calls before that are looks. Certified, it returns its share. The bound is about all answers together, those that were added later among them.") : null,
       item("Fresh calls.", "Each call is a new run of its verifier. A cache, a fixed seed or duplicates raced against each other would break this, and δ with it."),
       item("Looking is free.", "The evidence may be looked at after every call, and the run stopped or resumed at any time: δ still holds. That is why no error bars stand beside the means here: intervals for a fixed number of calls would not."),

@@ -2,8 +2,8 @@
 
 class LiveAnswers extends Answers {
   constructor(state) {
-    const { verifiers, money: account } = state;
-    super({ verifiers, money: account, notes: [] }, { ids: [], arms: [], status: "", rank: [], calls: [], spent: [], means: verifiers.map(() => []), starts: [] });
+    const { verifiers, money: account, questions } = state;
+    super({ verifiers, money: account, notes: [], questions }, { ids: [], arms: [], status: "", rank: [], calls: [], spent: [], means: verifiers.map(() => []), starts: [] });
     this.certified = 0;
     this.details = [];
     this.known = new Map(); // what was read of answers that were opened
@@ -15,6 +15,11 @@ class LiveAnswers extends Answers {
 
   calls(answer) {
     return this.known.get(answer)?.calls ?? [];
+  }
+
+  /// Of answers, whether or not there are questions.
+  get statuses() {
+    return ANSWER_WORDS.parts;
   }
 
   /// The last certificate that is known.

@@ -17,10 +17,11 @@ const PHASES = {
 
 function showLive(state) {
   const { money: account, verifiers } = state;
-  document.title = `${count(state.certified)} of ${count(state.candidates)} certified, ${state.phase}`;
+  if (state.questions) speakOfQuestions(LIVE_QUESTION_TEXTS);
+  document.title = `${shortWords(state)}, ${state.phase}`;
   showPhase(state.phase);
-  redraw("headline", [state.certified, state.candidates], (element) =>
-    replace(element, h("b", null, count(state.certified)), ` of ${count(state.candidates)} answers certified`));
+  redraw("headline", [state.certified, wholeOf(state)], (element) =>
+    replace(element, h("b", null, count(state.certified)), achieved(state)));
   redraw("run", [state.folder, state.calls, Math.floor(state.seconds)], (element) =>
     replace(element, untrusted(state.folder), ` · ${plural(state.calls, "call")} · ${duration(Math.floor(state.seconds))} since ${new Date(state.span_millis[0]).toLocaleTimeString("en-GB", { timeStyle: "short" })}`));
   redraw("word", [state.ending, state.told], (element) =>
@@ -29,12 +30,25 @@ function showLive(state) {
   replace(byId("tiles"), ...liveTiles(state));
   byId("page").hidden = false;
   redraw("coverage-chart", [state.coverage, account, state.certified], (element) => coverageChart(element, state));
-  redraw("verifiers-table", [verifiers, state.health, state.phase], (element) => replace(element, healthTable(state)));
+  redraw("verifiers-table", [verifiers, state.questions, state.health, state.phase], (element) => replace(element, healthTable(state), generatorHealthTable(state)));
   redraw("money-table", [account, state.out, state.calls], (element) => replace(element, ...moneyTable(state)));
   redraw("promise-text", state.promise, (element) => replace(element, ...promise(state)));
   redraw("foot", state.folder, (element) =>
     replace(element, `goodarm ${state.goodarm} · `, untrusted(state.folder), " · this page talks to goodarm on this machine, and to nothing else"));
 }
+
+/// How far the run has come, for a title.
+const shortWords = (state) => `${count(state.certified)} of ${count(wholeOf(state))} ${state.questions ? "questions" : "certified"}`;
+
+/// The texts of the page where there are questions.
+const LIVE_QUESTION_TEXTS = {
+  ".top nav a[href='#verifiers']": QUESTION_TEXTS[".top nav a[href='#verifiers']"],
+  "#coverage-title": QUESTION_TEXTS["#coverage-title"],
+  "#coverage .why": "Each step is one more question with a certified answer.",
+  "#verifiers-title": QUESTION_TEXTS["#verifiers-title"],
+  "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; of each question at most one is.",
+  "#answers .why": "The newest first, each with its question. Open a row to see its evidence, and every call about it and about its question.",
+};
 
 function showPhase(phase) {
   redraw("phase", phase, (element) => {
@@ -49,7 +63,7 @@ function showPhase(phase) {
 
 /// What there is to say when the run has ended.
 function lastWord(state) {
-  const sentence = `The run has ended, ${state.certified} of ${state.candidates} certified: ${state.ending}.`;
+  const sentence = `The run has ended, ${state.questions ? `${count(state.certified)}${achieved(state)}` : `${state.certified} of ${state.candidates} certified`}: ${state.ending}.`;
   return [sentence, ...state.told.trim().split("\n").filter(Boolean), `Everything is in ${state.folder}`].join("\n");
 }
 
@@ -58,11 +72,9 @@ function liveTiles(state) {
   const [spent, budget, reserved] = ["spent", "budget", "reserved"].map((name) => Number(state.money[name]));
   const unitWords = unit === "dollars" ? "" : ` ${unit}`;
   const isOver = state.phase === "ended" || state.phase === "writing";
-  const { certified, undecided, rejected } = state;
-  const words = isOver ? `certified at ${confidence(state.delta)}` : `certified, about ${count(Math.max(certified, Math.round(state.forecast)))} in the end`;
-  const answers = tile("Answers", count(certified), words, standings(state),
-    stackedBar([["s-certified", certified], ["s-undecided", undecided], ["s-rejected", rejected]], state.candidates,
-      `${certified} certified, ${undecided} undecided, ${rejected} rejected`));
+  const done = state.questions ? `of ${count(wholeOf(state))} answered` : "certified";
+  const words = isOver ? `${done} at ${confidence(state.delta)}` : `${done}, about ${count(Math.max(state.certified, Math.round(state.forecast)))} in the end`;
+  const answers = certifiedTile(state, words);
   const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`, `${money(reserved, unit)} reserved, ${money(state.money.left, unit)} left`,
     stackedBar([["s-certified", spent], ["s-reserved", reserved]], budget, `${percent(budget > 0 ? spent / budget : 0)} of the budget is spent`));
   return [answers, paid, paceTile(state, isOver)];
@@ -110,4 +122,18 @@ function healthTable(state) {
   });
   const [first, ...others] = VERIFIER_TITLES;
   return stackedTable([first, "Condition", ...others, "Mean latency", "Spent"], rows);
+}
+
+/// The generators beside them; null if there are none.
+function generatorHealthTable(state) {
+  const { unit } = state.money;
+  const generators = state.questions?.generators ?? [];
+  if (generators.length === 0) return null;
+  const rows = generators.map((generator, index) => {
+    const [name, ...numbers] = generatorCells(generator);
+    const health = state.health[state.verifiers.length + index];
+    return [name, healthCell(health, state.phase), ...numbers, h("td", null, duration(health.latency)), h("td", null, paid(generator.spent, generator, unit))];
+  });
+  const [first, ...others] = GENERATOR_TITLES;
+  return h("div", { class: "generators" }, stackedTable([first, "Condition", ...others, "Mean latency", "Spent"], rows));
 }

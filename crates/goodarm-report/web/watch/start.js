@@ -48,7 +48,7 @@ function missed() {
   const { state } = watched;
   byId("page").hidden = false;
   showPhase("lost");
-  document.title = state ? `${count(state.certified)} of ${count(state.candidates)} certified, gone` : "goodarm does not answer";
+  document.title = state ? `${shortWords(state)}, gone` : "goodarm does not answer";
   const words = state
     ? `goodarm no longer answers: the run has ended, or its process is gone. Nothing is lost. What there is: goodarm report ${state.folder}\nIf it was stopped, go on with: ${state.resume}`
     : "goodarm does not answer at this address.";

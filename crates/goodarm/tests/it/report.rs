@@ -3,7 +3,8 @@
 pub(crate) mod browser;
 pub(crate) mod hostile;
 mod page;
-mod run;
+mod questions;
+pub(crate) mod run;
 
 use std::fs;
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::run::{Answer, Run};
+use super::run::{Answer, Question, Run};
 use crate::tool::{goodarm, message};
 
 /// If it runs, it shows in the title of the page.
@@ -59,6 +59,30 @@ pub(crate) fn answers() -> Vec<Answer> {
         Answer { object, approval: 9 }
     }));
     answers
+}
+
+/// All of them as questions, with answers that are as bad.
+pub(crate) fn questions() -> Vec<Question> {
+    let question = |(index, text): (usize, &&str)| Question {
+        object: json!({"id": format!("{index} {text}"), "question": text, *text: {"deep": [text]}}),
+        solutions: (0..10)
+            .map(|draw| if draw < 8 { format!("7 {text}") } else { format!("{draw} other {text}") })
+            .collect(),
+    };
+    let mut questions: Vec<Question> = BREAKOUTS.iter().enumerate().map(question).collect();
+    let big =
+        format!("8 <b>{}</script><script>document.title='owned'</script>", "A<".repeat(9_000));
+    for (id, text) in [("bidi", BIDI), ("big", &big), ("controls", CONTROLS)] {
+        let object = json!({"id": id, "question": text});
+        questions.push(Question { object, solutions: vec![format!("1 {text}"); 10] });
+    }
+    questions
+}
+
+/// Of a run with questions.
+pub(crate) fn asked(name: &str) -> Run {
+    let generator = "<svg onload=document.title='owned'>\u{202e}maker";
+    Run::asked(name, &questions(), [NAMES[0], NAMES[1], generator])
 }
 
 /// Of verifiers.

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::report::run::Question;
+
 /// A folder with a job. Its verifier makes no call while there is no file `go`, and notes each in
 /// `made`; answers that say "hold" wait for a file `end`.
 pub(crate) struct Place {
@@ -58,6 +60,41 @@ scores = "binary"
 "#
             ),
         );
+        place
+    }
+
+    /// The same judge of answers to questions: those that are given, and those that are drawn from a pool
+    /// for a question, which also votes.
+    pub(crate) fn asked(questions: &[Question], given: &[Value], names: [&str; 2]) -> Self {
+        let place = Self::new(given, names[0], 16);
+        let lines = |list: Vec<Value>| list.iter().map(|it| format!("{it}\n")).collect::<String>();
+        let pool = |it: &Question| {
+            let solution = |text: &String| json!({"answer": text, "cost": 1});
+            let solutions: Vec<Value> = it.solutions.iter().map(solution).collect();
+            json!({"id": it.object["id"], "solutions": solutions})
+        };
+        place.write(
+            "questions.jsonl",
+            &lines(questions.iter().map(|it| it.object.clone()).collect()),
+        );
+        place.write("pool.jsonl", &lines(questions.iter().map(pool).collect()));
+        let maker = json!(names[1]);
+        let asking = format!(
+            r#"
+[[verifiers]]
+name = "solver"
+kind = "pool"
+pool = "pool.jsonl"
+threshold = 0.3
+
+[generator]
+name = {maker}
+kind = "pool"
+pool = "pool.jsonl"
+"#
+        );
+        let job = place.read("job.toml").replace("budget = 600", "budget = 6000");
+        place.write("job.toml", &format!("questions = \"questions.jsonl\"{job}{asking}"));
         place
     }
 

@@ -1,0 +1,89 @@
+//! Calls and money question by question: a call about an answer belongs to the question that it answers.
+
+use goodarm_core::{Books, Cost, Problem, QuestionId, Target};
+use goodarm_live::history::Call;
+use goodarm_live::view::Overview;
+
+use super::data::Question;
+
+/// What was paid for each question.
+pub(super) struct ByQuestion {
+    attribute_count: usize,
+    /// Verifiers, and behind them generators.
+    caller_count: usize,
+    /// Of each question, caller by caller.
+    spent: Vec<Cost>,
+    /// Of each question.
+    call_counts: Vec<u32>,
+}
+
+impl ByQuestion {
+    pub(super) fn new(problem: &Problem) -> Self {
+        let (count, generator_count) = problem
+            .questions()
+            .map_or((0, 0), |questions| (questions.count(), questions.generators().len()));
+        let attribute_count = problem.attribute_count();
+        let caller_count = attribute_count + generator_count;
+        Self {
+            attribute_count,
+            caller_count,
+            spent: vec![Cost::ZERO; count * caller_count],
+            call_counts: vec![0; count],
+        }
+    }
+
+    /// One more call.
+    pub(super) fn take(&mut self, problem: &Problem, call: &Call<'_>) {
+        let Some(questions) = problem.questions() else { return };
+        let question = match call.target {
+            Target::Arm(arm, _) => questions.of(arm),
+            Target::Question(question, _) => question,
+        };
+        let caller = call.target.caller(self.attribute_count);
+        let sum = &mut self.spent[question.index() * self.caller_count + caller];
+        *sum = sum.saturating_add(call.cost);
+        self.call_counts[question.index()] += 1;
+    }
+
+    /// Tells verifiers and generators what they were paid for answered questions, and for open ones.
+    pub(super) fn tell(&self, books: &Books, overview: &mut Overview) {
+        let Some(questions) = &mut overview.questions else { return };
+        let mut sums = vec![[Cost::ZERO; 2]; self.caller_count];
+        for (place, spent) in self.spent.chunks(self.caller_count).enumerate() {
+            let part = usize::from(!books.is_answered(id(place)));
+            for (sum, spent) in sums.iter_mut().zip(spent) {
+                sum[part] = sum[part].saturating_add(*spent);
+            }
+        }
+        let verifiers = overview.verifiers.iter_mut().map(|it| &mut it.spent_by_question);
+        let generators = questions.generators.iter_mut().map(|it| &mut it.spent_by_question);
+        for (told, sum) in verifiers.chain(generators).zip(sums) {
+            *told = Some(sum);
+        }
+    }
+
+    /// Every question; ids are still to be filled in.
+    pub(super) fn sums(&self, books: &Books) -> Vec<Question> {
+        let Some(questions) = books.problem().questions() else { return Vec::new() };
+        let of = |question: QuestionId| {
+            let (state, place) = (books.question(question), question.index());
+            let spent = &self.spent[place * self.caller_count..][..self.caller_count];
+            Question {
+                id: String::new(),
+                status: if state.certified().is_some() { "answered" } else { "open" },
+                certified: state.certified().map(|arm| arm.0),
+                tried: questions.answers(question).iter().map(|arm| arm.0).collect(),
+                asked: state.asked_count(),
+                calls: u64::from(self.call_counts[place]),
+                spent: spent.iter().copied().fold(Cost::ZERO, Cost::saturating_add),
+                spent_on_answers: state.spent_on_answers(),
+                spent_on_votes: state.spent_on_votes(),
+            }
+        };
+        questions.ids().map(of).collect()
+    }
+}
+
+fn id(place: usize) -> QuestionId {
+    QuestionId(u32::try_from(place).expect("there are fewer than 2^32 questions"))
+}

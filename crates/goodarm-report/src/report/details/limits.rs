@@ -1,0 +1,67 @@
+//! How much of each text, and how many calls of each row, the page has room for.
+
+use goodarm_core::ArmId;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::questions::{Own, kept};
+use crate::report::Report;
+use crate::report::cut::Lengths;
+use crate::report::lines::{Fields, text_of};
+
+/// What was cut, so that the page can say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(in crate::report) struct Limits {
+    /// Of each field.
+    pub(in crate::report) field_bytes: usize,
+    /// Of each reply.
+    pub(in crate::report) reply_bytes: usize,
+    /// Of each answer, or of each question and its answers.
+    pub(in crate::report) calls: usize,
+}
+
+impl Limits {
+    /// For these answers, or these questions.
+    pub(super) fn new(report: &Report, shown: &[u32]) -> Self {
+        let mut calls = Lengths::new(CALLS_OF_ROW_MAX);
+        let mut fields = Lengths::new(FIELD_BYTES_MAX);
+        for &row in shown {
+            let (data, place) = (&report.data, row as usize);
+            let count = match data.by_question.get(place) {
+                Some(question) => question.calls,
+                None => data.answers[place].calls,
+            };
+            calls.take(usize::try_from(count).unwrap_or(usize::MAX));
+            texts(report, row, &mut |value| fields.take(text_of(value).len()));
+        }
+        Self {
+            field_bytes: fields.limit(FIELDS_BYTES_TOTAL),
+            reply_bytes: report.reply_lengths.limit(REPLIES_BYTES_TOTAL),
+            calls: calls.limit(CALLS_TOTAL),
+        }
+    }
+}
+
+/// Every text of a row.
+fn texts(report: &Report, row: u32, take: &mut impl FnMut(Value)) {
+    let Some(roster) = &report.roster else { return };
+    let Some(questions) = &roster.questions else {
+        let all = Fields::read(roster.candidates.json(ArmId(row))).0;
+        return all.into_iter().for_each(|(_, value)| take(value));
+    };
+    let own = Own::new(questions, row);
+    for arm in kept(&report.data.by_question[row as usize]) {
+        let of_answer = Fields::read(roster.candidates.json(ArmId(arm))).0;
+        let of_answer = of_answer.into_iter().filter(|(name, value)| own.is_of_answer(name, value));
+        of_answer.for_each(|(_, value)| take(value));
+    }
+    own.into_values().for_each(take);
+}
+
+const FIELD_BYTES_MAX: usize = 20_000;
+const FIELDS_BYTES_TOTAL: u64 = 32 << 20;
+/// No reply keeps more than this.
+pub(in crate::report) const REPLY_BYTES_MAX: usize = 8_000;
+const REPLIES_BYTES_TOTAL: u64 = 16 << 20;
+const CALLS_OF_ROW_MAX: usize = 5_000;
+const CALLS_TOTAL: u64 = 500_000;

@@ -1,0 +1,196 @@
+//! A question as the page reads it: its fields, every answer that was tried, and the calls about it and
+//! about them.
+
+use goodarm_core::ArmId;
+use goodarm_live::questions::Questions;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{ANSWERS_MAX, Details, detail, json};
+use crate::report::cut::beginning;
+use crate::report::data::{Data, Question};
+use crate::report::lines::{
+    CallLine, Detail, FieldLine, Fields, field_lines, field_lines_where, rounded,
+};
+
+/// A question in the page: short keys, because there may be many.
+#[derive(Serialize)]
+struct QuestionDetail<'a> {
+    /// Fields.
+    f: Vec<FieldLine>,
+    /// How many fields there are, the id among them.
+    n: usize,
+    /// Paid for making answers, for votes and for checks of answers.
+    m: [f64; 3],
+    /// Fresh answers that were asked for.
+    g: usize,
+    /// Answers, the certified one first.
+    a: Vec<TriedLine<'a>>,
+}
+
+/// An answer that was tried.
+#[derive(Serialize)]
+struct TriedLine<'a> {
+    /// Its id.
+    i: &'a str,
+    /// The first letter of its status.
+    c: &'a str,
+    /// Whose it is.
+    o: &'a str,
+    /// Why it is not certified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    w: Option<&'a str>,
+    /// Its own fields, and its evidence.
+    #[serde(flatten)]
+    detail: Detail,
+}
+
+/// A call, and the place of the answer that it is about in the list of answers; none if it is about the
+/// question. An answer that is not in the list has the place behind it.
+#[derive(Serialize)]
+struct CallOf<'a>(Option<usize>, &'a CallLine);
+
+impl Details<'_> {
+    pub(super) fn question_json(&self, row: u32) -> String {
+        let data = &self.report.data;
+        let question = &data.by_question[row as usize];
+        let parts = [question.spent_on_answers, question.spent_on_votes].map(|it| it.units());
+        let checks = question.spent.units() - parts[0] - parts[1];
+        let (fields, field_count) = self.question_fields(row);
+        let own = self.report.roster.as_ref().and_then(|roster| roster.questions.as_ref());
+        let own = own.map(|questions| Own::new(questions, row));
+        let tried = kept(question).map(|arm| self.tried(data, arm, own.as_ref()));
+        json(&QuestionDetail {
+            f: fields,
+            n: field_count,
+            // A check that costs nothing has the smallest price that there is.
+            m: [parts[0], parts[1], rounded(checks.max(0.0), 1e6)],
+            g: question.asked,
+            a: tried.collect(),
+        })
+    }
+
+    pub(super) fn question_calls_json(&self, place: usize) -> String {
+        let row = self.shown[place];
+        let order: Vec<u32> = kept(&self.report.data.by_question[row as usize]).collect();
+        let place_of = |arm: u32| order.iter().position(|it| *it == arm).unwrap_or(order.len());
+        let calls = self.calls[place].iter();
+        json(&calls.map(|(arm, line)| CallOf(arm.map(place_of), line)).collect::<Vec<_>>())
+    }
+
+    fn question_fields(&self, row: u32) -> (Vec<FieldLine>, usize) {
+        let roster = self.report.roster.as_ref();
+        let Some(questions) = roster.and_then(|roster| roster.questions.as_ref()) else {
+            return (Vec::new(), 0);
+        };
+        let json = questions.list.json(ArmId(row));
+        field_lines(json, &questions.id_field, self.limits.field_bytes)
+    }
+
+    fn tried<'a>(&self, data: &'a Data, arm: u32, own: Option<&Own<'_>>) -> TriedLine<'a> {
+        let answer = &data.answers[arm as usize];
+        let (fields, field_count) = match (self.report.candidates(), own) {
+            (Some(candidates), Some(own)) => {
+                let is_own = |name: &str, value: &Value| own.is_of_answer(name, value);
+                let json = candidates.json(ArmId(arm));
+                let (lines, count) = field_lines_where(json, is_own, self.limits.field_bytes);
+                (lines, count + 1)
+            }
+            _ => (Vec::new(), 0),
+        };
+        let of = answer.of.as_ref();
+        TriedLine {
+            i: beginning(&answer.id, ID_BYTES_MAX),
+            c: &answer.status.name()[..1],
+            o: of.map_or("", |of| &of.from),
+            w: of.and_then(|of| of.why.as_deref()).map(|why| beginning(why, WHY_BYTES_MAX)),
+            detail: detail(answer, fields, field_count),
+        }
+    }
+}
+
+/// What a question says, to tell what an answer to it says beside that.
+pub(super) struct Own<'a> {
+    questions: &'a Questions,
+    fields: Fields,
+}
+
+impl<'a> Own<'a> {
+    pub(super) fn new(questions: &'a Questions, row: u32) -> Self {
+        Self { questions, fields: Fields::read(questions.list.json(ArmId(row))) }
+    }
+
+    /// Whether an answer's field is neither an id nor one of the question's.
+    pub(super) fn is_of_answer(&self, name: &str, value: &Value) -> bool {
+        let Questions { id_field, question_field, answer_field, .. } = self.questions;
+        let is_repeated = || self.fields.0.iter().any(|(key, it)| key == name && it == value);
+        name == answer_field || (name != id_field && name != question_field && !is_repeated())
+    }
+
+    pub(super) fn into_values(self) -> impl Iterator<Item = Value> {
+        self.fields.0.into_iter().map(|(_, value)| value)
+    }
+}
+
+/// The answers to a question that the page keeps: the certified one, then the others as they came.
+pub(super) fn kept(question: &Question) -> impl Iterator<Item = u32> + '_ {
+    let certified = question.certified;
+    let others = question.tried.iter().copied().filter(move |arm| Some(*arm) != certified);
+    certified.into_iter().chain(others).take(ANSWERS_OF_QUESTION_MAX)
+}
+
+/// All questions if they and their answers fit, otherwise the answered ones first.
+pub(super) fn shown(questions: &[Question]) -> Vec<u32> {
+    let mut shown = Vec::new();
+    let mut left = ANSWERS_MAX;
+    for is_answered in [true, false] {
+        let of_status =
+            (0..).zip(questions).filter(|(_, it)| it.certified.is_some() == is_answered);
+        for (row, question) in of_status {
+            // A question without an answer takes room, too.
+            let size = question.tried.len().clamp(1, ANSWERS_OF_QUESTION_MAX);
+            if size > left {
+                break;
+            }
+            left -= size;
+            shown.push(row);
+        }
+    }
+    shown.sort_unstable();
+    shown
+}
+
+/// Of one question.
+const ANSWERS_OF_QUESTION_MAX: usize = 1_000;
+const ID_BYTES_MAX: usize = 300;
+const WHY_BYTES_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(tried: std::ops::Range<u32>, certified: Option<u32>) -> Question {
+        Question { certified, tried: tried.collect(), ..Question::default() }
+    }
+
+    #[test]
+    fn the_certified_answer_is_kept_however_many_there_are() {
+        let kept = |question: &Question| kept(question).collect::<Vec<_>>();
+        assert_eq!(kept(&question(3..6, Some(4))), [4, 3, 5]);
+        assert_eq!(kept(&question(3..6, None)), [3, 4, 5]);
+        let many = kept(&question(0..5_000, Some(4_999)));
+        assert_eq!((many.len(), many[0], many[999]), (ANSWERS_OF_QUESTION_MAX, 4_999, 998));
+    }
+
+    #[test]
+    fn answered_questions_are_shown_first_and_the_page_stays_within_its_answers() {
+        // Open ones of 900 answers each, more than fit, and behind them a few that are answered.
+        let mut questions = vec![question(0..900, None); 300];
+        questions.extend(vec![question(0..10_000, Some(7)); 3]);
+        let shown = shown(&questions);
+        assert_eq!(shown[shown.len() - 3..], [300, 301, 302]);
+        assert_eq!(shown.len() - 3, (ANSWERS_MAX - 3 * ANSWERS_OF_QUESTION_MAX) / 900);
+        assert!(shown.is_sorted());
+        assert_eq!(super::shown(&vec![question(0..0, None); 300_000]).len(), ANSWERS_MAX);
+    }
+}

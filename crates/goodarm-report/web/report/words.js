@@ -1,0 +1,46 @@
+// What a page speaks of: answers that stand for themselves, or questions, of which one answer each is certified.
+
+const ANSWER_WORDS = { noun: "answer", title: "Answers", alike: "Checking all answers alike", done: "certified", parts: ["certified", "undecided", "rejected"] };
+const QUESTION_WORDS = { noun: "question", title: "Questions", alike: "Treating all questions alike", done: "answered", parts: ["answered", "open"] };
+
+const wordsOf = (overview) => (overview.questions ? QUESTION_WORDS : ANSWER_WORDS);
+
+/// How many there are to certify.
+const wholeOf = (overview) => overview.questions?.count ?? overview.candidates;
+
+/// What stands behind the number of certificates in a headline.
+function achieved(overview) {
+  return overview.questions ? ` of ${plural(overview.questions.count, "question")} answered with a certified answer` : ` of ${count(overview.candidates)} answers certified`;
+}
+
+/// Everyone who is called: verifiers, then generators, in the order of the numbers that calls have.
+const callersOf = (overview) => [...overview.verifiers, ...(overview.questions?.generators ?? [])];
+
+/// Where the answers to questions come from, and what became of them.
+function triedWords({ questions: { given, made }, certified, undecided, rejected }) {
+  const came = made === 0 ? `${plural(given, "answer")} given` : given === 0 ? `${plural(made, "answer")} made` : `${plural(given, "answer")} given and ${count(made)} made`;
+  return `${came}: ${count(certified)} certified, ${count(undecided)} undecided, ${count(rejected)} rejected`;
+}
+
+/// The texts of a page that has questions; each is there for answers, too.
+const QUESTION_TEXTS = {
+  ".skip": "Skip to the table of questions",
+  ".top nav a[href='#answers']": "Questions",
+  ".top nav a[href='#verifiers']": "Verifiers and generators",
+  "#coverage-title": "Answered questions over spend",
+  "#coverage .why": "Each step is one more question with a certified answer. A steep start means that the easy questions went first.",
+  "#spending .why": "What each verifier and each generator was paid, for questions that are answered and for questions that are still open.",
+  "#verifiers-title": "Verifiers and generators",
+  "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; of each question at most one is. A verifier that solves questions scores all answers at once: 1 for the one that it gives, 0 for the others. Noise is how often two calls say different things about the same answer.",
+  "#answers-title": "All questions",
+  "#answers .why": "Below each question is its certified answer. Open a row to see every answer that was tried, and every call.",
+};
+
+function speakOfQuestions(texts) {
+  for (const [place, text] of Object.entries(texts)) {
+    const element = document.querySelector(place);
+    if (element && element.textContent !== text) element.textContent = text;
+  }
+  const filters = byId("filters");
+  if (filters) filters.setAttribute("aria-label", "Show questions that are");
+}
