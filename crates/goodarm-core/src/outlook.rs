@@ -3,6 +3,7 @@
 //! Normal beliefs about the gap μ - ξ from the attribute's prior and the pair's tally, and how fast
 //! evidence would grow if the gap were at the upper end of what is believable.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::bills::ExpectedBills;
@@ -13,7 +14,7 @@ use crate::offer::offered_level;
 use crate::prior::Belief;
 use crate::problem::ScoreModel;
 use crate::tally::Tally;
-use crate::units::{ArmId, AttributeId};
+use crate::units::{ArmId, AttributeId, QuestionId};
 
 /// A belief about one pair, and its consequences.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -218,14 +219,25 @@ pub(crate) fn remainder(books: &Books) -> Remainder {
             !books.problem().attribute(it).is_exact() && books.tally(*arm, it).returned_count > 0
         })
     };
-    certifiable_arms(books)
+    let good = certifiable_arms(books)
         .filter(is_known)
-        .map(|arm| forecast(books, arm, offered_level, EXPECTED_CASE))
-        .filter(|forecast| forecast.cost.is_finite() && forecast.pass_probability > 0.5)
-        .fold(Remainder::default(), |sum, forecast| Remainder {
-            arm_count: sum.arm_count + 1,
-            cost: sum.cost + forecast.cost,
-        })
+        .map(|arm| (arm, forecast(books, arm, offered_level, EXPECTED_CASE)))
+        .filter(|(_, forecast)| forecast.cost.is_finite() && forecast.pass_probability > 0.5)
+        .map(|(arm, forecast)| (arm, forecast.cost));
+    let add = |sum: Remainder, cost: f64| Remainder {
+        arm_count: sum.arm_count + 1,
+        cost: sum.cost + cost,
+    };
+    let Some(questions) = books.problem().questions() else {
+        return good.fold(Remainder::default(), |sum, (_, cost)| add(sum, cost));
+    };
+    // Of the answers to a question one is enough, the cheapest.
+    let mut least: BTreeMap<QuestionId, f64> = BTreeMap::new();
+    good.for_each(|(arm, cost)| {
+        let least = least.entry(questions.of(arm)).or_insert(cost);
+        *least = least.min(cost);
+    });
+    least.into_values().fold(Remainder::default(), add)
 }
 
 /// What certifying an arm would cost, and how likely it is to work.
