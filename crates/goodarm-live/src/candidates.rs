@@ -202,6 +202,37 @@ impl Candidates {
         kept
     }
 
+    /// The same with more fields behind their own, but for those that they have.
+    pub(crate) fn with_fields(
+        &self,
+        fields_of: impl Fn(ArmId) -> Option<Map<String, Value>>,
+    ) -> Self {
+        let mut extended = Self {
+            unit: self.unit,
+            notes: self.notes.clone(),
+            are_ids_made: self.are_ids_made,
+            ..Self::none(&self.path)
+        };
+        for arm in self.arms() {
+            let own = self.get(arm);
+            let mut json = own.json.trim_end().to_owned();
+            for (key, value) in fields_of(arm).into_iter().flatten() {
+                if !own.fields().contains_key(&key) && json.ends_with('}') {
+                    json.pop();
+                    let comma = if json.trim_end().ends_with('{') { "" } else { "," };
+                    json += &format!("{comma}{}:{value}}}", Value::from(key));
+                }
+            }
+            extended.push(&own.id, &json, self.lines[arm.index()]);
+        }
+        extended
+    }
+
+    /// One more thing to know about them.
+    pub(crate) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
     /// The candidates that a run keeps in its folder: whatever they were read from, they are lines now.
     pub fn read_kept(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
         Self::read_as(path, id_field, Some(Format::Jsonl))
@@ -237,6 +268,11 @@ impl Candidates {
     pub fn arms(&self) -> impl ExactSizeIterator<Item = ArmId> + use<> {
         let count = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
         (0..count).map(ArmId)
+    }
+
+    /// The fields that all of them have, as far as that was looked at.
+    pub(crate) fn fields_of_all(&self) -> &[String] {
+        &self.common_fields
     }
 
     /// How many there are.

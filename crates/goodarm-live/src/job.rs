@@ -441,6 +441,10 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     error::extend(&mut problems, None, settings.problems());
     if let Some(questions) = &questions {
         error::extend(&mut problems, None, questions.problems(&settings));
+        if problems.is_empty() {
+            let nothing = questions.nothing_to_certify(&candidates, &verifiers);
+            error::extend(&mut problems, None, nothing.into_iter().collect());
+        }
     }
     let name = Path::new(&origin.candidates_name);
     let asked = Asked::new(questions, candidates, &verifiers, &settings.id_field, name);

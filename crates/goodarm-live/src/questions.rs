@@ -39,19 +39,19 @@ impl Questions {
     pub(crate) fn sample(&self, given: &Candidates, text: &str) -> Candidates {
         let mut sample = given.clone();
         for question in self.list.arms().map(|arm| QuestionId(arm.0)) {
-            self.add(&mut sample, question, 1, text);
+            self.add(&mut sample, question, 1, (text, text));
         }
         sample
     }
 
-    /// Takes in an answer that was made for a question: the question's fields, with the answer and an id
-    /// of its own.
+    /// Takes in an answer that was made for a question: the question's fields, with the answer, its final
+    /// answer and an id of its own.
     pub(crate) fn add(
         &self,
         candidates: &mut Candidates,
         question: QuestionId,
         place: usize,
-        text: &str,
+        (text, last): (&str, &str),
     ) {
         let own = self.id(question);
         let is_free = |id: &String| candidates.arm_of(id).is_none();
@@ -62,6 +62,7 @@ impl Questions {
         fields.insert(self.id_field.clone(), id.as_str().into());
         fields.insert(self.question_field.clone(), own.into());
         fields.insert(self.answer_field.clone(), text.into());
+        fields.entry(FINAL_ANSWER).or_insert_with(|| last.into());
         let line = candidates.len() as u64 + 1;
         candidates.push(&id, &Value::Object(fields).to_string(), line);
     }
@@ -72,7 +73,7 @@ impl Questions {
         let Some(questions) = books.problem().questions() else { return };
         if books.problem().arm_count() > candidates.len() {
             let place = questions.answers(question).len();
-            self.add(candidates, question, place, &call.note.reply);
+            self.add(candidates, question, place, (&call.note.reply, &call.note.answer));
         }
     }
 
@@ -254,6 +255,7 @@ pub(crate) fn sort(
     let mut same_as: BTreeMap<(QuestionId, Label), ArmId> = BTreeMap::new();
     let mut merged = Vec::new();
     let mut faults = Vec::new();
+    let mut found = Vec::with_capacity(candidates.len());
     for arm in candidates.arms() {
         let candidate = candidates.get(arm);
         let question = match candidate.field(&questions.question_field) {
@@ -273,10 +275,12 @@ pub(crate) fn sort(
         };
         let text = candidate.field(&questions.answer_field).map(text_of).unwrap_or_default();
         let last = extractor.and_then(|extractor| extractor.extract(&text));
-        let label = match last {
-            Some(last) => finals.label(question, &kept_answer(&last)),
+        let last = last.map(|last| kept_answer(&last));
+        let label = match &last {
+            Some(last) => finals.label(question, last),
             None => finals.unlike_any(question),
         };
+        found.push(last);
         match same_as.get(&(question, label)) {
             Some(first) => merged.push((arm, *first)),
             None => {
@@ -293,6 +297,10 @@ pub(crate) fn sort(
         let (path, message) = (name.to_owned(), format!("{first}{more}"));
         return Err(CandidatesError::Document { path, message });
     }
+    let candidates = candidates.with_fields(|arm| {
+        let last = found[arm.index()].as_ref()?;
+        Some(Map::from_iter([(FINAL_ANSWER.to_owned(), last.as_str().into())]))
+    });
     let candidates = match merged.first() {
         None => candidates,
         Some((arm, first)) => {
@@ -313,6 +321,22 @@ pub(crate) fn sort(
     Ok(Sorted { candidates, answers, finals })
 }
 
+/// Candidates with the fields of the questions that they answer, but for those that they have themselves.
+pub(crate) fn joined(
+    candidates: &Candidates,
+    list: &Candidates,
+    question_field: &str,
+    id_field: &str,
+) -> Candidates {
+    candidates.with_fields(|arm| {
+        let candidate = candidates.get(arm);
+        let id = candidate.field(question_field).map(text_of)?;
+        let mut fields = list.get(list.arm_of(&id)?).fields().clone();
+        fields.remove(id_field);
+        Some(fields)
+    })
+}
+
 /// The questions that candidates name, each with the fields that all its answers have alike.
 pub(crate) fn of_candidates(
     candidates: &Candidates,
@@ -330,7 +354,7 @@ pub(crate) fn of_candidates(
             _ => {
                 let line = candidates.line(arm);
                 let message = format!(
-                    "line {line}: no text or whole number in the field {question_field:?}, which names its question"
+                    "line {line}: no text or whole number in the field {question_field:?}, which names its question; a file of questions is `questions = …`"
                 );
                 return Err(CandidatesError::Document { path: name.to_owned(), message });
             }
@@ -361,6 +385,8 @@ pub(crate) fn hex(fingerprint: &[u8; 32]) -> String {
     blake3::Hash::from_bytes(*fingerprint).to_string()
 }
 
+/// The field that gets the final answer, unless the question has one of its name.
+pub(crate) const FINAL_ANSWER: &str = "final_answer";
 /// A longer final answer is kept by its hash.
 const KEPT_BYTES_MAX: usize = 200;
 /// Of so many final answers to one question each new one is compared with all.

@@ -131,7 +131,8 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
         arms.clear();
         for trial in &trials {
             let (Some(text), Some(arm)) = (&trial.made, list.arm_of(&trial.id)) else { continue };
-            questions.add(&mut candidates, QuestionId(arm.0), 1, text);
+            let last = trial.answer.as_deref().unwrap_or_default();
+            questions.add(&mut candidates, QuestionId(arm.0), 1, (text, last));
             arms.extend(candidates.arms().last());
         }
     }

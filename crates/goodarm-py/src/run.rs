@@ -135,6 +135,7 @@ impl LiveRun {
         let dict = PyDict::new(py);
         dict.set_item("certified", overview.certified)?;
         dict.set_item("candidates", overview.candidates)?;
+        dict.set_item("questions", overview.questions.as_ref().map(|asked| asked.count))?;
         dict.set_item("calls", overview.calls)?;
         dict.set_item("in_flight", overview.in_flight)?;
         dict.set_item("failures", progress.failure_count)?;

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Coin, candidates
+from conftest import REPOSITORY, Coin, candidates
 
 import goodarm as ga
 
@@ -29,6 +29,22 @@ def test_tables_go_to_every_library(run: ga.Run) -> None:
     assert list(calls.to_pandas()["cost"]) == calls["cost"] == polars.DataFrame(calls)["cost"].to_list()
     assert list(calls.to_numpy("call")) == calls["call"]
     assert calls.row(0) == calls.to_pylist()[0]
+
+
+def test_a_job_file_with_questions(tmp_path: Path) -> None:
+    job = REPOSITORY / "examples" / "capitals" / "questions.toml"
+    states: list[dict[str, Any]] = []
+    run = ga.run(job, output=tmp_path / "run", progress=states.append)
+    questions = run.summary["questions"]
+    assert questions["count"] == 48 and questions["answered"] == len(run.certified) > 20
+    assert len(set(run.certified["question_id"])) == len(run.certified), "one for each question"
+    calls = run.calls.to_pylist()
+    made = [call for call in calls if call["verifier"] == "generator"]
+    assert made and all(call["question"] and call["id"] == "" for call in made)
+    assert run.audit().ok
+    assert "of 48 questions answered" in repr(run) and "of 48 questions answered" in run._repr_html_()
+    assert states[-1]["questions"] == 48
+    assert ga.run(job, output=tmp_path / "run", progress=False).summary == run.summary, "it is done"
 
 
 def test_answers_are_all_there_once(run: ga.Run) -> None:

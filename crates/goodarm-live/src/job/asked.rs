@@ -51,6 +51,19 @@ impl QuestionSpec {
         Questions { list, question_field, answer_field, id_field }.sample(given, PLACEHOLDER)
     }
 
+    /// What is wrong if there are no answers and nobody makes any.
+    pub(super) fn nothing_to_certify(
+        &self,
+        candidates: &Candidates,
+        verifiers: &[VerifierSpec],
+    ) -> Option<Problem> {
+        let makes = !self.generators.is_empty() || verifiers.iter().any(|it| it.proposes);
+        (candidates.is_empty() && !makes).then(|| {
+            let message = "there are no answers, and nobody makes any: add a [generator], or candidates = \"answers.jsonl\"";
+            Problem::missing("generator", message)
+        })
+    }
+
     /// What is wrong with it.
     pub(super) fn problems(&self, settings: &Settings) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -83,7 +96,7 @@ impl Job {
         let questions = self.questions.as_ref()?;
         let first = questions.list.arms().next()?;
         let mut made_up = Candidates::none(Path::new("answers"));
-        questions.add(&mut made_up, QuestionId(first.0), 1, MADE_UP);
+        questions.add(&mut made_up, QuestionId(first.0), 1, (MADE_UP, MADE_UP));
         made_up.arms().next().map(|arm| made_up.get(arm))
     }
 }
@@ -127,6 +140,12 @@ impl Asked {
         let QuestionSpec { list, question_field, answer_field, generators, .. } = spec;
         let id_field = id_field.to_owned();
         let questions = Questions { list, question_field, answer_field, id_field };
+        let candidates = questions::joined(
+            &candidates,
+            &questions.list,
+            &questions.question_field,
+            &questions.id_field,
+        );
         let mut solvers = generators.iter().chain(verifiers);
         let finals = solvers.find_map(|solver| solver.verifier.final_answers());
         let extractor = finals.map(|finals| finals.extractor.clone());
@@ -174,7 +193,7 @@ impl Asked {
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
         let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
             let mut answers = none.clone();
-            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, &longest));
+            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, (&longest, &longest)));
             called.extent(&answers)
         });
         of_some.fold(most, |most, some| Extent {

@@ -133,6 +133,11 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     if !["verifiers", "generator", "generators"].iter().any(|key| table.has(key)) {
         more.push(Problem::missing("verifiers", "at least one [[verifiers]] is needed"));
     }
+    for problem in &mut more {
+        if ["generator", "generators"].contains(&problem.key.as_str()) {
+            problem.message += ": one is written [generator], several are [[generators]]";
+        }
+    }
     let is_complete = more.is_empty();
     error::extend(problems, None, more);
     file.filter(|_| is_complete)
@@ -434,7 +439,7 @@ fn read_candidates(
     }
     let question_field = file.question_field.clone().unwrap_or_else(|| QUESTION_FIELD.into());
     let answer_field = file.answer_field.clone().unwrap_or_else(|| ANSWER_FIELD.into());
-    let list = match &file.questions {
+    let mut list = match &file.questions {
         Some(path) => {
             let format = file.format.filter(|_| file.candidates.is_none());
             Candidates::read_as(&folder.join(path), &file.id_field, format)?
@@ -444,6 +449,13 @@ fn read_candidates(
             questions::of_candidates(&candidates, &question_field, fields, &name)?
         }
     };
+    if list.fields_of_all().contains(&answer_field) {
+        list.note(format!(
+            "{}: the questions have a field {answer_field:?}, whose place the answers take; answer_field names another",
+            file.questions.as_deref().unwrap_or_default()
+        ));
+    }
+    let candidates = questions::joined(&candidates, &list, &question_field, &file.id_field);
     let spec = QuestionSpec { question_field, answer_field, ..QuestionSpec::new(list) };
     Ok((candidates, Some(QuestionSpec { candidates_max: 0, answer_bytes_max: 0, ..spec })))
 }
@@ -456,6 +468,10 @@ fn generator(
     problems: &mut Vec<Problem>,
 ) -> Option<VerifierSpec> {
     let GeneratorKeys { extract, pattern, pointer, vote, threshold, .. } = &read.keys;
+    if threshold.is_none() && *vote == Some(true) {
+        let message = "with vote = true: how often a reply must agree with an answer, such as 0.5";
+        problems.push(Problem::missing("threshold", message));
+    }
     if threshold.is_some() && *vote != Some(true) {
         problems.push(Problem::new("threshold", "only where answers are votes: vote = true"));
     }

@@ -8,6 +8,8 @@ use serde::Serialize;
 use crate::account::{Account, VerifierTotals};
 use crate::candidates::Candidates;
 use crate::charter::{Charter, GeneratorTerms};
+use crate::questions::FINAL_ANSWER;
+use crate::verifier::check::text_of;
 use crate::view::exact_pair;
 
 /// The questions of a run as a whole.
@@ -148,6 +150,9 @@ pub struct Outcome<'a> {
     /// The certified answer's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<&'a str>,
+    /// Its final answer, if answers have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_answer: Option<String>,
     /// Every answer that there is, in the order in which they came.
     pub tried: Vec<Tried<'a>>,
     /// Fresh answers that were asked for, duplicates and failures among them.
@@ -190,6 +195,10 @@ impl<'a> Outcome<'a> {
         Self {
             status: if state.certified().is_some() { "answered" } else { "open" },
             answer: state.certified().map(|arm| candidates.id(arm)),
+            final_answer: state.certified().and_then(|arm| {
+                let candidate = candidates.get(arm);
+                Some(text_of(candidate.field(FINAL_ANSWER)?).into_owned())
+            }),
             tried: answers.iter().map(|&arm| Tried::new(books, candidates, arm)).collect(),
             asked: state.asked_count(),
             spent_on_answers: state.spent_on_answers(),
@@ -235,6 +244,11 @@ pub fn why(books: &Books, arm: ArmId) -> Option<String> {
         match tally.returned_count {
             0 if books.is_blocked(arm, attribute) => format!("{name} has nothing to say"),
             0 => format!("{name} was not asked"),
+            count if tally.mean() >= declared.threshold() => format!(
+                "{name}: mean {:.3} of {count} reaches {}, which is not certain yet",
+                tally.mean(),
+                declared.threshold()
+            ),
             count => format!(
                 "{name}: mean {:.3} of {count}, and {} is needed",
                 tally.mean(),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use goodarm_core::Cost;
+use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::Job;
 use goodarm_live::run::{Ending, Run, RunError};
 use serde_json::{Value, json};
@@ -276,7 +276,9 @@ fn an_answer_that_is_too_long_is_none() {
         r#"n=$(wc -l < generated); case $((n % 4)) in 0) head -c 10000000 /dev/zero | tr '\0' 7;; 1) printf '%0300d It is 7.' 0;; *) {OFTEN_RIGHT};; esac"#
     );
     let place = place(3);
-    place.write("job.toml", &commands(&long, KNOWS, "answer_bytes_max = 200\ncandidates_max = 20"));
+    let job = commands(&long, KNOWS, "answer_bytes_max = 200\ncandidates_max = 20");
+    // One at a time, so that the program counts its calls as they come.
+    place.write("job.toml", &job.replace("concurrency = 4", "concurrency = 1"));
     let (ending, overview) = place.run();
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     place.assert_clean();
@@ -328,6 +330,10 @@ fn candidates_of_a_question_are_siblings_and_the_same_answer_is_one() {
         "{:?}",
         job_read.candidates.notes()
     );
+    // An answer that was given has the fields of its question, and its final answer.
+    place.write("job.toml", &format!("questions = \"questions.jsonl\"\n{job}"));
+    let given: Value = serde_json::from_str(place.good_job().candidates.json(ArmId(0))).unwrap();
+    assert_eq!((&given["question"], &given["final_answer"]), (&json!("Q0?"), &json!("0")));
     // A question that nobody asked, and one that is not named.
     let message = |answers: &str| {
         place.write("answers.jsonl", answers);
@@ -399,7 +405,16 @@ fn answers_that_are_votes_certify_what_is_said_most() {
 fn what_cannot_be_is_refused_with_its_reason() {
     let place = pools(2);
     let complaint = |job: &str| {
+}
+
+#[test]
+fn a_pool_that_cannot_be_read_is_refused_with_its_line() {
+    let place = pools(2);
+    let complaint = |job: &str| {
         place.write("job.toml", job);
+        place.job().err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    place.write("job.toml", job);
         place.job().err().map(|error| error.to_string()).unwrap_or_default()
     };
     for (from, to, expected) in [
@@ -417,7 +432,11 @@ fn what_cannot_be_is_refused_with_its_reason() {
         ("candidates_max = 4", "candidates_max = 0", "candidates_max: 0 is not between 1 and 64"),
         ("candidates_max = 4", "threshold = 0.5", "threshold: only where answers are votes"),
         ("candidates_max = 4", "candidate_max = 4", "did you mean `candidates_max`?"),
-        ("candidates_max = 4", "vote = true", "threshold: the mean score to be reached is needed"),
+        (
+            "candidates_max = 4",
+            "vote = true",
+            "threshold: with vote = true: how often a reply must agree",
+        ),
         (
             "candidates_max = 4",
             "candidates_max = 4\nvote = true\nthreshold = 0.5",

@@ -41,8 +41,10 @@ def _line(state: dict[str, Any]) -> str:
         return f"{state['title']}: {state['done']} of {state['total']} trials"
     pace = state["calls_per_second"]
     shown = f", {pace:,.0f} calls/s" if pace else ""
+    questions = state.get("questions")
+    certified = f"{questions} questions" if questions else f"{state['candidates']} certified"
     return (
-        f"{state['certified']} of {state['candidates']} certified, "
+        f"{state['certified']} of {certified}, "
         f"{state['spent']:g} of {state['budget']:g} {state['unit']} spent{shown}"
     )
 

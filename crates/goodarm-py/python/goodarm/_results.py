@@ -124,7 +124,7 @@ class Run:
             return "<Run>"
         s, money = self.summary, self.money
         return (
-            f"<Run {str(self.path)!r}: {s['certified']} of {s['candidates']} answers certified, "
+            f"<Run {str(self.path)!r}: {_headline(s)}, "
             f"{money.spent.normalize():f} of {money.budget.normalize():f} {money.unit} spent, {s['calls']} calls>"
         )
 
@@ -135,7 +135,7 @@ class Run:
         spent = ", ".join(f"{name} {amount.normalize():,f}" for name, amount in amounts)
         doubt = f"<p><b>{_escaped(s['doubt'])}</b></p>" if s.get("doubt") else ""
         return (
-            f"<div style='overflow-x:auto'><h4>{s['certified']:,} of {s['candidates']:,} answers certified</h4>"
+            f"<div style='overflow-x:auto'><h4>{_headline(s)}</h4>"
             f"<p>{_escaped(s['promise'])}</p>{doubt}"
             f"<p>{_escaped(money.unit.capitalize())}: {spent}; {s['calls']:,} calls.</p>"
             f"{self._answers_html()}</div>"
@@ -159,6 +159,13 @@ class Run:
         head = "".join(_cell("th", head) for head in heads)
         rest = f"<p>and {more:,} more: see certified, undecided and rejected</p>" if more else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    questions = summary.get("questions")
+    if questions:
+        return f"{questions['answered']:,} of {questions['count']:,} questions answered"
+    return f"{summary['certified']:,} of {summary['candidates']:,} answers certified"
 
 
 def _ours(row: dict[str, Any], what: str) -> str:

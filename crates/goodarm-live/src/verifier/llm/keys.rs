@@ -180,7 +180,11 @@ impl LlmKeys {
             ("range", self.range.is_some() && !is_judge, "a solver has no range"),
             ("votes", self.votes.is_some() && is_judge, "only a solver has votes"),
             ("field", self.field.is_some() && is_judge, "a judge sees what its prompt shows"),
-            ("extract", self.extract.is_some() && is_judge, "only a solver has final answers"),
+            (
+                "extract",
+                self.extract.is_some() && is_judge,
+                "only a solver has final answers: role = \"solver\"?",
+            ),
             ("pattern", self.pattern.is_some() && is_judge, "only a solver has a pattern"),
             ("verdict", self.verdict.is_some() && !has_logprobs, logprobs_only),
             ("top_logprobs", self.top_logprobs.is_some() && !has_logprobs, logprobs_only),
