@@ -405,16 +405,7 @@ fn answers_that_are_votes_certify_what_is_said_most() {
 fn what_cannot_be_is_refused_with_its_reason() {
     let place = pools(2);
     let complaint = |job: &str| {
-}
-
-#[test]
-fn a_pool_that_cannot_be_read_is_refused_with_its_line() {
-    let place = pools(2);
-    let complaint = |job: &str| {
         place.write("job.toml", job);
-        place.job().err().map(|error| error.to_string()).unwrap_or_default()
-    };
-    place.write("job.toml", job);
         place.job().err().map(|error| error.to_string()).unwrap_or_default()
     };
     for (from, to, expected) in [
@@ -475,6 +466,15 @@ fn a_pool_that_cannot_be_read_is_refused_with_its_line() {
     let none = none.replace("[generator]\nkind = \"pool\"\npool = \"pool.jsonl\"\nextract = \"last-number\"\ncandidates_max = 4\n", "");
     let error = complaint(&none);
     assert!(error.contains("a pool answers questions, and the job has none"), "{error}");
+}
+
+#[test]
+fn a_pool_that_cannot_be_read_is_refused_with_its_line() {
+    let place = pools(2);
+    let complaint = |job: &str| {
+        place.write("job.toml", job);
+        place.job().err().map(|error| error.to_string()).unwrap_or_default()
+    };
     place.write(
         "pool.jsonl",
         "{\"id\": \"q0\", \"solutions\": [{\"answer\": \"1\", \"cost\": -1}]}\n",
