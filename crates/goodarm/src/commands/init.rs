@@ -43,10 +43,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
             "note: no field looks like an answer: these are questions, and the job makes the answers\n"
         }
         None => "note: no field looks like the answer: say in the job which one it is\n",
-        Some(_) if is_asked => "",
-        Some(_) => {
-            "note: if these answers are references, and not to be certified: goodarm init --questions makes answers of its own\n"
-        }
+        Some(_) => "",
     };
     let (count, advice) = if is_asked {
         let advice =
