@@ -274,6 +274,13 @@ impl Auditor {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
         report.checked.push(findings::who(&self.roster, &self.books, &self.account));
+        if let Some(ticket) = self.roster.mislabelled {
+            let text = format!(
+                "call {}: its answer has the number of another one, and counts for that",
+                ticket.0
+            );
+            report.problem(Area::Calls, text);
+        }
         let count = counted(self.account.call_count(), "call");
         let unmade = match self.account.unmade_count() {
             0 => String::new(),

@@ -698,6 +698,10 @@ fn checked(
     let claims = claims::of(&spec, &mut problems);
     let limits = limits(&spec, settings, &mut problems);
     let tariff = collect(tariff(&spec, settings, asked), &mut problems);
+    if spec.verifier.answers_questions() && spec.scores.is_some_and(|it| it != Scores::Binary) {
+        let message = "a reply agrees with an answer or does not: \"binary\", or nothing";
+        problems.push(Problem::new("scores", message));
+    }
     if spec.verifier.answers_questions() && asked.questions.is_none() {
         let message =
             "it answers questions, and the job has none: `questions` or `question_field` is needed";

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use goodarm_core::{ArmId, Books, Label, QuestionId, Target};
+use goodarm_core::{ArmId, Books, Label, QuestionId, Target, Ticket};
 use goodarm_files::words::counted;
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::answer::{Extractor, same};
 use crate::candidates::{Candidates, CandidatesError};
 use crate::charter::{Charter, QuestionTerms};
 use crate::folder::Folder;
-use crate::history::{Call, History, HistoryError};
+use crate::history::{Call, History, HistoryError, Scores};
 use crate::verifier::check::text_of;
 
 /// The questions of a job or a run.
@@ -97,6 +97,8 @@ pub struct Roster {
     pub candidates: Candidates,
     /// What they answer; none if each stands for itself.
     pub questions: Option<Questions>,
+    /// The first call whose answer has another number in the journal than its text asks for.
+    pub mislabelled: Option<Ticket>,
 }
 
 /// Why the candidates of a run are not known.
@@ -131,18 +133,18 @@ impl Roster {
             None => Candidates::read_kept(path, &id_field),
         };
         let Some(terms) = &charter.questions else {
-            return Ok(Self { candidates: read()?, questions: None });
+            return Ok(Self { candidates: read()?, questions: None, mislabelled: None });
         };
         let candidates = if terms.answers.is_empty() { Candidates::none(path) } else { read()? };
         let questions = Questions::kept(folder, charter, terms).map_err(RosterError::Questions)?;
-        let mut roster = Self { candidates, questions: Some(questions) };
-        roster.take_journal(folder)?;
+        let mut roster = Self { candidates, questions: Some(questions), mislabelled: None };
+        roster.take_journal(folder, terms)?;
         Ok(roster)
     }
 
     /// Takes in the answers that were made during the run, as far as its journal can be followed: what is
     /// wrong with it is for others to say.
-    fn take_journal(&mut self, folder: &Folder) -> Result<(), HistoryError> {
+    fn take_journal(&mut self, folder: &Folder, terms: &QuestionTerms) -> Result<(), HistoryError> {
         let mut history = History::open(&folder.journal())?;
         let mut books = Books::new(history.problem()?);
         let Some(questions) = &self.questions else { return Ok(()) };
@@ -150,12 +152,23 @@ impl Roster {
         if self.candidates.len() != books.problem().arm_count() {
             return Ok(());
         }
+        let mut finals = Finals::kept(terms, &self.candidates);
+        // A question that has such a field itself keeps it, so that those of its answers are not known.
+        let is_known = |question: QuestionId| {
+            !questions.list.get(ArmId(question.0)).fields().contains_key(FINAL_ANSWER)
+        };
         while let Some(entry) = history.next_entry()? {
             if books.apply(&entry.event).is_err() {
                 break;
             }
-            if let Some(call) = &entry.call {
-                questions.take(&mut self.candidates, &books, call);
+            let Some(call) = &entry.call else { continue };
+            questions.take(&mut self.candidates, &books, call);
+            if let (Target::Question(question, _), Ok(Scores::Answer(label))) =
+                (call.target, &call.outcome)
+                && finals.label(question, &call.note.answer) != *label
+                && is_known(question)
+            {
+                self.mislabelled.get_or_insert(call.ticket);
             }
         }
         Ok(())
@@ -216,23 +229,29 @@ impl Finals {
         Label(u32::try_from(known.texts.len() - 1).expect("there are fewer than 2^32 candidates"))
     }
 
-    /// Takes note of what a journal says a final answer's number is.
-    pub(crate) fn learn(&mut self, question: QuestionId, label: Label, answer: &str) {
-        let known = &mut self.0[question.index()];
-        if label.0 as usize == known.texts.len() {
-            known.texts.push(answer.to_owned());
+    /// Those of the candidates that a run began with, as its folder has them.
+    fn kept(terms: &QuestionTerms, candidates: &Candidates) -> Self {
+        let mut finals = Self::new(terms.count);
+        for (&(question, _), arm) in terms.answers.iter().zip(candidates.arms()) {
+            let candidate = candidates.get(arm);
+            match candidate.field(FINAL_ANSWER).map(text_of) {
+                Some(last) => drop(finals.label(QuestionId(question), &last)),
+                None => drop(finals.unlike_any(QuestionId(question))),
+            }
         }
-        known.by_text.entry(answer.to_lowercase()).or_insert(label);
+        finals
     }
 }
 
 /// A final answer as it is kept: a long one by its hash.
 pub(crate) fn kept_answer(answer: &str) -> String {
     let answer = answer.trim();
-    if answer.len() <= KEPT_BYTES_MAX {
+    let lower = answer.to_lowercase();
+    // One that looks like a hash must not be taken for the answer of that hash.
+    if answer.len() <= KEPT_BYTES_MAX && !lower.starts_with(HASHED) {
         return answer.to_owned();
     }
-    format!("blake3 {}", blake3::hash(answer.to_lowercase().as_bytes()))
+    format!("{HASHED}{}", blake3::hash(lower.as_bytes()))
 }
 
 /// Which question each of these candidates answers, and with which final answer. Of those with the same
@@ -387,6 +406,8 @@ pub(crate) fn hex(fingerprint: &[u8; 32]) -> String {
 
 /// The field that gets the final answer, unless the question has one of its name.
 pub(crate) const FINAL_ANSWER: &str = "final_answer";
+/// What a hash in place of an answer begins with.
+const HASHED: &str = "blake3 ";
 /// A longer final answer is kept by its hash.
 const KEPT_BYTES_MAX: usize = 200;
 /// Of so many final answers to one question each new one is compared with all.

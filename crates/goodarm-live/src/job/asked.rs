@@ -8,6 +8,7 @@ use super::{Job, Settings, VerifierSpec};
 use crate::candidates::{Candidate, Candidates, CandidatesError};
 use crate::charter::{GeneratorTerms, QuestionTerms};
 use crate::job_file::GuaranteeName;
+use crate::outputs::KEY;
 use crate::pricing::Extent;
 use crate::questions::{self, Finals, Questions, Sorted, hex};
 use crate::verifier::Verifier;
@@ -69,10 +70,31 @@ impl QuestionSpec {
         let mut problems = Vec::new();
         if !matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union) {
             let message = format!(
-                "{:?} does not hold where answers share a question: with a good answer that is certified its bad siblings leave, and the level falls while the worst of them is still there (docs/certificates.md); \"lent\" and \"union\" hold",
-                settings.guarantee.to_string()
+                "{:?}{} does not hold where answers share a question: with a good answer that is certified its bad siblings leave, and the level falls while the worst of them is still there (docs/certificates.md); \"lent\" and \"union\" hold",
+                settings.guarantee.to_string(),
+                match settings.policy.as_str() {
+                    RCB => String::new(),
+                    policy => format!(", which policy = {policy:?} brings if none is named,"),
+                }
             );
             problems.push(Problem::new("guarantee", message));
+        }
+        let fields = [
+            ("id_field", settings.id_field.as_str()),
+            ("question_field", self.question_field.as_str()),
+            ("answer_field", self.answer_field.as_str()),
+        ];
+        for (place, (key, field)) in fields.iter().enumerate() {
+            let taken = fields[..place].iter().find(|(_, other)| other == field);
+            let message = match taken {
+                Some((other, _)) => {
+                    format!("{field:?} is {other} already: each needs a field of its own")
+                }
+                None if field.is_empty() => "a name is needed".to_owned(),
+                None if *field == KEY => format!("{KEY:?} is where a run writes its findings"),
+                None => continue,
+            };
+            problems.push(Problem::new(*key, message));
         }
         if !self.generators.is_empty() && settings.policy != RCB {
             let message = format!(

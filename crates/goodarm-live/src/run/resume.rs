@@ -187,7 +187,13 @@ impl Past {
             if let (Target::Question(question, _), Ok(Scores::Answer(label)), Some(questions)) =
                 (call.target, &call.outcome, &job.questions)
             {
-                finals.learn(question, *label, &call.note.answer);
+                let found = finals.label(question, &call.note.answer);
+                if found != *label {
+                    let ticket = call.ticket.0;
+                    let text =
+                        format!("call {ticket}: its final answer has another number in the record");
+                    return Err(RunError::Diverged(text));
+                }
                 questions.take(Arc::make_mut(&mut candidates), session.books(), &call);
             }
             match call.outcome {

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::{ArmId, Cost, Event, Label};
 use goodarm_live::job::Job;
+use goodarm_live::journal::{self, FileStorage, Journal, Opened, Record};
 use goodarm_live::run::{Ending, Run, RunError};
 use serde_json::{Value, json};
 
@@ -376,6 +377,62 @@ fn a_run_with_questions_is_resumed_with_the_same_questions_and_candidates_only()
     assert!(matches!(place.resume(), Err(RunError::Changed(_))));
 }
 
+/// A text that looks like the hash of a long answer is not that answer.
+#[test]
+fn a_hash_is_not_the_answer_that_it_is_of() {
+    let place = place(1);
+    let long = "x".repeat(300);
+    let hash = format!("BLAKE3 {}", blake3::hash(long.as_bytes()));
+    let solutions: Vec<Value> =
+        [long, hash].into_iter().map(|it| json!({"answer": it, "cost": 1})).collect();
+    place.write("pool.jsonl", &format!("{}\n", json!({"id": "q0", "solutions": solutions})));
+    place.write(
+        "job.toml",
+        "questions = \"questions.jsonl\"\nbudget = 300\nunit = \"tokens\"\ndelta = 0.1\n\
+         [generator]\nname = \"solver\"\nkind = \"pool\"\npool = \"pool.jsonl\"\nvote = true\nthreshold = 0.7\n",
+    );
+    let (_, overview) = place.run();
+    place.assert_clean();
+    assert_eq!((overview.candidates, overview.certified), (2, 0));
+}
+
+/// A journal in which an answer has the number of another one is found out, whatever its checksums say.
+#[test]
+fn an_answer_that_counts_for_another_is_found_out() {
+    let place = pools(6);
+    place.run();
+    let mut reader = match journal::open(&place.journal()).expect("a journal") {
+        Opened::Begun(reader) => reader,
+        Opened::NeverBegun { .. } => panic!("it has begun"),
+    };
+    let header = reader.header().clone();
+    let mut records = Vec::new();
+    while let Some((_, Record { event, note })) = reader.next_record().expect("a record") {
+        records.push(Record { event, note: note.into_owned() });
+    }
+    let is_later = |label: Option<Label>| label.is_some_and(|label| label.0 > 0);
+    let forged = records.iter_mut().rev().find_map(|record| match &mut record.event {
+        Event::Answered { label, .. } if is_later(*label) => Some(label),
+        _ => None,
+    });
+    *forged.expect("an answer that is not the first") = Some(Label(0));
+    fs::remove_file(place.journal()).expect("a journal");
+    let mut forged =
+        Journal::create(FileStorage::create(&place.journal()).expect("a file"), &header)
+            .expect("a journal");
+    records.iter().for_each(|record| forged.append(record));
+    forged.commit().expect("a journal");
+    drop(forged);
+    // As if it were killed before it wrote them.
+    for file in [place.output().summary(), place.output().calls()] {
+        fs::remove_file(file).expect("it was written");
+    }
+    let report = place.audit();
+    let found = report.problems.iter().any(|it| it.text.contains("has the number of another one"));
+    assert!(found, "{:#?}", report.problems);
+    assert!(matches!(place.resume(), Err(RunError::Diverged(_))));
+}
+
 /// Each reply is an answer and a vote: certified self-consistency.
 #[test]
 fn answers_that_are_votes_certify_what_is_said_most() {
@@ -422,6 +479,13 @@ fn what_cannot_be_is_refused_with_its_reason() {
         ),
         ("candidates_max = 4", "candidates_max = 0", "candidates_max: 0 is not between 1 and 64"),
         ("candidates_max = 4", "threshold = 0.5", "threshold: only where answers are votes"),
+        ("seed = 3", "answer_field = \"id\"", "answer_field: \"id\" is id_field already"),
+        ("seed = 3", "question_field = \"goodarm\"", "is where a run writes its findings"),
+        (
+            "threshold = 0.5",
+            "threshold = 0.5\nscores = \"exact\"",
+            "scores: a reply agrees with an answer or does not",
+        ),
         ("candidates_max = 4", "candidate_max = 4", "did you mean `candidates_max`?"),
         (
             "candidates_max = 4",

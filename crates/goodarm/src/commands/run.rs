@@ -206,7 +206,12 @@ fn never_scored(failed: &NeverScored, arguments: &RunArguments) -> String {
 
 fn indented(text: &str) -> String {
     let lines = text.lines().take(SHOWN_LINES_MAX);
-    lines.map(|line| format!("    {}\n", printable_note(line))).collect()
+    let shown = |line: &str| {
+        let kept: String = line.chars().take(SHOWN_CHARS_MAX).collect();
+        let more = if kept.len() < line.len() { " …" } else { "" };
+        format!("    {}{more}\n", printable_note(&kept))
+    };
+    lines.map(shown).collect()
 }
 
 /// The command that these arguments came with, and one more word.
@@ -301,6 +306,8 @@ pub(crate) fn failure(error: RunError) -> Failure {
 }
 
 const SHOWN_LINES_MAX: usize = 40;
+/// Of each.
+const SHOWN_CHARS_MAX: usize = 2000;
 /// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.
 const SAME_SIGNAL: Duration = Duration::from_millis(300);
 /// Larger runs end without a page, which would take longer than a person waits.
