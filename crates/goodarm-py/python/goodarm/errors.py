@@ -198,6 +198,9 @@ class PlanError(Error, ValueError):
     Deviation: ClassVar[type[PlanError]]
     Trial: ClassVar[type[PlanError]]
     Cancelled: ClassVar[type[PlanError]]
+    Questions: ClassVar[type[PlanError]]
+    CallsOf: ClassVar[type[PlanError]]
+    RecordingOfQuestions: ClassVar[type[PlanError]]
 
 
 class ReproduceError(Error, ValueError):
