@@ -8,7 +8,6 @@ use goodarm_core::problem::ARMS_MAX;
 use serde_json::Value;
 
 use super::error::{CandidatesError, FaultKind, Faults, Unit, nearest};
-use super::ids::Ids;
 use super::json::{self, Id, Scanned};
 use super::{Candidates, lookup};
 use crate::bounds;
@@ -36,17 +35,7 @@ const RESERVED_BYTES_MAX: u64 = 1 << 36;
 
 impl<'a> Builder<'a> {
     pub(super) fn new(path: &'a Path, unit: Unit, id_field: &'a str) -> Self {
-        let candidates = Candidates {
-            path: path.to_owned(),
-            unit,
-            ids: Ids::default(),
-            json: String::new(),
-            json_ends: Vec::new(),
-            lines: Vec::new(),
-            common_fields: Vec::new(),
-            notes: Vec::new(),
-            are_ids_made: false,
-        };
+        let candidates = Candidates { unit, ..Candidates::none(path) };
         let faults = Faults::new(path, unit);
         Self {
             path,

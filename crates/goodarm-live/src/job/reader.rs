@@ -183,18 +183,7 @@ impl<'a> Entry<'a> {
         let mut more = Vec::new();
         let known = key_names(&VerifierKeys::json_schema(&mut SchemaGenerator::default()));
         let keys = self.table.with_keys(&known).read::<VerifierKeys>(&mut more);
-        let kind = self.table.text_of("kind").and_then(|name| match kinds.get(name) {
-            Some(kind) => Some(kind),
-            None => {
-                more.push(unknown_kind(name, kinds));
-                None
-            }
-        });
-        let own = kind.and_then(|kind| {
-            let own_names = kind.key_names();
-            more.extend(foreign_keys(&self.table, kind, &(&known | &own_names)));
-            kind.read(&self.table.with_keys(&own_names), &mut more)
-        });
+        let own = self.read_own_keys(kinds, &known, &BTreeSet::new(), &mut more);
         error::extend(problems, Some((place, &self.name)), more);
         Some(ReadEntry { keys: keys?, own: own? })
     }
@@ -209,20 +198,27 @@ impl<'a> Entry<'a> {
         let mut more = Vec::new();
         let known = key_names(&GeneratorKeys::json_schema(&mut SchemaGenerator::default()));
         let keys = self.table.with_keys(&known).read::<GeneratorKeys>(&mut more);
-        let kind = self.table.text_of("kind").and_then(|name| match kinds.get(name) {
-            Some(kind) => Some(kind),
-            None => {
-                more.push(unknown_kind(name, kinds));
-                None
-            }
-        });
-        let own = kind.and_then(|kind| {
-            let own_names = &kind.key_names() - &known;
-            more.extend(foreign_keys(&self.table, kind, &(&known | &own_names)));
-            kind.read(&self.table.with_keys(&own_names), &mut more)
-        });
+        let own = self.read_own_keys(kinds, &known, &known, &mut more);
         error::extend(problems, Some((place, self.generator_name())), more);
         Some(ReadGenerator { keys: keys?, own: own?, max_tokens: self.max_tokens() })
+    }
+
+    /// The keys of its kind but for these, and what is wrong with those that nobody knows.
+    fn read_own_keys(
+        &self,
+        kinds: &Kinds,
+        known: &BTreeSet<String>,
+        but: &BTreeSet<String>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Box<dyn KindKeys>> {
+        let name = self.table.text_of("kind")?;
+        let Some(kind) = kinds.get(name) else {
+            problems.push(unknown_kind(name, kinds));
+            return None;
+        };
+        let own_names = &kind.key_names() - but;
+        problems.extend(foreign_keys(&self.table, kind, &(known | &own_names)));
+        kind.read(&self.table.with_keys(&own_names), problems)
     }
 
     fn generator_name(&self) -> &str {

@@ -48,7 +48,7 @@ pub(super) struct Freshness {
 
 #[derive(Debug, Default)]
 struct Recent {
-    /// (candidate, reply) of long replies.
+    /// (candidate, reply).
     replies: VecDeque<(u64, u64)>,
     ids: VecDeque<u64>,
     found: Option<Repeats>,
@@ -75,10 +75,11 @@ impl Freshness {
             }
             remember(&mut recent.ids, hash, IDS_MAX);
         }
-        // Short replies, such as yes, are the same by nature.
+        let entry = (hash(candidate), hash(text));
+        remember(&mut recent.replies, entry, REPLIES_MAX);
+        // Short replies, such as yes, are the same by nature; between long ones they show that there is no
+        // cache.
         if text.len() > REPLY_BYTES_MIN {
-            let entry = (hash(candidate), hash(text));
-            remember(&mut recent.replies, entry, REPLIES_MAX);
             let own = recent.replies.iter().rev().filter(|(whose, _)| *whose == entry.0);
             let count = own.take_while(|reply| **reply == entry).count();
             if count >= IN_A_ROW {
@@ -102,7 +103,7 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-const REPLIES_MAX: usize = 20;
+const REPLIES_MAX: usize = 64;
 const REPLY_BYTES_MIN: usize = 40;
 const IN_A_ROW: usize = 3;
 const IDS_MAX: usize = 64;
@@ -133,13 +134,15 @@ mod tests {
 
     #[test]
     fn another_reply_in_between_is_no_sign() {
-        let freshness = Freshness::default();
-        for _ in 0..3 {
-            freshness.note("a", "", LONG);
-            freshness.note("a", "", LONG);
-            freshness.note("a", "", "It is wrong, since the sum of the parts is not the whole.");
+        for other in ["It is wrong, since the sum of the parts is not the whole.", "No."] {
+            let freshness = Freshness::default();
+            for _ in 0..3 {
+                freshness.note("a", "", LONG);
+                freshness.note("a", "", LONG);
+                freshness.note("a", "", other);
+            }
+            assert_eq!(freshness.repeats(), None, "{other}");
         }
-        assert_eq!(freshness.repeats(), None);
     }
 
     #[test]
