@@ -20,8 +20,10 @@ pub struct JobProblem {
     pub file: Option<PathBuf>,
     /// Its line, counted from 1.
     pub line: Option<usize>,
-    /// Which verifier it is about, counted from 0, and its name.
+    /// Which verifier it is about, counted from 0, and its name; behind all verifiers are the generators.
     pub verifier: Option<(usize, String)>,
+    /// Whether that is a generator.
+    pub is_generator: bool,
     /// The key that it is about.
     pub key: Option<String>,
     /// What sort of problem it is.
@@ -62,7 +64,8 @@ impl fmt::Display for JobProblem {
         }
         if let Some((_, name)) = &self.verifier {
             let is_sentence = matches!(self.kind, ProblemKind::UnknownField(_));
-            write!(f, "verifier {name:?}{} ", if is_sentence { "" } else { ":" })?;
+            let what = if self.is_generator { "generator" } else { "verifier" };
+            write!(f, "{what} {name:?}{} ", if is_sentence { "" } else { ":" })?;
         }
         if let Some(key) = &self.key {
             write!(f, "{key}: ")?;
@@ -73,7 +76,8 @@ impl fmt::Display for JobProblem {
 
 impl JobProblem {
     pub(super) const fn new(kind: ProblemKind, message: String) -> Self {
-        Self { file: None, line: None, verifier: None, key: None, kind, message }
+        let (file, line, verifier, key) = (None, None, None, None);
+        Self { file, line, verifier, is_generator: false, key, kind, message }
     }
 
     /// A field that no candidate has is misspelt in the job, and not in each of them.

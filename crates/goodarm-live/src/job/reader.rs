@@ -592,8 +592,11 @@ const ANSWER_BYTES_LIMIT: usize = 1 << 20;
 /// The same problems, with where they are.
 fn located(path: &Path, table: &Table<'_>, mut error: JobError) -> JobError {
     let mut verifiers = table.tables("verifiers");
+    let verifier_count = verifiers.len();
     verifiers.extend(generator_tables(table));
     for problem in &mut error.problems {
+        problem.is_generator =
+            problem.verifier.as_ref().is_some_and(|(place, _)| *place >= verifier_count);
         // The candidates are in a file of their own, which the message names.
         if problem.file.is_some() || problem.kind == ProblemKind::Candidates {
             continue;

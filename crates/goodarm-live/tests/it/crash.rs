@@ -541,7 +541,7 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
         journal.append(&Event::ArmsAdded { count }.into());
         journal.commit().expect("a disk");
     };
-    let words = "the journal speaks of 250000009 candidates, more than the run's folder can hold";
+    let words = "the journal speaks of 250000009 candidates or questions, more than the run's folder can hold";
     told(&header);
     let found = place.audit().problems;
     assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
