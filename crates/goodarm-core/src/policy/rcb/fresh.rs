@@ -12,7 +12,7 @@ use crate::books::{ArmStatus, Books};
 use crate::num::real_size;
 use crate::policy::rcb::{RemainingCost, Stage, bend, staged_price};
 use crate::pull::Source;
-use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId};
+use crate::units::{ArmId, GeneratorId, QuestionId};
 
 /// When a question gets another answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -219,8 +219,8 @@ impl RemainingCost {
         best.or_else(|| self.rate_proposal(books, question, theta))
     }
 
-    /// A question may get an answer by a vote, if it has none or if other attributes speak against all
-    /// that it has.
+    /// A question may get an answer by a vote, if it has none or if attributes without votes speak against
+    /// all that it has.
     fn rate_proposal(
         &mut self,
         books: &Books,
@@ -232,7 +232,7 @@ impl RemainingCost {
         let votes_back = books.votes_back_count(question, attribute);
         let is_awaited = books.vote_is_awaited(question, attribute);
         let mut answers = books.active_answers(question).into_iter();
-        if answers.any(|arm| self.chance_beside(books, arm, attribute) >= FAILED_BELOW)
+        if answers.any(|arm| self.chance_beside_votes(books, arm) >= FAILED_BELOW)
             || is_awaited
             || !books.takes_votes(question, attribute)
             || !books.is_affordable(attribute)
@@ -246,10 +246,11 @@ impl RemainingCost {
         Some((price, Source::Votes(attribute)))
     }
 
-    /// The probability that an answer passes everything but these votes.
-    fn chance_beside(&mut self, books: &Books, arm: ArmId, votes: AttributeId) -> f64 {
-        let attributes = books.problem().attributes();
-        let others = attributes.filter(|&it| it != votes && !books.is_resolved(arm, it));
+    /// The probability that an answer passes everything but votes.
+    fn chance_beside_votes(&mut self, books: &Books, arm: ArmId) -> f64 {
+        let problem = books.problem();
+        let others = problem.attributes().filter(|&it| !problem.are_votes(it));
+        let others = others.filter(|&it| !books.is_resolved(arm, it));
         others.map(|attribute| self.pass_probability(books, (arm, attribute))).product()
     }
 
