@@ -152,11 +152,11 @@ impl Roster {
         if self.candidates.len() != books.problem().arm_count() {
             return Ok(());
         }
-        let mut finals = Finals::kept(terms, &self.candidates);
-        // A question that has such a field itself keeps it, so that those of its answers are not known.
-        let is_known = |question: QuestionId| {
-            !questions.list.get(ArmId(question.0)).fields().contains_key(FINAL_ANSWER)
-        };
+        let mut finals = Finals::new(terms.count);
+        // How final answers were found in candidates that were given is not in the folder: where there are
+        // any, a resumed run computes the numbers again, and not this.
+        let given: BTreeSet<u32> = terms.answers.iter().map(|(question, _)| *question).collect();
+        let is_known = |question: QuestionId| !given.contains(&question.0);
         while let Some(entry) = history.next_entry()? {
             if books.apply(&entry.event).is_err() {
                 break;
@@ -227,19 +227,6 @@ impl Finals {
         let known = &mut self.0[question.index()];
         known.texts.push(String::new());
         Label(u32::try_from(known.texts.len() - 1).expect("there are fewer than 2^32 candidates"))
-    }
-
-    /// Those of the candidates that a run began with, as its folder has them.
-    fn kept(terms: &QuestionTerms, candidates: &Candidates) -> Self {
-        let mut finals = Self::new(terms.count);
-        for (&(question, _), arm) in terms.answers.iter().zip(candidates.arms()) {
-            let candidate = candidates.get(arm);
-            match candidate.field(FINAL_ANSWER).map(text_of) {
-                Some(last) => drop(finals.label(QuestionId(question), &last)),
-                None => drop(finals.unlike_any(QuestionId(question))),
-            }
-        }
-        finals
     }
 }
 
