@@ -54,6 +54,7 @@ extern crate alloc;
 
 mod bills;
 pub mod books;
+pub mod claim;
 pub mod cost;
 pub mod event;
 mod evidence;
@@ -73,6 +74,7 @@ pub mod tally;
 pub mod units;
 
 pub use crate::books::{ArmStatus, Books, Change, Loan, TellError};
+pub use crate::claim::Claim;
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::outlook::Remainder;

@@ -1,0 +1,42 @@
+use super::*;
+
+fn claim(size: usize) -> Claim {
+    Claim::new(size, ErrorRate::new(0.05).unwrap())
+}
+
+/// Labels until the bound reaches a share of the set, if all say "right".
+fn labels_until(size: usize, share: f64) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let wanted = libm::ceil(share * real_size(size)) as usize;
+    let mut claim = claim(size);
+    let to_go = claim.labels_to_go(wanted).unwrap();
+    while claim.bound() < wanted {
+        claim.take(true).unwrap();
+    }
+    assert_eq!(to_go, claim.label_count());
+    to_go
+}
+
+#[test]
+fn a_clean_set_is_cheap() {
+    // STATISTICS: 21/33, 26/42, 31/61, 33/66 for shares of .90 and .95.
+    for (size, at_90, at_95) in [(50, 21, 33), (100, 26, 42), (412, 31, 61), (2000, 33, 66)] {
+        assert_eq!((labels_until(size, 0.9), labels_until(size, 0.95)), (at_90, at_95), "{size}");
+    }
+    assert!(labels_until(100_000, 0.95) <= 75);
+}
+
+#[test]
+fn when_all_are_labelled_the_bound_is_the_truth() {
+    for size in [1, 2, 7, 40] {
+        for wrong_count in 0..=size {
+            let mut claim = claim(size);
+            for place in 0..size {
+                claim.take(place >= wrong_count).unwrap();
+                assert!(claim.bound() <= size - wrong_count);
+            }
+            assert_eq!(claim.bound(), size - wrong_count);
+            assert_eq!(claim.take(true), Err(AllLabelled(size)));
+        }
+    }
+}

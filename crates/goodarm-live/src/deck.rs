@@ -1,0 +1,142 @@
+//! Cards for people: what a person is asked about one answer or one question, and what they may say. The
+//! page, the terminal and the files of `goodarm label` know nothing else, whoever wants to know it.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a person is asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Card {
+    /// Names the card in its deck.
+    pub key: String,
+    /// The id of the answer or the question.
+    pub id: String,
+    /// What is asked, in a sentence.
+    pub asks: String,
+    /// What may be said.
+    pub wanted: Wanted,
+    /// What there is to see: the answer's fields, in order.
+    pub fields: Vec<Field>,
+    /// What the verifiers say, for whoever has said what they think; shown before, it would lead.
+    pub evidence: Vec<Field>,
+}
+
+/// A name and a text. The text is untrusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Field {
+    /// What it is called.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// What may be said about a card, beside that one cannot tell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wanted {
+    /// Right or wrong.
+    Verdict,
+    /// A score between two numbers.
+    Score {
+        /// The lowest.
+        lowest: f64,
+        /// The highest.
+        highest: f64,
+    },
+    /// An answer to a question.
+    Answer,
+}
+
+/// What a person says about a card.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// The answer is right.
+    Right,
+    /// It is wrong.
+    Wrong,
+    /// The person cannot tell. Counts like "wrong", or as a failed call.
+    Skip,
+    /// A score.
+    Score(f64),
+    /// An answer to the question.
+    Answer(String),
+}
+
+/// What a person said, when, and who it was.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Label {
+    /// The card's key.
+    pub key: String,
+    /// What they said.
+    pub said: Said,
+    /// Who said it.
+    pub by: String,
+    /// Milliseconds since 1970.
+    pub unix_millis: u64,
+}
+
+/// How far a deck is, in words for the person who labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// What is known by now, in a sentence.
+    pub statement: String,
+    /// What is still to come, in a sentence; empty if nothing is.
+    pub outlook: String,
+    /// Cards that have all their labels.
+    pub done: usize,
+    /// All cards, as far as they are known.
+    pub all: usize,
+}
+
+/// Cards that wait for people. Everything that was said is on the disk when a method returns.
+pub trait Deck {
+    /// The first card that this person has not seen to, if one waits for them.
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError>;
+
+    /// Up to `most` cards from the first that this person has not seen to, in order.
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError>;
+
+    /// Takes what a person says about a card.
+    fn say(&mut self, labeller: &str, key: &str, said: Said) -> Result<(), DeckError>;
+
+    /// Takes back the last thing that this person said, and returns the card; none if there is nothing that
+    /// can still be taken back.
+    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, DeckError>;
+
+    /// How far it is.
+    fn standing(&mut self) -> Result<Standing, DeckError>;
+}
+
+/// Why a deck does not do as it is told. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeckError {
+    /// There is no such card.
+    #[error("there is no card {0:?}")]
+    Unknown(String),
+    /// The card has what was asked for.
+    #[error("{by:?} has said something about {key:?} already")]
+    Doubled {
+        /// Its key.
+        key: String,
+        /// By whom.
+        by: String,
+    },
+    /// Another card comes first: the order was fixed so that nobody can choose.
+    #[error("{key:?} is not next: {next:?} is")]
+    OutOfOrder {
+        /// The card that was named.
+        key: String,
+        /// The card whose turn it is.
+        next: String,
+    },
+    /// It does not fit the card.
+    #[error("{0}")]
+    Unfit(String),
+    /// The file, or the run's folder.
+    #[error("{0}")]
+    Folder(String),
+    /// The file of what was said.
+    #[error(transparent)]
+    File(#[from] crate::sealed_lines::SealedError),
+}

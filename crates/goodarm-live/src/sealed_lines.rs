@@ -1,0 +1,169 @@
+//! Files of JSON lines that only grow, each with a checksum of all that came before it: what people say is
+//! kept like this. As in the journal, a **torn tail** is what a crash leaves of the last line, and is cut;
+//! everything else that is wrong is **damage**, and is refused with its line.
+//!
+//! A line is an object whose last key is `crc`: the CRC-32 of the line up to there, begun with the
+//! checksum of the line before it, as eight hexadecimal digits.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::journal::{FileStorage, Storage as _};
+
+/// Why sealed lines cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SealedError {
+    /// The file.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// Another process writes to it.
+    #[error("{} is in use by another process", .0.display())]
+    Busy(PathBuf),
+    /// A line that is not as it was written, or was not written by us.
+    #[error("{} is damaged at line {line}: {reason}", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Reads sealed lines, and those that were added since when it is asked again.
+#[derive(Debug)]
+pub struct SealedReader<T> {
+    path: PathBuf,
+    /// Where the next line begins.
+    offset: u64,
+    line: u64,
+    crc: u32,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> SealedReader<T> {
+    /// Of the file at a path, which need not exist yet.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), offset: 0, line: 0, crc: 0, kind: PhantomData }
+    }
+
+    /// The whole lines that were not read yet. A torn tail is left alone: whoever writes it may not be
+    /// done.
+    pub fn read_on(&mut self) -> Result<Vec<T>, SealedError> {
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.offset == 0 => {
+                return Ok(Vec::new());
+            }
+            file => file.map_err(|error| self.failed(error))?,
+        };
+        let len = file.metadata().map_err(|error| self.failed(error))?.len();
+        if len < self.offset {
+            return Err(self.damaged("it is shorter than it was".into()));
+        }
+        let mut reader = BufReader::new(file);
+        reader.seek(SeekFrom::Start(self.offset)).map_err(|error| self.failed(error))?;
+        let (mut lines, mut bytes) = (Vec::new(), Vec::new());
+        loop {
+            bytes.clear();
+            reader.read_until(b'\n', &mut bytes).map_err(|error| self.failed(error))?;
+            if !bytes.ends_with(b"\n") {
+                return Ok(lines);
+            }
+            // A power cut may leave the length of the last line, and zeros in it.
+            let is_last = self.offset + bytes.len() as u64 >= len;
+            match self.open_line(&bytes) {
+                Err(_) if is_last && bytes.contains(&0) => return Ok(lines),
+                line => lines.push(line?),
+            }
+            self.offset += bytes.len() as u64;
+        }
+    }
+
+    fn open_line(&mut self, bytes: &[u8]) -> Result<T, SealedError> {
+        self.line += 1;
+        let text = std::str::from_utf8(bytes).map_err(|error| self.damaged(error.to_string()))?;
+        let sealed = text.trim_end().rsplit_once(SEAL);
+        let (content, seal) = sealed.ok_or_else(|| self.damaged("it has no checksum".into()))?;
+        let crc = crc_of(self.crc, content);
+        if seal != format!("{crc:08x}\"}}") {
+            return Err(self.damaged("it, or a line before it, is not as it was written".into()));
+        }
+        let line = serde_json::from_str(text).map_err(|error| self.damaged(error.to_string()))?;
+        self.crc = crc;
+        Ok(line)
+    }
+
+    fn failed(&self, error: io::Error) -> SealedError {
+        SealedError::File { path: self.path.clone(), error }
+    }
+
+    fn damaged(&self, reason: String) -> SealedError {
+        SealedError::Damaged { path: self.path.clone(), line: self.line.max(1), reason }
+    }
+}
+
+/// Adds sealed lines. No other process can while this one is there.
+#[derive(Debug)]
+pub struct SealedWriter {
+    path: PathBuf,
+    storage: FileStorage,
+    crc: u32,
+}
+
+impl SealedWriter {
+    /// Opens the file at a path, or makes it, and reads all of its lines. A torn tail is cut.
+    pub fn open<T: DeserializeOwned>(path: &Path) -> Result<(Self, Vec<T>), SealedError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::ResourceBusy => SealedError::Busy(path.to_owned()),
+            _ => SealedError::File { path: path.to_owned(), error },
+        };
+        let storage = match FileStorage::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => FileStorage::create(path),
+            storage => storage,
+        };
+        let mut storage = storage.map_err(failed)?;
+        let mut reader = SealedReader::new(path);
+        let lines = reader.read_on()?;
+        storage.truncate(reader.offset).map_err(failed)?;
+        // What a killed process has left in the cache counts from now on.
+        storage.sync().map_err(failed)?;
+        Ok((Self { path: path.to_owned(), storage, crc: reader.crc }, lines))
+    }
+
+    /// Adds a line, and returns when it is on the disk; what belongs together is one line, so that no crash
+    /// leaves half of it. After an error nothing is known about the end of the file: open it again.
+    pub fn append<T: Serialize>(&mut self, line: &T) -> Result<(), SealedError> {
+        let failed = |error| SealedError::File { path: self.path.clone(), error };
+        let line = serde_json::to_string(line).map_err(|error| failed(error.into()))?;
+        let content = line.strip_suffix('}').expect("a line is an object with keys");
+        let crc = crc_of(self.crc, content);
+        let text = format!("{content}{SEAL}{crc:08x}\"}}\n");
+        self.storage.append(text.as_bytes()).map_err(failed)?;
+        self.storage.sync().map_err(failed)?;
+        self.crc = crc;
+        Ok(())
+    }
+}
+
+fn crc_of(previous: u32, content: &str) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(previous);
+    hasher.update(content.as_bytes());
+    hasher.finalize()
+}
+
+const SEAL: &str = ",\"crc\":\"";
+
+#[cfg(test)]
+mod tests;
