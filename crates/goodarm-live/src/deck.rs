@@ -96,8 +96,13 @@ pub trait Deck {
     /// Up to `most` cards from the first that this person has not seen to, in order.
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError>;
 
+    /// Takes what a person says about cards, by their keys, in the deck's order: all of it or nothing.
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError>;
+
     /// Takes what a person says about a card.
-    fn say(&mut self, labeller: &str, key: &str, said: Said) -> Result<(), DeckError>;
+    fn say(&mut self, labeller: &str, key: &str, said: Said) -> Result<(), DeckError> {
+        self.say_all(labeller, vec![(key.to_owned(), said)])
+    }
 
     /// Takes back the last thing that this person said, and returns the card; none if there is nothing that
     /// can still be taken back.
