@@ -402,7 +402,7 @@ fn the_page_has_the_numbers_of_questions() {
     let capitals = [Table::of("questions-capitals"), Table::of("questions-capitals-votes")];
     let shared = Table::of("shared-calls");
     let mut said = Vec::new();
-    let points = &[5e4, 1e5, 2e5];
+    let points = &[2.5e4, 5e4, 1e5, 2e5];
     for (world, price) in [("Beta(2, 1)", 20), ("Beta(0.7, 0.7)", 20), ("Beta(1, 3)", 20)]
         .into_iter()
         .flat_map(|(world, price)| [(world, price), (world, 10 * price)])
