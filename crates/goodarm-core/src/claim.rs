@@ -73,9 +73,9 @@ impl Claim {
         Ok(())
     }
 
-    /// So many answers are right, at least.
-    pub const fn bound(&self) -> usize {
-        self.bound
+    /// So many answers are right, at least. It never falls, unless labels show that it was too high.
+    pub fn bound(&self) -> usize {
+        self.bound.min(self.size - self.wrong_count)
     }
 
     /// How many answers there are.
@@ -109,7 +109,7 @@ impl Claim {
             let mut then = self.clone();
             then.right_count += count;
             then.advance();
-            then.bound >= wanted
+            then.bound() >= wanted
         };
         Some(first(0..self.size - self.label_count(), reaches))
     }

@@ -57,3 +57,14 @@ fn labels_that_say_the_same_may_be_taken_at_once() {
         assert_eq!(at_once.take_alike(true, 1), Err(AllLabelled(size)));
     }
 }
+
+#[test]
+fn a_bound_that_labels_disprove_is_not_kept() {
+    let mut claim = claim(100);
+    claim.take_alike(true, 42).unwrap();
+    assert_eq!(claim.bound(), 95);
+    claim.take_alike(false, 8).unwrap();
+    assert_eq!(claim.bound(), 92);
+    claim.take_alike(true, 50).unwrap();
+    assert_eq!(claim.bound(), 92);
+}
