@@ -5,18 +5,19 @@ use std::fmt::Write;
 use goodarm_core::{ArmStatus, Cost};
 use goodarm_live::job_file::GuaranteeName;
 use goodarm_live::view::questions::QuestionsView;
-use goodarm_live::view::{Overview, VerifierView};
+use goodarm_live::view::{ClaimView, Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{
-    self, about, about_money, achieved, amount, counted, duration, failures, failures_of_generator,
-    is_free, number, printable, printable_note, rate, remaining, tried,
+    self, about, about_money, achieved, amount, claimed, confidence, counted, duration, failures,
+    failures_of_generator, is_free, number, printable, printable_note, rate, remaining, tried,
 };
 
 /// The whole report as text.
 pub(crate) fn text(data: &Data) -> String {
     let overview = &data.overview;
-    let mut text = headline(overview);
+    let mut text = overview.claim.as_ref().map_or_else(String::new, claim);
+    text += &headline(overview);
     text += &coverage(overview);
     text += &spending(overview);
     text += &verifiers(overview);
@@ -33,6 +34,15 @@ pub(crate) fn text(data: &Data) -> String {
         let _ = write!(text, "\nNote: {}\n", printable_note(note));
     }
     text
+}
+
+/// What people's labels prove, and what that rests on.
+fn claim(claim: &ClaimView) -> String {
+    let mut text = format!("{}\n", claimed(claim));
+    for reason in &claim.rests_on {
+        let _ = writeln!(text, "  {}", printable_note(reason));
+    }
+    text + "\n"
 }
 
 fn headline(overview: &Overview) -> String {
@@ -353,13 +363,6 @@ fn percent(share: f64) -> String {
     without_zeros(&format!("{:.1}", 100.0 * share))
 }
 
-/// 1 − δ with all its nines, because 99.99 % is not 100 %.
-pub(super) fn confidence(delta: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 15")]
-    let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 14.0) as usize + 1;
-    without_zeros(&format!("{:.decimals$}", 100.0 - 100.0 * delta))
-}
-
 fn without_zeros(number: &str) -> String {
     format!("{} %", number.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -373,21 +376,3 @@ const BAR_CHARS: usize = 30;
 
 /// Fewer than this are in flight where this process answers by itself.
 const IN_FLIGHT_MIN: f64 = 0.1;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn confidence_is_never_rounded_up() {
-        for (delta, expected) in [
-            (0.05, "95 %"),
-            (0.5, "50 %"),
-            (0.0001, "99.99 %"),
-            (1e-10, "99.99999999 %"),
-            (0.025, "97.5 %"),
-        ] {
-            assert_eq!(confidence(delta), expected);
-        }
-    }
-}
