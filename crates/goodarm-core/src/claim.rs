@@ -5,33 +5,29 @@
 //! The answers of a set are labelled in a random order that was fixed before the first label. Someone who
 //! cannot tell counts as "wrong".
 
-use alloc::vec::Vec;
-use core::ops::Range;
-
 use thiserror::Error;
 
-use crate::num::{EPSILON, Sum, log_sum_exp, real, real_size};
+use crate::num::{EPSILON, log_sum_exp, real, real_size};
 use crate::units::ErrorRate;
 
 /// How many of n answers are right, at least: a lower confidence bound that holds at all times at once.
 ///
-/// For H(r), "at most r are right", a right label speaks against H(r) as the ratio of likelihoods under
-/// R' > r right ones and under r (draws without replacement, (a)_k = a(a-1)…(a-k+1)):
+/// After s labels "right" and f labels "wrong", the evidence against H(r), "r of them are right", is the
+/// ratio of likelihoods under R > r right ones and under r, averaged over R (draws without replacement,
+/// (a)_k = a(a-1)…(a-k+1)):
 ///
-/// Λ(R') = (R')_s (n-R')_f / ((r)_s (n-r)_f),   E_r = ½ Λ(n) + ½ mean of Λ over r+1…n.
+/// Λ(R) = (R)_s (n-R)_f / ((r)_s (n-r)_f),   E_r = ½ Λ(n) + ½ mean of Λ over r+1…n.
 ///
-/// E_r is a supermartingale under H(r), so it ever reaches 1/δ with probability at most δ (Ville). The
-/// bound is the first r that was not rejected when its turn came. It exceeds the truth R only if H(R)
-/// was rejected: with probability at most δ, over all times.
-#[derive(Clone, Debug)]
+/// E_r is a martingale from 1 under H(r), so it ever reaches 1/δ with probability at most δ (Ville). The
+/// bound is the first r that was not rejected when its turn came. It exceeds the truth only if H(truth) was
+/// rejected: with probability at most δ, over all times.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     size: usize,
     error_rate: ErrorRate,
     right_count: usize,
     wrong_count: usize,
     bound: usize,
-    /// ln 0!, …, ln n!
-    log_factorials: Vec<f64>,
 }
 
 /// Every answer of the set has its label.
@@ -41,41 +37,27 @@ pub struct AllLabelled(pub usize);
 
 impl Claim {
     /// About a set of `size` answers, wrong with probability at most `error_rate`.
-    pub fn new(size: usize, error_rate: ErrorRate) -> Self {
-        let mut sum = Sum::ZERO;
-        let log_factorials = (0..=size).map(|number| {
-            sum.add(libm::log(real_size(number.max(1))));
-            sum.get()
-        });
-        let log_factorials = log_factorials.collect();
-        Self { size, error_rate, right_count: 0, wrong_count: 0, bound: 0, log_factorials }
+    pub const fn new(size: usize, error_rate: ErrorRate) -> Self {
+        Self { size, error_rate, right_count: 0, wrong_count: 0, bound: 0 }
     }
 
     /// Takes the label of the next answer in the order that was fixed.
     pub fn take(&mut self, is_right: bool) -> Result<(), AllLabelled> {
-        self.take_alike(is_right, 1)
-    }
-
-    /// Takes the labels of the next answers, which all say the same: the same bound as one by one, in the
-    /// time of one.
-    pub fn take_alike(&mut self, is_right: bool, count: usize) -> Result<(), AllLabelled> {
-        if count > self.size - self.label_count() {
+        if self.label_count() == self.size {
             return Err(AllLabelled(self.size));
         }
         if is_right {
-            // Each right label raises every E_r, so what is rejected after one is rejected after all.
-            self.right_count += count;
-            self.advance();
+            self.right_count += 1;
         } else {
-            // A wrong one lowers every E_r, and rejects nothing.
-            self.wrong_count += count;
+            self.wrong_count += 1;
         }
+        self.bound = self.bound_now();
         Ok(())
     }
 
-    /// So many answers are right, at least. It never falls, unless labels show that it was too high.
-    pub fn bound(&self) -> usize {
-        self.bound.min(self.size - self.wrong_count)
+    /// So many answers are right, at least. It falls only where labels show that it was too high.
+    pub const fn bound(&self) -> usize {
+        self.bound
     }
 
     /// How many answers there are.
@@ -104,108 +86,131 @@ impl Claim {
         if wanted > self.size - self.wrong_count {
             return None;
         }
-        // The bound grows with every right label, so the first count that reaches it can be bisected for.
+        // A label "right" raises every E_r, so the first count that reaches it can be bisected for.
         let reaches = |count: usize| {
-            let mut then = self.clone();
-            then.right_count += count;
-            then.advance();
-            then.bound() >= wanted
+            Self { right_count: self.right_count + count, ..*self }.bound_now() >= wanted
         };
-        Some(first(0..self.size - self.label_count(), reaches))
+        Some(first(0, self.size - self.label_count(), reaches))
     }
 
-    /// Rejects H(bound), H(bound + 1), … for as long as the evidence reaches 1/δ. What falls out of turn is
-    /// looked at again when its turn comes, which can only claim less.
-    fn advance(&mut self) {
-        // More right answers were seen than H(r) allows.
-        self.bound = self.bound.max(self.right_count);
+    /// The first r from the bound on that is not rejected.
+    fn bound_now(&self) -> usize {
+        // So many have not been seen to be wrong. A bound above it was too high.
         let highest = self.size - self.wrong_count;
-        if self.bound >= highest {
-            return;
+        // H(r) is disproved if more than r were seen to be right.
+        let lowest = self.bound.max(self.right_count);
+        if lowest >= highest {
+            return highest;
         }
-        // ln h is concave in R', so what matters of Σ h is one stretch around its peak. What is left out
-        // only makes E smaller.
-        let height = |right: usize| self.log_likelihood(right);
-        let peak = first(self.bound..highest, |right| height(right + 1) <= height(right));
-        let largest = height(peak);
-        let matters = |right: usize| height(right) >= largest - NEGLIGIBLE;
-        let low = first(self.bound..peak, matters);
-        let high = first(peak + 1..highest + 1, |right| !matters(right)) - 1;
-        // Tails of Σ exp(ln h), scaled by the largest term, from the top down.
-        let mut tails = Vec::with_capacity(high + 1 - low);
-        let mut tail = 0.0;
-        for right in (low..=high).rev() {
-            tails.push(tail);
-            tail += libm::exp(height(right) - largest);
-        }
-        // Λ(n) is 0 once a label has said "wrong".
-        let all_right = match self.wrong_count {
-            0 => libm::exp(height(self.size) - largest),
-            _ => 0.0,
-        };
-        let needed = self.error_rate.ln_inverse() + self.rounding();
-        let log_e = (self.bound..=high).map(|allowed| {
-            let above = if allowed < low { tail } else { tails[high - allowed] };
-            let mean = above / real_size(self.size - allowed);
-            libm::log(0.5 * all_right + 0.5 * mean) + largest - height(allowed)
-        });
-        self.bound += log_e.take_while(|log_e| *log_e >= needed).count();
+        // E_r falls as r rises up to `end`, so whatever is below a rejected r there is rejected, too. Behind
+        // `end` nothing is claimed.
+        let end = first(lowest, highest, |allowed| !self.falls_after(allowed));
+        first(lowest, end + usize::from(end < highest), |allowed| !self.rejects(allowed))
     }
 
-    /// ln of (R)_s (n-R)_f, for s ≤ R ≤ n-f.
-    fn log_likelihood(&self, right: usize) -> f64 {
-        let wrong = self.size - right;
-        let falling = |number: usize, count: usize| {
-            self.log_factorials[number] - self.log_factorials[number - count]
-        };
-        falling(right, self.right_count) + falling(wrong, self.wrong_count)
+    /// Whether E_{r+1} ≤ E_r for sure. With h(R) = (R)_s (n-R)_f:
+    ///
+    /// - Without a wrong label each Λ falls as r rises and R - r stays, and the largest is left out of the mean.
+    /// - Otherwise Λ(n) = 0, and Σ h over R > r falls with r, so (n-r) h(r) ≤ (n-r-1) h(r+1) is enough. This
+    ///   holds for all r up to one, and for none after it: ln h is concave.
+    fn falls_after(&self, allowed: usize) -> bool {
+        let (right, wrong) = (real_size(self.right_count), real_size(self.wrong_count));
+        let (next, above) = (real_size(allowed) + 1.0, real_size(self.size - allowed));
+        self.wrong_count == 0
+            || next * (above - wrong) * (above - 1.0) >= (next - right) * above * above
     }
 
-    /// More than rounding can have added to ln E.
-    fn rounding(&self) -> f64 {
-        ROUNDINGS * EPSILON * (self.log_factorials[self.size] + real_size(self.size) + 1.0)
+    /// Whether E_r reaches 1/δ, for s ≤ r < n - f.
+    ///
+    /// Σ over R > r of Λ(R) = Σ over j = s…0 of C(r+1, j) C(n-r, s+f+1-j) / (C(r, s) C(n-r, f)): both count the
+    /// ways to draw s+f+1 of n+1 in a row, at most s of them from the first r+1. The second sum has few terms
+    /// that matter, all of them positive, and whichever are left out claim less.
+    fn rejects(&self, allowed: usize) -> bool {
+        let labels = real_size(self.label_count());
+        let (right, wrong) = (real_size(self.right_count), real_size(self.wrong_count));
+        let (below, above) = (real_size(allowed) + 1.0, real_size(self.size - allowed));
+        let half = 0.5 * self.error_rate.get();
+        let needed = 1.0 + ROUNDINGS * EPSILON * (labels + 1.0);
+        let mut sum = if self.wrong_count == 0 { self.all_right(allowed, half) } else { 0.0 };
+        let mut term = half / above * (below / (below - right)) * ((above - wrong) / (wrong + 1.0));
+        let mut drawn = right;
+        loop {
+            sum += term;
+            if sum >= needed {
+                return true;
+            }
+            let left = above - (labels + 1.0 - drawn);
+            let ratio = drawn * left / ((below + 1.0 - drawn) * (labels + 2.0 - drawn));
+            term *= ratio;
+            // The ratios fall, so all terms that are left add up to no more than a geometric series.
+            if ratio < 1.0 && term < (1.0 - ratio) * (needed - sum) {
+                return false;
+            }
+            drawn -= 1.0;
+        }
     }
+
+    /// `part` of Λ(n) without a wrong label, (n)_s / (r)_s: the product of k/(k-s) over r < k ≤ n, or of
+    /// (n-i)/(r-i) over i < s, whichever is shorter. It ends early once it suffices.
+    fn all_right(&self, allowed: usize, part: f64) -> f64 {
+        let mut product = part;
+        for index in 0..self.right_count.min(self.size - allowed) {
+            if product >= 2.0 {
+                break;
+            }
+            let of_all = self.size - index;
+            let of_allowed = match self.right_count <= self.size - allowed {
+                true => allowed - index,
+                false => of_all - self.right_count,
+            };
+            product *= real_size(of_all) / real_size(of_allowed);
+        }
+        product
+    }
+}
+
+/// The first number from `low` on, and `high` if none below it, for which `holds`: it then holds for all after it.
+fn first(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
 }
 
 /// ln of the evidence that more than `precision` of a population are right, from labels of a random sample
 /// of it:
 ///
-/// E = ½ c^-s [f = 0] + ½ mean of (p/c)^s ((1-p)/(1-c))^f over rates p in (c, 1).
+/// E = ½ c^-s [f = 0] + ½ mean of (p/c)^s ((1-p)/(1-c))^f over 64 rates p in (c, 1).
 ///
 /// Each term is a supermartingale if at most c are right, so E reaches 1/δ with probability at most δ at
-/// whatever number of labels one stops.
+/// whatever number of labels one stops. There is no evidence for a precision outside of (0, 1).
 pub fn log_evidence_of_precision(right_count: u64, wrong_count: u64, precision: f64) -> f64 {
+    if !(precision > 0.0 && precision < 1.0) {
+        return f64::NEG_INFINITY;
+    }
     let (right, wrong) = (real(right_count), real(wrong_count));
     let room = 1.0 - precision;
     let mut terms = [f64::NEG_INFINITY; RATES + 1];
     for (place, term) in terms.iter_mut().take(RATES).enumerate() {
-        let rise = room * (real_size(place) + 0.5) / real_size(RATES);
-        let of_right = right * libm::log1p(rise / precision);
-        *term = of_right + wrong * libm::log1p(-rise / room) - libm::log(2.0 * real_size(RATES));
+        let rise = (real_size(place) + 0.5) / real_size(RATES);
+        let of_right = right * libm::log1p(rise * room / precision);
+        *term = of_right + wrong * libm::log1p(-rise) - libm::log(2.0 * real_size(RATES));
     }
     if wrong_count == 0 {
         terms[RATES] = -right * libm::log(precision) - core::f64::consts::LN_2;
     }
-    let size = 1.0 + right + wrong;
-    log_sum_exp(&terms) - ROUNDINGS * EPSILON * size
+    // A label adds no more than this to ln E.
+    let largest = libm::fmax(LOG_RATE_MAX, -libm::log(precision));
+    log_sum_exp(&terms) - ROUNDINGS * EPSILON * (1.0 + largest * (right + wrong))
 }
 
-/// The first number of a range for which something holds that holds from then on, or the range's end.
-fn first(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let Range { mut start, mut end } = range;
-    while start < end {
-        let middle = start.midpoint(end);
-        if holds(middle) { end = middle } else { start = middle + 1 }
-    }
-    end
-}
-
-/// e^-50 of the largest term, however many such there are.
-const NEGLIGIBLE: f64 = 50.0;
-/// Each number in ln E was rounded a few times.
+/// Each factor of E, and each part of ln E, was rounded a few times.
 const ROUNDINGS: f64 = 16.0;
 /// How many rates a claim about a population bets on.
 const RATES: usize = 64;
+/// More than -ln of the least (1-p)/(1-c), which is 1/128.
+const LOG_RATE_MAX: f64 = 5.0;
 
 #[cfg(test)]
 mod tests;

@@ -54,6 +54,7 @@ extern crate alloc;
 
 mod bills;
 pub mod books;
+pub mod calibration;
 pub mod claim;
 pub mod cost;
 pub mod event;

@@ -6,6 +6,7 @@ mod paper;
 mod questions;
 mod reproduce;
 mod run;
+mod truth;
 
 pub use beyond::overview;
 use goodarm_plot::{Figure, Kind, Point, Role, Series};
@@ -56,7 +57,7 @@ macro_rules! experiment {
 }
 
 /// Every figure: the paper's first, then those beyond it.
-pub const ENTRIES: [Entry; 18] = [
+pub const ENTRIES: [Entry; 19] = [
     Entry {
         name: "synthetic",
         title: "The paper's synthetic experiments",
@@ -182,6 +183,18 @@ pub const ENTRIES: [Entry; 18] = [
         experiments: &[experiment!("implied-majority")],
         recorded: Recorded::Given,
         draw: questions::costs_of_certificates,
+    },
+    Entry {
+        name: "truth",
+        title: "How many of the certified answers are right",
+        experiments: &[
+            experiment!("truth"),
+            experiment!("truth-labels"),
+            experiment!("truth-boundary"),
+            experiment!("truth-twins"),
+        ],
+        recorded: Recorded::Nothing,
+        draw: truth::truth,
     },
 ];
 

@@ -2,6 +2,7 @@
 
 use goodarm_live::table::{Column, Table};
 use goodarm_sim::experiment::Experiment;
+use goodarm_sim::labels::Labelled;
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 
@@ -51,6 +52,12 @@ pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
         }),
     );
     table.push("certified_arm_at_cost", texts(&|row| certificates(row.2)));
+    if spec.labels.is_some() {
+        let right =
+            |trial: &Trial| trial.certified.iter().filter(|one| one.right == Some(true)).count();
+        table.push("certified_right", integers(&|row| right(row.2)));
+        table.push("claimed_after_labels", texts(&|row| claims(row.2)));
+    }
     table
 }
 
@@ -111,6 +118,17 @@ fn spending(trial: &Trial, kinds: &[String]) -> String {
         }
     }
     parts.join(";")
+}
+
+/// After how many labels each claim was made in each order; 0 if it was not.
+fn claims(trial: &Trial) -> String {
+    let counts = |one: &Labelled| -> String {
+        let counts = one.claimed_after.iter().map(|after| after.unwrap_or(0).to_string());
+        counts.collect::<Vec<_>>().join(" ")
+    };
+    let part =
+        |one: &Labelled| format!("{:?}/{}/{}={}", one.way, one.share, one.delta, counts(one));
+    trial.labelled.iter().map(part).collect::<Vec<_>>().join(";")
 }
 
 fn certificates(trial: &Trial) -> String {

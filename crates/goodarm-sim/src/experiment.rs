@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::family::{WorldError, WorldSpec};
 use crate::instance::Instance;
+use crate::labels::LabelsSpec;
 use crate::random::Random;
 use crate::trial::{self, Method, Setting, Trial, TrialError};
 
@@ -43,6 +44,10 @@ pub struct ExperimentSpec {
     /// it costs to get there.
     #[serde(default)]
     pub until_all_good: bool,
+    /// What is claimed about the certified answers, by labels after each trial; for worlds that know which
+    /// are right.
+    #[serde(default)]
+    pub labels: Option<LabelsSpec>,
     /// Where it takes place.
     pub worlds: Vec<WorldSpec>,
     /// Who takes part.
@@ -227,6 +232,9 @@ pub enum ExperimentError {
     /// An error probability is out of range.
     #[error("deltas: {0} is not strictly between 0 and 1")]
     Delta(f64),
+    /// Labels that cannot be.
+    #[error("{0}: at least one is needed, shares and deltas between 0 and 1")]
+    Labels(&'static str),
     /// A world cannot be made.
     #[error("world {world:?}: {reason}")]
     World {
@@ -276,6 +284,9 @@ impl Experiment {
         }
         if let Some(delta) = spec.deltas.iter().find(|delta| !(**delta > 0.0 && **delta < 1.0)) {
             return Err(ExperimentError::Delta(*delta));
+        }
+        if let Some(list) = spec.labels.as_ref().and_then(LabelsSpec::wrong) {
+            return Err(ExperimentError::Labels(list));
         }
         let trials = spec.trial_count();
         if trials > TRIALS_MAX {
@@ -345,8 +356,12 @@ impl Experiment {
     fn trial(&self, cell: &Cell, repetition: u64) -> Trial {
         let instance = self.instance(cell.world, repetition);
         let setting = self.setting(cell, repetition, &instance);
-        trial::run(&instance, &self.methods[cell.method], setting)
-            .expect("every cell was tried out when the experiment was checked")
+        let mut trial = trial::run(&instance, &self.methods[cell.method], setting)
+            .expect("every cell was tried out when the experiment was checked");
+        if let Some(labels) = &self.spec.labels {
+            trial.labelled = labels.label(&trial, setting.seed);
+        }
+        trial
     }
 
     fn setting(&self, cell: &Cell, repetition: u64, instance: &Instance) -> Setting {

@@ -3,6 +3,8 @@
 //! The paper does not print its matrices of means; those here are ours, chosen so that what the paper
 //! says of its instances holds of them. `docs/reproduction.md` gives the reasons.
 
+mod truth;
+
 use std::sync::Arc;
 
 use goodarm_core::{AttributeSpec, Cost, ScoredBy};
@@ -15,6 +17,7 @@ use crate::pools::{Bills, Draws, PoolError, Pools};
 use crate::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
 use crate::random::Random;
 use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World};
+pub use truth::{BiasedSpec, CalibratedSpec};
 
 /// One entry of an experiment's `worlds`.
 #[derive(Clone, Debug, Deserialize)]
@@ -93,6 +96,19 @@ pub enum WorldError {
     /// Questions that cannot be invented.
     #[error("questions: {0}")]
     Questions(&'static str),
+    /// A pilot that cannot be made, or is larger than anyone would make it.
+    #[error(
+        "calibrated: a pilot has calls, at least as many answers as labels, and a precision and a delta strictly between 0 and 1"
+    )]
+    Pilot,
+    /// More right answers than answers.
+    #[error("right: {right} of {answers} answers")]
+    Right {
+        /// How many are right.
+        right: usize,
+        /// How many there are.
+        answers: usize,
+    },
     /// Not the parameters of a Beta law.
     #[error("{0}: [{1}, {2}] are not two positive numbers")]
     MeansLaw(&'static str, f64, f64),
@@ -209,6 +225,15 @@ pub enum Means {
         #[serde(default)]
         alike: bool,
     },
+    /// Another instance in every repetition, in which answers that are approved of need not be right.
+    Biased(BiasedSpec),
+    /// One verifier that approves of all answers.
+    Approved {
+        /// How many answers.
+        answers: usize,
+        /// How many of them are right.
+        right: usize,
+    },
     /// Other questions in every repetition, whose answers are made on demand.
     Questions(InventedSpec),
     /// Recorded questions, whose answers are drawn from those that were recorded.
@@ -244,6 +269,7 @@ struct Skeleton {
     means: Vec<Vec<f64>>,
     types: Vec<usize>,
     type_names: Vec<String>,
+    right: Option<Vec<bool>>,
 }
 
 impl WorldSpec {
@@ -254,6 +280,7 @@ impl WorldSpec {
             Means::Random { .. }
                 | Means::Bimodal { .. }
                 | Means::Rubric { .. }
+                | Means::Biased(_)
                 | Means::Questions(_)
         )
     }
@@ -285,7 +312,7 @@ impl WorldSpec {
     }
 
     fn flesh_out(&self, skeleton: Skeleton, law: ScoreLaw) -> Instance {
-        let Skeleton { prices, thresholds, mut means, types, type_names } = skeleton;
+        let Skeleton { prices, thresholds, mut means, types, type_names, right } = skeleton;
         if self.scores != scores_of_the_paper() {
             for mean in means.iter_mut().flatten() {
                 *mean = mean.clamp(0.001, 0.999);
@@ -329,7 +356,7 @@ impl WorldSpec {
             means,
             types,
             type_names,
-            right: None,
+            right,
             verifiers: Arc::new(verifiers),
             scored_by: if self.shared { one_call(attribute_count) } else { Vec::new() },
             questions: None,
@@ -423,6 +450,14 @@ impl Means {
             Self::BoundaryNull { arms, good, attributes } => {
                 Ok(boundary_null(*arms, *good, *attributes))
             }
+            Self::Biased(spec) => {
+                spec.check()?;
+                Ok(spec.skeleton(seed))
+            }
+            Self::Approved { answers, right } if right > answers => {
+                Err(WorldError::Right { right: *right, answers: *answers })
+            }
+            Self::Approved { answers, right } => Ok(truth::approved(*answers, *right)),
             Self::Pools { .. } | Self::Questions(_) | Self::QuestionPools(_) => {
                 unreachable!("made without a matrix of means")
             }
@@ -438,6 +473,8 @@ impl Means {
             Self::Random { arms, .. } | Self::Bimodal { arms, .. } => (*arms, 5),
             Self::BoundaryNull { arms, attributes, .. } => (*arms, *attributes),
             Self::Rubric { arms, criteria, .. } => (*arms, *criteria),
+            Self::Biased(spec) => (spec.arms, spec.prices.len()),
+            Self::Approved { answers, .. } => (*answers, 1),
             Self::Questions(spec) => (spec.questions, 1),
             Self::QuestionPools(_)
             | Self::Matrix { .. }
@@ -480,7 +517,14 @@ fn matrix(prices: &[f64], thresholds: &[f64], gaps: &[Vec<f64>], kinds: &[String
         .iter()
         .map(|row| row.iter().zip(thresholds).map(|(gap, threshold)| threshold + gap).collect())
         .collect();
-    Skeleton { prices: prices.to_vec(), thresholds: thresholds.to_vec(), means, types, type_names }
+    Skeleton {
+        prices: prices.to_vec(),
+        thresholds: thresholds.to_vec(),
+        means,
+        types,
+        type_names,
+        right: None,
+    }
 }
 
 /// Good gaps, the easiest arm first: hard on the cheap attributes, and easier on the expensive one.

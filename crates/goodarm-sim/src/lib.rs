@@ -8,6 +8,7 @@ pub mod episode;
 pub mod experiment;
 pub mod family;
 pub mod instance;
+pub mod labels;
 pub mod noise;
 pub mod plan;
 pub mod pools;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::experiment::{Cell, Experiment};
+use crate::labels::{Labelled, Way};
 use crate::trial::Trial;
 
 /// A mean over trials.
@@ -70,6 +71,62 @@ pub struct CellSummary {
     /// What had been spent when the last good arm was certified: the median over all trials, none if
     /// half of them did not come so far.
     pub cost_of_all_median: Option<f64>,
+    /// What labels on the certified answers claim, if the experiment has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labelled: Vec<LabelledSummary>,
+}
+
+/// What all orders of labels, in all trials of a cell, come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabelledSummary {
+    /// How the answers were labelled.
+    pub way: Way,
+    /// The share of right ones that was to be claimed.
+    pub share: f64,
+    /// With this error probability.
+    pub delta: f64,
+    /// The orders in which it was ever claimed, as a share.
+    pub claimed: Estimate,
+    /// Those in which it was claimed and is not so.
+    pub false_claims: Estimate,
+    /// Labels until it was claimed, over the orders in which it was.
+    pub labels: Estimate,
+    /// Their standard deviation.
+    pub deviation: f64,
+}
+
+impl LabelledSummary {
+    /// Of everything that labels claim in the trials of a cell.
+    fn all(trials: &[&Trial]) -> Vec<Self> {
+        let count = trials.first().map_or(0, |trial| trial.labelled.len());
+        let same = |index: usize| trials.iter().map(move |trial| &trial.labelled[index]);
+        (0..count).map(|index| Self::new(&same(index).collect::<Vec<_>>())).collect()
+    }
+
+    /// Of the same labels in several trials.
+    fn new(trials: &[&Labelled]) -> Self {
+        let orders = || {
+            trials
+                .iter()
+                .flat_map(|one| one.claimed_after.iter().map(|after| (one.is_true, *after)))
+        };
+        let share = |is_counted: fn(bool, bool) -> bool| {
+            let counted =
+                orders().map(move |(is_true, after)| is_counted(is_true, after.is_some()));
+            Estimate::of(counted.map(|counted| f64::from(u8::from(counted))))
+        };
+        let labels = orders().filter_map(|(_, after)| after).map(size);
+        let (count, estimate) = (labels.clone().count(), Estimate::of(labels));
+        Self {
+            way: trials[0].way,
+            share: trials[0].share,
+            delta: trials[0].delta,
+            claimed: share(|_, is_claimed| is_claimed),
+            false_claims: share(|is_true, is_claimed| is_claimed && !is_true),
+            labels: estimate,
+            deviation: estimate.error * libm::sqrt(size(count)),
+        }
+    }
 }
 
 impl CellSummary {
@@ -78,7 +135,6 @@ impl CellSummary {
         let estimate =
             |value: &dyn Fn(&Trial) -> f64| Estimate::of(trials.iter().map(|trial| value(trial)));
         let instance = experiment.instance(cell.world, 0);
-        let right = instance.right.as_ref();
         let kind_count = instance.type_names.len();
         let share = |kind: usize, attribute: usize| {
             estimate(&|trial| {
@@ -113,9 +169,9 @@ impl CellSummary {
             false_discoveries: estimate(&|trial| {
                 size(trial.bad()) / size(trial.certified.len().max(1))
             }),
-            certified_right: right.map(|right| {
+            certified_right: instance.right.is_some().then(|| {
                 estimate(&|trial| {
-                    let found = trial.certified.iter().filter(|one| right[one.arm.index()]);
+                    let found = trial.certified.iter().filter(|one| one.right == Some(true));
                     size(found.count())
                 })
             }),
@@ -139,6 +195,7 @@ impl CellSummary {
                 })
                 .collect(),
             cost_of_all_median: cost_of_all_median(trials),
+            labelled: LabelledSummary::all(trials),
         }
     }
 }

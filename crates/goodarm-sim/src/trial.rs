@@ -11,6 +11,7 @@ use goodarm_core::{
 
 use crate::episode::{self, Course};
 use crate::instance::Instance;
+use crate::labels::Labelled;
 use crate::questions;
 use crate::random::Random;
 use crate::world::{Reordered, Reply};
@@ -73,6 +74,8 @@ pub struct Trial {
     pub spent_on: Vec<Vec<f64>>,
     /// How often each branch of the policy chose.
     pub branches: BTreeMap<&'static str, u64>,
+    /// What labels on the certified answers claim, if the experiment has any.
+    pub labelled: Vec<Labelled>,
 }
 
 /// One certificate.
@@ -82,6 +85,8 @@ pub struct Certified {
     pub arm: ArmId,
     /// Whether it is good.
     pub good: bool,
+    /// Whether its answer is right, where that is known.
+    pub right: Option<bool>,
     /// What had been spent.
     pub cost: f64,
 }
@@ -188,7 +193,8 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     }
     let certified = watcher.costs.iter().zip(&episode.certified).map(|(&cost, arm)| {
         let arm = order[arm.index()];
-        Certified { arm, good: instance.is_good(arm), cost }
+        let right = instance.right.as_ref().map(|right| right[arm.index()]);
+        Certified { arm, good: instance.is_good(arm), right, cost }
     });
     Ok(Trial {
         good_count,
@@ -200,6 +206,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
         reason: episode.reason,
         spent_on,
         branches: watcher.branches,
+        labelled: Vec::new(),
     })
 }
 

@@ -251,9 +251,8 @@ impl Labelled {
     /// What the labels that stand prove. It depends on them alone, and not on when it was looked at.
     pub(crate) fn claim(&self) -> Claim {
         let mut claim = Claim::new(self.size(), self.error_rate);
-        let verdicts: Vec<bool> = self.verdicts().map(|it| it == Verdict::Right).collect();
-        for alike in verdicts.chunk_by(|one, other| one == other) {
-            claim.take_alike(alike[0], alike.len()).expect("no answer has two places");
+        for verdict in self.verdicts() {
+            claim.take(verdict == Verdict::Right).expect("no answer has two places");
         }
         claim
     }

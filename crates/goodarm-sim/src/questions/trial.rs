@@ -41,7 +41,7 @@ pub(crate) fn run(
     let books = session.books();
     let certified = watcher.costs.iter().zip(session.certified()).map(|(&cost, &arm)| {
         let answer = answer_of(&session, arm);
-        Certified { arm: ArmId(answer.0.0), good: world.is_good(answer), cost }
+        Certified { arm: ArmId(answer.0.0), good: world.is_good(answer), right: None, cost }
     });
     let attributes = books.problem().attributes();
     Ok(Trial {
@@ -54,6 +54,7 @@ pub(crate) fn run(
         reason,
         spent_on: vec![attributes.map(|it| books.totals(it).spent.units()).collect()],
         branches: watcher.branches,
+        labelled: Vec::new(),
     })
 }
 
@@ -153,6 +154,7 @@ fn self_consistency(world: &QuestionWorld, setting: Setting) -> Trial {
     let certified = answers.map(|answer| Certified {
         arm: ArmId(answer.0.0),
         good: world.is_good(answer),
+        right: None,
         cost: spent,
     });
     Trial {
@@ -165,6 +167,7 @@ fn self_consistency(world: &QuestionWorld, setting: Setting) -> Trial {
         reason: None,
         spent_on: vec![vec![0.0; world.attributes.len()]],
         branches: BTreeMap::new(),
+        labelled: Vec::new(),
     }
 }
 

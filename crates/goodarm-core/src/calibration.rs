@@ -1,0 +1,354 @@
+//! Which thresholds verifiers should have, from a pilot and labels of some of its arms: the laxest ones on a
+//! path from strict to lax for which the labels show that more than a wanted share of the passing arms is
+//! right.
+//!
+//! **What is claimed.** The labelled arms are drawn at random from those of the pilot: neither what an arm is
+//! (right or wrong) nor what the verifiers said decides whether it is labelled. Then with probability 1 - δ
+//! more than the wanted share c of all arms that pass the chosen thresholds is right; passing means that the
+//! *pilot's* means reach them.
+//!
+//! **Why.** The path is a function of the pilot's means, of c, δ and of how many labels are planned, and of
+//! nothing else. For step i let H(i) be "at most c of the arms that pass step i are right". Steps are tested
+//! in order, from where a test can succeed, and the first one that is not rejected ends it. Let i* be the
+//! first true H(i) from there on: no matter of luck, since the path is none. A wrong choice is step i* or one
+//! behind it, so that H(i*) was rejected: one test at level δ, and no correction for the search
+//! (fixed-sequence testing).
+//!
+//! H(i) is rejected when [`log_evidence_of_precision`] reaches ln(1/δ) on the labelled arms that pass step i.
+//! The evidence is a convex function of how many of them are right. Among arms that were drawn without
+//! replacement that number is less spread than under independent draws with the same mean (Hoeffding 1963,
+//! Theorem 4), so that its mean is at most 1 here as well, and Markov's inequality does the rest. The counts are
+//! those at the end, so that the order of a file of labels, which somebody may have sorted, plays no role.
+//!
+//! **Which arms are labelled** may be looked at, too: how many labelled arms pass step i depends on the draw and
+//! the means, not on what is right. Given that number n, the labelled passers of step i are n random ones of
+//! its passers, and the above holds for each n. It decides whether a step has enough labels, and a step that
+//! has not is simply not rejected. The *start* does not even need it: it is laid where so many labelled
+//! passers are to be expected. Were it laid where the labels at hand happen to be enough, the draw would
+//! choose among several true H(i), given which the passers of a step are no plain sample of it any more.
+//!
+//! **Looking again.** A path that stays as it is (same pilot, c, δ and *planned* number of labels) may be
+//! walked after every label: if arms are independent draws from a population, the evidence is a
+//! supermartingale under H(i) about that population, and it ever reaches 1/δ with probability δ at most. A path
+//! that is laid out anew for more labels is a new test with a δ of its own.
+
+use alloc::vec::Vec;
+
+use crate::claim::log_evidence_of_precision;
+use crate::num::{real, real_size};
+use crate::units::{ErrorRate, OutsideUnitInterval};
+
+/// What one verifier said in the pilot, and what may be decided about its threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The mean score of each arm; an arm without one passes no threshold.
+    pub means: Vec<Option<f64>>,
+    /// Whether its threshold is looked for.
+    pub threshold: Threshold,
+}
+
+/// Whether a threshold is looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// It stays where it is: an exact verifier has to pass.
+    Fixed(f64),
+    /// It is looked for, above the lowest score that there is (which may be -∞).
+    Free {
+        /// The lowest score.
+        lowest: f64,
+    },
+}
+
+/// What is to be shown: that more than this share of the arms that pass is right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    precision: f64,
+    error_rate: ErrorRate,
+}
+
+impl Goal {
+    /// Checks that both are strictly between 0 and 1.
+    pub fn new(precision: f64, delta: f64) -> Result<Self, OutsideUnitInterval> {
+        ErrorRate::new(precision)?;
+        Ok(Self { precision, error_rate: ErrorRate::new(delta)? })
+    }
+
+    /// The share that is wanted.
+    pub const fn precision(self) -> f64 {
+        self.precision
+    }
+
+    /// The probability with which it may be wrong.
+    pub const fn delta(self) -> f64 {
+        self.error_rate.get()
+    }
+
+    /// Whether labels show it.
+    pub fn is_shown(self, right_count: u64, wrong_count: u64) -> bool {
+        self.log_evidence(right_count, wrong_count) >= self.error_rate.ln_inverse()
+    }
+
+    /// ln of the evidence for it, which must reach ln(1/δ).
+    pub fn log_evidence(self, right_count: u64, wrong_count: u64) -> f64 {
+        log_evidence_of_precision(right_count, wrong_count, self.precision)
+    }
+
+    /// How many labels show it if so many of them are wrong.
+    pub fn labels_needed(self, wrong_count: u64) -> u64 {
+        self.labels_to_go(0, wrong_count).saturating_add(wrong_count)
+    }
+
+    /// How many more labels show it if all of those are right.
+    pub fn labels_to_go(self, right_count: u64, wrong_count: u64) -> u64 {
+        first_count(|more| self.is_shown(right_count.saturating_add(more), wrong_count))
+            .unwrap_or(LABELS_MAX)
+    }
+
+    /// How many labels show it if this share of them is right; none if no number that anyone will label does.
+    pub fn labels_at_rate(self, rate: f64) -> Option<u64> {
+        if rate <= self.precision {
+            return None;
+        }
+        first_count(|count| {
+            // Whole labels, rounded so that more are wrong.
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+            let right = libm::floor(rate * real(count) + WHOLE_LABEL_SLACK) as u64;
+            let right = right.min(count);
+            self.is_shown(right, count - right)
+        })
+    }
+}
+
+/// The first count for which something holds that once it holds keeps to hold, or nearly so.
+fn first_count(holds: impl Fn(u64) -> bool) -> Option<u64> {
+    if holds(0) {
+        return Some(0);
+    }
+    let (mut too_few, mut enough) = (0, 1);
+    while !holds(enough) {
+        if enough >= LABELS_MAX {
+            return None;
+        }
+        (too_few, enough) = (enough, enough * 2);
+    }
+    while too_few + 1 < enough {
+        let middle = u64::midpoint(too_few, enough);
+        if holds(middle) { enough = middle } else { too_few = middle }
+    }
+    Some(enough)
+}
+
+/// Threshold vectors from strict to lax, laid out without a look at any label.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    goal: Goal,
+    arm_count: usize,
+    steps: Vec<Step>,
+    start: Option<usize>,
+}
+
+/// One threshold for each verifier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// In the order of the columns.
+    pub thresholds: Vec<f64>,
+    /// The arms that pass all of them.
+    pub passers: Vec<usize>,
+}
+
+impl Path {
+    /// Lays out the path for a pilot and a planned number of labels. All columns are about the same arms.
+    ///
+    /// Step by step a larger share of all arms passes each verifier by itself, up to 100 %: the thresholds go
+    /// down together, by their ranks. Steps that let hardly more arms pass than the one before are left out:
+    /// each could end the search, and none would gain much.
+    pub fn new(columns: &[Column], goal: Goal, planned_labels: u64) -> Self {
+        let arm_count = columns.iter().map(|column| column.means.len()).min().unwrap_or(0);
+        let cuts: Vec<Cuts> = columns.iter().map(Cuts::of).collect();
+        let gain_min = arm_count.div_ceil(STEPS_MAX).max(1);
+        let mut steps: Vec<Step> = Vec::new();
+        for level in 1..=LEVELS {
+            let thresholds: Option<Vec<f64>> = cuts.iter().map(|cuts| cuts.at(level)).collect();
+            let Some(thresholds) = thresholds else { break };
+            let passers: Vec<usize> =
+                (0..arm_count).filter(|arm| passes(columns, &thresholds, *arm)).collect();
+            let before = steps.last().map_or(0, |step| step.passers.len());
+            let gain = passers.len() - before;
+            if gain >= gain_min || (level == LEVELS && gain > 0) {
+                steps.push(Step { thresholds, passers });
+            }
+        }
+        let start = start(&steps, goal, arm_count, planned_labels);
+        Self { goal, arm_count, steps, start }
+    }
+
+    /// What is to be shown.
+    pub const fn goal(&self) -> Goal {
+        self.goal
+    }
+
+    /// All steps, from strict to lax.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The first step that is tested; none if the planned labels are too few for any.
+    pub const fn start(&self) -> Option<usize> {
+        self.start
+    }
+
+    /// The share of all arms that passes a step.
+    pub fn share_kept(&self, step: usize) -> f64 {
+        real_size(self.steps[step].passers.len()) / real_size(self.arm_count.max(1))
+    }
+
+    /// Walks down the path with labels: arms and whether they are right. Each arm has one label at most, and
+    /// one that a person could not tell is not right.
+    pub fn walk(&self, labels: &[(usize, bool)]) -> Calibration {
+        let mut said = alloc::vec![None; self.arm_count];
+        for &(arm, is_right) in labels {
+            if let Some(said) = said.get_mut(arm) {
+                *said = Some(is_right);
+            }
+        }
+        let rows: Vec<Row> = self.steps.iter().map(|step| self.row(step, &said)).collect();
+        let tested = rows.iter().skip(self.start.unwrap_or(rows.len()));
+        let rejected_count = tested.take_while(|row| row.is_shown).count();
+        let chosen =
+            self.start.filter(|_| rejected_count > 0).map(|start| start + rejected_count - 1);
+        Calibration { rows, chosen }
+    }
+
+    fn row(&self, step: &Step, said: &[Option<bool>]) -> Row {
+        let of =
+            |what: bool| step.passers.iter().filter(|&&arm| said[arm] == Some(what)).count() as u64;
+        let (right_count, wrong_count) = (of(true), of(false));
+        Row {
+            right_count,
+            wrong_count,
+            log_evidence: self.goal.log_evidence(right_count, wrong_count),
+            is_shown: self.goal.is_shown(right_count, wrong_count),
+        }
+    }
+}
+
+/// What labels say about the steps of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// One for each step.
+    pub rows: Vec<Row>,
+    /// The last step of an unbroken row of rejections from the path's start.
+    pub chosen: Option<usize>,
+}
+
+/// What labels say about one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Labelled arms that pass and are right.
+    pub right_count: u64,
+    /// Those that pass and are not.
+    pub wrong_count: u64,
+    /// ln of the evidence that more than the wanted share of the passing arms is right.
+    pub log_evidence: f64,
+    /// Whether that is enough for this step alone.
+    pub is_shown: bool,
+}
+
+impl Row {
+    /// Labelled arms that pass.
+    pub const fn label_count(&self) -> u64 {
+        self.right_count + self.wrong_count
+    }
+}
+
+/// Whether the means of an arm reach all thresholds.
+fn passes(columns: &[Column], thresholds: &[f64], arm: usize) -> bool {
+    let mut pairs = columns.iter().zip(thresholds);
+    pairs.all(|(column, threshold)| column.means[arm].is_some_and(|mean| mean >= *threshold))
+}
+
+/// The first step whose labelled passers will do even if one of them is wrong; with fewer labels the first
+/// that will do if none is. Uses how many labels there will be, and neither which nor what they say.
+fn start(steps: &[Step], goal: Goal, arm_count: usize, planned_labels: u64) -> Option<usize> {
+    let all = real_size(arm_count.max(1));
+    let share = libm::fmin(1.0, real(planned_labels) / all);
+    let surely = |step: &Step| {
+        let passing = real_size(step.passers.len());
+        let expected = passing * share;
+        // Draws without replacement; the further down, the fewer chances to miss.
+        let variance = expected * (1.0 - passing / all) * (1.0 - share);
+        expected - 2.0 * libm::sqrt(variance)
+    };
+    let first = |needed: u64| steps.iter().position(|step| surely(step) >= real(needed));
+    first(goal.labels_needed(1)).or_else(|| first(goal.labels_needed(0)))
+}
+
+/// Where a verifier's threshold may lie: once between any two neighbouring means.
+enum Cuts {
+    Fixed(f64),
+    /// Strict to lax: a threshold, and how many arms reach it.
+    Free {
+        arm_count: usize,
+        kept: Vec<(f64, usize)>,
+    },
+}
+
+impl Cuts {
+    fn of(column: &Column) -> Self {
+        let lowest = match column.threshold {
+            Threshold::Fixed(threshold) => return Self::Fixed(threshold),
+            Threshold::Free { lowest } => lowest,
+        };
+        let mut means: Vec<f64> =
+            column.means.iter().flatten().copied().filter(|mean| mean.is_finite()).collect();
+        means.sort_by(|a, b| b.total_cmp(a));
+        let neighbours = means.iter().skip(1).chain(core::iter::once(&lowest));
+        let kept = means.iter().zip(neighbours).zip(1..);
+        let kept = kept.filter(|((mean, below), _)| mean > below);
+        let kept = kept.map(|((mean, below), count)| (between(*below, *mean), count)).collect();
+        Self::Free { arm_count: means.len(), kept }
+    }
+
+    /// The laxest threshold that so many percent of the arms reach at most, or else the strictest; none if
+    /// no arm is above the lowest score.
+    fn at(&self, level: usize) -> Option<f64> {
+        match self {
+            Self::Fixed(threshold) => Some(*threshold),
+            Self::Free { arm_count, kept } => {
+                let allowed = arm_count * level / LEVELS;
+                let within = kept.iter().rev().find(|(_, count)| *count <= allowed);
+                within.or_else(|| kept.first()).map(|(threshold, _)| *threshold)
+            }
+        }
+    }
+}
+
+/// A short number above `below` and under `mean`: their middle, rounded up, with two decimals if that does.
+fn between(below: f64, mean: f64) -> f64 {
+    if below == f64::NEG_INFINITY {
+        return libm::floor(mean * 100.0) / 100.0;
+    }
+    let middle = f64::midpoint(below, mean);
+    let mut scale = 1.0;
+    for _ in 0..DECIMALS_MAX {
+        scale *= 10.0;
+        let rounded = libm::ceil(middle * scale) / scale;
+        if scale > 10.0 && rounded > below && rounded < mean {
+            return rounded;
+        }
+    }
+    if middle > below { middle } else { mean }
+}
+
+/// A path tries as many shares of arms that pass one verifier.
+const LEVELS: usize = 100;
+/// At most about so many steps, evenly spaced in the arms that pass.
+const STEPS_MAX: usize = 40;
+const DECIMALS_MAX: u32 = 9;
+/// Nobody labels more.
+const LABELS_MAX: u64 = 1 << 40;
+/// 0.29 · 100 is 28.999999999999996.
+const WHOLE_LABEL_SLACK: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests;

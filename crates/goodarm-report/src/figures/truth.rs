@@ -1,0 +1,266 @@
+//! From the verifiers' approval to the truth: what labels claim, how often they are wrong, and which thresholds
+//! they suggest.
+
+use goodarm_plot::{
+    Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
+    Series,
+};
+use goodarm_sim::family::Means;
+use goodarm_sim::labels::Way;
+use goodarm_sim::summary::{CellSummary, LabelledSummary};
+
+use crate::figures::paper::nothing;
+use crate::figures::{Drawn, Run};
+
+/// Labels until a claim, false claims at the boundary and in wrong ways, and thresholds that were guessed or
+/// calibrated: an experiment each.
+pub(super) fn truth(runs: &[Run]) -> Drawn {
+    let [biased, labels, boundary, twins] = runs else { return nothing() };
+    let figure = Figure {
+        title: "How many of the certified answers are right?".into(),
+        caption: "(a), (b) Labels until it can be said that at least 90 %, or 95 %, of a certified set are right, wrong with probability \
+                  0.05 at most: for sets of which 100, 99 and 98 % are right, and for those of sessions whose verifiers can be misled. \
+                  Whiskers are one standard deviation. (c) How often the claim of 95 % is ever made about sets of which one answer too few is right. \
+                  (d) The same for 90 % of 412 answers, labelled as it should be done and in wrong ways. Whiskers are one standard error. \
+                  (e), (f) Sessions whose thresholds were guessed, or calibrated by 600 labels for a precision above 95 %."
+            .into(),
+        panels: vec![
+            needed(labels, biased, "(a) Labels until “at least 90 % are right”", 0.9),
+            needed(labels, biased, "(b) Labels until “at least 95 % are right”", 0.95),
+            at_boundary(boundary),
+            in_wrong_ways(twins),
+            certified(biased),
+            wrong(biased),
+        ],
+        columns: 2,
+        key: Key::InPanels,
+    };
+    let findings =
+        [labels_needed, false_claims, by_ways].into_iter().zip([labels, boundary, twins]);
+    let mut findings: Vec<String> = findings.flat_map(|(find, run)| find(run)).collect();
+    findings.extend(biased.summaries.iter().map(of_thresholds));
+    Drawn { figure, findings }
+}
+
+fn lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Panel {
+    Panel { title: title.into(), content: Content::Lines(LineChart { x, y, series }) }
+}
+
+/// Answers and right ones of a world whose set is certified as a whole.
+fn approved(run: &Run, cell: &CellSummary) -> Option<(usize, usize)> {
+    let world = run.experiment.spec.worlds.iter().find(|world| world.name == cell.world)?;
+    match world.means {
+        Means::Approved { answers, right } => Some((answers, right)),
+        _ => None,
+    }
+}
+
+fn of_claim(cell: &CellSummary, share: f64) -> impl Iterator<Item = &LabelledSummary> {
+    let is_asked =
+        move |one: &&LabelledSummary| one.way == Way::Claim && one.share.total_cmp(&share).is_eq();
+    cell.labelled.iter().filter(is_asked)
+}
+
+fn real(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn certified_count(cell: &CellSummary) -> f64 {
+    cell.certified_good.mean + cell.certified_bad.mean
+}
+
+fn right_share(cell: &CellSummary) -> f64 {
+    cell.certified_right.map_or(0.0, |right| right.mean / certified_count(cell).max(1.0))
+}
+
+/// In which share of right answers sets are alike, in percent.
+const PERCENTS: [(u32, usize); 3] = [(100, 2), (99, 0), (98, 1)];
+
+fn needed(labels: &Run, biased: &Run, title: &str, share: f64) -> Panel {
+    let of_percent = |(percent, look): (u32, usize)| {
+        let name = format!("{percent} % right");
+        let of = labels.summaries.iter().filter(|cell| cell.world.ends_with(&name));
+        let point = |cell: &CellSummary| {
+            let (answers, _) = approved(labels, cell)?;
+            Some(until(real(answers), of_claim(cell, share).next()?))
+        };
+        let points = of.filter_map(point).collect();
+        Series { name, role: Role(look), kind: Kind::ErrorBars, points }
+    };
+    let mut series: Vec<Series> = PERCENTS.map(of_percent).into();
+    let misled = biased.summaries.iter().filter(|cell| cell.world.ends_with(GUESSED));
+    for (cell, look) in misled.zip([3, 6, 12]) {
+        // Where it is not always true it is not always made.
+        let labelled = of_claim(cell, share).find(|one| one.claimed.mean >= 1.0);
+        series.extend(labelled.map(|one| Series {
+            name: format!("misled: {:.1} % right", 100.0 * right_share(cell)),
+            role: Role(look),
+            kind: Kind::ErrorBars,
+            points: vec![until(certified_count(cell), one)],
+        }));
+    }
+    let ticks = [50, 100, 200, 412, 1000, 2000];
+    let ticks = ticks.iter().map(|&tick| (real(tick), tick.to_string())).collect();
+    let x = Axis { ticks: Some(ticks), ..Axis::log10("certified answers") };
+    lines(title, x, Axis::linear("labels"), series)
+}
+
+/// Labels until a claim about so many answers, and how much their number varies.
+fn until(answers: f64, labelled: &LabelledSummary) -> Point {
+    Point { x: answers, y: labelled.labels.mean, error: Some(labelled.deviation) }
+}
+
+/// How often a claim is false at its δ.
+fn false_at(labelled: &LabelledSummary) -> Point {
+    let rate = labelled.false_claims;
+    Point { x: labelled.delta, y: rate.mean, error: Some(rate.error) }
+}
+
+/// The world in which misleading answers are certified.
+const GUESSED: &str = "guessed 0.5";
+
+fn promised(series: &mut Vec<Series>) {
+    series.push(Series {
+        name: "δ".into(),
+        role: Role(7),
+        kind: Kind::Reference,
+        points: [0.0, 0.3].map(|rate| Point { x: rate, y: rate, error: None }).into(),
+    });
+}
+
+fn at_boundary(run: &Run) -> Panel {
+    let of_set = |(index, cell): (usize, &CellSummary)| {
+        let (answers, right) = approved(run, cell)?;
+        (real(right) > 0.91 * real(answers)).then(|| Series {
+            name: format!("{answers} answers"),
+            role: Role(index / 2),
+            kind: Kind::ErrorBars,
+            points: of_claim(cell, 0.95).map(false_at).collect(),
+        })
+    };
+    let mut series: Vec<Series> = run.summaries.iter().enumerate().filter_map(of_set).collect();
+    promised(&mut series);
+    let title = "(c) False claims, one right answer short of 95 %";
+    lines(title, Axis::linear("δ"), Axis::linear("frequency"), series)
+}
+
+/// What ways are called, and how they look.
+const WAYS: [(Way, &str, usize); 9] = [
+    (Way::Claim, "goodarm", 3),
+    (Way::SkipsWrong, "skips count as wrong", 11),
+    (Way::Endless, "formula with replacement", 6),
+    (Way::RightFirst, "right ones first", 1),
+    (Way::BestOfThree, "best of three cards", 4),
+    (Way::PutBack, "cards put back", 2),
+    (Way::Peeked, "fixed interval, peeked at", 0),
+    (Way::SkipsLeftOut, "skips left out", 5),
+    (Way::TriedAgain, "tried again", 15),
+];
+
+fn in_wrong_ways(run: &Run) -> Panel {
+    let labelled = || run.summaries.iter().flat_map(|cell| &cell.labelled);
+    let of_way = |(way, name, look): (Way, &str, usize)| {
+        let points = labelled().filter(|one| one.way == way).map(false_at).collect();
+        Series { name: name.into(), role: Role(look), kind: Kind::ErrorBars, points }
+    };
+    let mut series: Vec<Series> = WAYS.map(of_way).into();
+    promised(&mut series);
+    let y = Axis { range: Some((0.0, 1.02)), ..Axis::linear("frequency") };
+    lines("(d) False claims in wrong ways", Axis::linear("δ"), y, series)
+}
+
+/// Worlds of the same answers stand in a group, and bars of the same thresholds have one look.
+fn by_thresholds(run: &Run, y: Axis, title: &str, bar: impl Fn(&CellSummary) -> Bar) -> Panel {
+    let parts = |cell: &CellSummary| -> (String, String) {
+        let (answers, thresholds) = cell.world.split_once(", ").unwrap_or((&cell.world, ""));
+        (answers.to_owned(), thresholds.to_owned())
+    };
+    let (mut groups, mut names): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for (group, name) in run.summaries.iter().map(parts) {
+        groups.extend((!groups.contains(&group)).then_some(group));
+        names.extend((!names.contains(&name)).then_some(name));
+    }
+    let bar_of = |group: &String, name: &String| {
+        let found = run.summaries.iter().find(|cell| parts(cell) == (group.clone(), name.clone()));
+        found.map_or(Bar { value: f64::NAN, error: None }, &bar)
+    };
+    let series = names.iter().zip([1, 0, 3]).map(|(name, look)| BarSeries {
+        name: name.clone(),
+        role: Role(look),
+        bars: groups.iter().map(|group| bar_of(group, name)).collect(),
+    });
+    let series = series.collect();
+    let x_label = "wrong among those certified at 0.5".into();
+    let chart = BarChart { x_label, y, groups, series };
+    Panel { title: title.into(), content: Content::Bars(chart) }
+}
+
+fn certified(run: &Run) -> Panel {
+    by_thresholds(
+        run,
+        Axis::linear("right answers certified"),
+        "(e) Certified right answers",
+        |cell| {
+            let right = cell.certified_right.unwrap_or_default();
+            Bar { value: right.mean, error: Some(right.error) }
+        },
+    )
+}
+
+fn wrong(run: &Run) -> Panel {
+    let y = Axis::linear("wrong answers, % of the certified");
+    by_thresholds(run, y, "(f) Wrong among the certified", |cell| Bar {
+        value: 100.0 * (1.0 - right_share(cell)),
+        error: None,
+    })
+}
+
+fn labels_needed(run: &Run) -> Vec<String> {
+    let labelled = |cell: &CellSummary| {
+        let parts = cell.labelled.iter().map(|one| {
+            format!(
+                "{:.1} ± {:.1} until “at least {} %”",
+                one.labels.mean,
+                one.deviation,
+                100.0 * one.share
+            )
+        });
+        format!("{}: {}.", cell.world, parts.collect::<Vec<_>>().join(", "))
+    };
+    run.summaries.iter().map(labelled).collect()
+}
+
+fn false_claims(run: &Run) -> Vec<String> {
+    let rates = run.summaries.iter().flat_map(|cell| &cell.labelled);
+    let ratio =
+        |one: &LabelledSummary| (one.false_claims.mean - 2.0 * one.false_claims.error) / one.delta;
+    let worst = rates.map(ratio).fold(0.0, f64::max);
+    vec![format!(
+        "The largest frequency of false claims, less two standard errors, is {worst:.2} of its δ."
+    )]
+}
+
+fn by_ways(run: &Run) -> Vec<String> {
+    let labelled = || run.summaries.iter().flat_map(|cell| &cell.labelled);
+    let of_way = |(way, name, _): (Way, &str, usize)| {
+        let rates = labelled().filter(|one| one.way == way);
+        let rates = rates.map(|one| format!("{:.3} at {}", one.false_claims.mean, one.delta));
+        format!("False claims, {name}: {}.", rates.collect::<Vec<_>>().join(", "))
+    };
+    WAYS.map(of_way).into()
+}
+
+fn of_thresholds(cell: &CellSummary) -> String {
+    let claims = cell.labelled.iter().map(|one| {
+        let percent = 100.0 * one.share;
+        let (made, labels) = (100.0 * one.claimed.mean, one.labels.mean);
+        format!("“at least {percent} %” in {made:.0} % of the orders, after {labels:.0} labels")
+    });
+    format!(
+        "{}: {:.1} certified, {:.1} % right; {}.",
+        cell.world,
+        certified_count(cell),
+        100.0 * right_share(cell),
+        claims.collect::<Vec<_>>().join(", ")
+    )
+}

@@ -1,0 +1,142 @@
+//! Worlds in which an answer is right or wrong, which no verifier is told: those that are approved of need not be
+//! right. The truth is for after the run.
+
+use goodarm_core::calibration::{Column, Goal, Path, Threshold};
+use serde::Deserialize;
+
+use super::{Skeleton, WorldError, matrix};
+use crate::random::Random;
+
+/// Another instance in every repetition: right answers, wrong ones that verifiers see through, and wrong ones that
+/// mislead all of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BiasedSpec {
+    /// How many answers.
+    pub arms: usize,
+    /// The probability that an answer is right.
+    pub right: f64,
+    /// The probability that a wrong one misleads.
+    pub misleading: f64,
+    /// Parameters of the Beta law of the means of right answers,
+    pub right_means: [f64; 2],
+    /// of wrong ones,
+    pub wrong_means: [f64; 2],
+    /// and of those that mislead.
+    pub misleading_means: [f64; 2],
+    /// Price of each verifier.
+    pub prices: Vec<f64>,
+    /// The threshold of all verifiers,
+    pub threshold: f64,
+    /// unless thresholds are found by labels.
+    #[serde(default)]
+    pub calibrated: Option<CalibratedSpec>,
+}
+
+/// Thresholds by labels on other answers of the same kind, and a pilot of binary scores.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibratedSpec {
+    /// Answers of the pilot.
+    pub answers: usize,
+    /// Calls of each verifier on each of them.
+    pub calls: u32,
+    /// How many of them have a label.
+    pub labels: usize,
+    /// More than this share of those that pass is to be right,
+    pub precision: f64,
+    /// with this error probability.
+    pub delta: f64,
+}
+
+impl BiasedSpec {
+    /// Everything that can be said without a draw.
+    pub(super) fn check(&self) -> Result<(), WorldError> {
+        let laws = [
+            ("right_means", self.right_means),
+            ("wrong_means", self.wrong_means),
+            ("misleading_means", self.misleading_means),
+        ];
+        for (name, [a, b]) in laws {
+            if !(a > 0.0 && b > 0.0 && a + b < f64::INFINITY) {
+                return Err(WorldError::MeansLaw(name, a, b));
+            }
+        }
+        if let Some(spec) = self.calibrated {
+            let fits = spec.answers <= PILOT_MAX
+                && (1..=CALLS_MAX).contains(&spec.calls)
+                && (1..=spec.answers).contains(&spec.labels);
+            if !fits {
+                return Err(WorldError::Pilot);
+            }
+            Goal::new(spec.precision, spec.delta).map_err(|_| WorldError::Pilot)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn skeleton(&self, seed: u64) -> Skeleton {
+        let mut random = Random::at(seed, &[0x7247]);
+        let answers: Vec<Answer> = (0..self.arms).map(|_| self.answer(&mut random)).collect();
+        let thresholds = match self.calibrated {
+            None => vec![self.threshold; self.prices.len()],
+            Some(spec) => self.calibrated_thresholds(spec, &mut Random::at(seed, &[0xCA11])),
+        };
+        let gap = |(mean, threshold): (&f64, &f64)| mean - threshold;
+        let row = |answer: &Answer| answer.means.iter().zip(&thresholds).map(gap).collect();
+        let gaps: Vec<Vec<f64>> = answers.iter().map(row).collect();
+        let skeleton = matrix(&self.prices, &thresholds, &gaps, &[]);
+        Skeleton {
+            types: answers.iter().map(|answer| answer.kind).collect(),
+            type_names: ["right", "wrong", "misleading"].map(String::from).to_vec(),
+            right: Some(answers.iter().map(|answer| answer.kind == 0).collect()),
+            ..skeleton
+        }
+    }
+
+    fn answer(&self, random: &mut Random) -> Answer {
+        let is_right = random.uniform() < self.right;
+        let kind = if is_right { 0 } else { 1 + usize::from(random.uniform() < self.misleading) };
+        let [a, b] = [self.right_means, self.wrong_means, self.misleading_means][kind];
+        Answer { kind, means: self.prices.iter().map(|_| random.beta(a, b)).collect() }
+    }
+
+    /// Thresholds that no answer reaches if there are too few labels for any.
+    fn calibrated_thresholds(&self, spec: CalibratedSpec, random: &mut Random) -> Vec<f64> {
+        let answers: Vec<Answer> = (0..spec.answers).map(|_| self.answer(random)).collect();
+        let mut column = |verifier: usize| {
+            let mut mean = |answer: &Answer| {
+                let passed = |_: &u32| random.uniform() < answer.means[verifier];
+                let count = (0..spec.calls).filter(passed).count();
+                Some(f64::from(u32::try_from(count).unwrap_or(0)) / f64::from(spec.calls))
+            };
+            let means = answers.iter().map(&mut mean).collect();
+            Column { means, threshold: Threshold::Free { lowest: 0.0 } }
+        };
+        let columns: Vec<Column> = (0..self.prices.len()).map(&mut column).collect();
+        let goal = Goal::new(spec.precision, spec.delta).expect("checked with the world");
+        let path = Path::new(&columns, goal, spec.labels as u64);
+        let labels: Vec<(usize, bool)> =
+            answers.iter().map(|answer| answer.kind == 0).enumerate().take(spec.labels).collect();
+        match path.walk(&labels).chosen {
+            // A threshold of 1 cannot be shown to be reached by any number of calls.
+            Some(step) => path.steps()[step].thresholds.iter().map(|xi| xi.min(0.999)).collect(),
+            None => vec![0.999; self.prices.len()],
+        }
+    }
+}
+
+struct Answer {
+    /// Right, wrong or misleading.
+    kind: usize,
+    means: Vec<f64>,
+}
+
+/// One verifier that approves of all answers, of which so many are right.
+pub(super) fn approved(answers: usize, right: usize) -> Skeleton {
+    let skeleton = matrix(&[1.0], &[0.5], &vec![vec![0.5]; answers], &[]);
+    Skeleton { right: Some((0..answers).map(|answer| answer < right).collect()), ..skeleton }
+}
+
+/// A pilot that is larger is a mistake.
+const PILOT_MAX: usize = 1_000_000;
+const CALLS_MAX: u32 = 10_000;
