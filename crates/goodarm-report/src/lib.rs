@@ -1,6 +1,6 @@
 //! What a run or an experiment came to, as pages, text, tables and figures.
 //!
-//! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`experiment_file`] reads an
+//! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on, on a page of a [`site`]; [`experiment_file`] reads an
 //! experiment, [`figures`] turns its trials into figures and a page, [`trials`] into tables;
 //! [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
 //! or exits.
@@ -20,6 +20,7 @@ pub mod forecast;
 mod markup;
 pub mod plan;
 mod report;
+pub mod site;
 mod summary;
 pub mod trials;
 pub mod watch;

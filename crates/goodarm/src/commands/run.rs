@@ -11,7 +11,8 @@ use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_live::view::Overview;
-use goodarm_report::watch::{Watch, WatchError, WatchPort};
+use goodarm_report::site::{Port, SiteError};
+use goodarm_report::watch::Watch;
 use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let job = Arc::new(job);
     // First of all, because without its port nothing should begin.
-    let port = arguments.watch.then(|| WatchPort::take(arguments.watch_port));
+    let port = arguments.watch.then(|| Port::take(arguments.watch_port));
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
     // Those of a run that is resumed were said when it began.
@@ -107,14 +108,9 @@ impl Observer for Audience<'_> {
 }
 
 /// Opens the page of a run, and says where it is.
-fn open(
-    port: WatchPort,
-    run: &Run,
-    control: &Arc<Control>,
-    is_json: bool,
-) -> Result<Watch, Failure> {
+fn open(port: Port, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
     let address = port.address();
-    let watch = port.open(run, control).map_err(watch_failure)?;
+    let watch = Watch::open(port, run, control).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if is_json {
@@ -288,9 +284,9 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
     .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn watch_failure(error: WatchError) -> Failure {
+fn watch_failure(error: SiteError) -> Failure {
     let hint = match error {
-        WatchError::Port { .. } => {
+        SiteError::Port { .. } => {
             ": choose another with --watch-port, or leave it out for a free one"
         }
         _ => "",
