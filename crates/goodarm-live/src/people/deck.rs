@@ -11,7 +11,7 @@ use super::replies::{Line, ReplyTo};
 use super::{Asker, Replies, verdict, wanted};
 use crate::candidates::Candidate;
 use crate::charter::Charter;
-use crate::deck::{Card, Deck, DeckError, Said, Standing, Wanted};
+use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::history::History;
 use crate::questions::Roster;
@@ -213,6 +213,37 @@ impl Deck for PeopleDeck {
         self.refresh()?;
         let cards = self.cards_for(labeller).filter_map(|(ticket, asked)| self.card(ticket, asked));
         Ok(cards.take(most).collect())
+    }
+
+    /// What was said, and what waits, in the order of the calls.
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+        self.refresh()?;
+        let own: BTreeSet<Ticket> = self.cards_for(labeller).map(|(ticket, _)| ticket).collect();
+        let mut places: BTreeMap<u64, Place> = BTreeMap::new();
+        for (ticket, asked) in &self.asked {
+            let heard = self.replies.get(*ticket, &asked.verifier, &asked.id);
+            let place = Place {
+                key: ticket.0.to_string(),
+                id: asked.id.clone(),
+                wanted: wanted(&self.charter.called(asked.target)),
+                said: heard.filter(|heard| heard.by == labeller).map(|heard| heard.said),
+                waits: own.contains(ticket),
+            };
+            places.insert(ticket.0, place);
+        }
+        let said = self.replies.iter().filter(|(_, by)| *by == labeller);
+        for (reply, _) in said {
+            let terms = self.charter.callers().find(|terms| terms.name == reply.verifier);
+            let Some(terms) = terms else { continue };
+            places.entry(reply.call).or_insert_with(|| Place {
+                key: reply.call.to_string(),
+                id: reply.id.clone(),
+                wanted: wanted(&terms),
+                said: Some(reply.said.clone()),
+                waits: false,
+            });
+        }
+        Ok(places.into_values().collect())
     }
 
     fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {

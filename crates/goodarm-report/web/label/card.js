@@ -67,15 +67,16 @@ function reachable(text) {
 /// What was said about the card before, and what the verifiers say about it: only now, so that it does not lead.
 function showLast(last) {
   const element = byId("last");
-  element.hidden = !last;
-  if (!last) return replace(element);
-  const undo = h("button", { type: "button", class: "act" }, "Undo ", h("kbd", null, "U"));
+  element.hidden = false;
+  element.classList.toggle("waiting", !last);
+  if (!last) return replace(element, h("p", { class: "hint" }, "What the verifiers say about a card comes here when you have labelled it, so that it does not lead you."));
+  const undo = h("button", { type: "button", class: "act", id: "undo" }, "Undo ", h("kbd", null, "U"));
   undo.addEventListener("click", takeBack);
   replace(element,
-    h("h2", null, "Before: ", untrusted(preview(last.id, 60), "bdi", { class: "id", title: preview(last.id, 300) })),
-    h("p", { class: "said" }, saidMark(last.said), h("span", null, "you said ", untrusted(preview(saidWords(last.said), 160)))),
-    undo,
-    last.evidence.length > 0 ? h("dl", { tabindex: "0", "aria-label": "What the verifiers say" }, last.evidence.flatMap((field) => [untrusted(preview(field.name, 80), "dt"), untrusted(cutAt(field.text, 2000), "dd")])) : null);
+    h("h2", null, "The card before"),
+    h("p", { class: "said" }, saidMark(last.said), h("span", null, "you said ", untrusted(preview(saidWords(last.said), 160), "b"), " about ", untrusted(preview(last.id, 60), "bdi", { class: "id", title: preview(last.id, 300) }))),
+    last.evidence.length > 0 ? h("dl", { tabindex: "0", "aria-label": "What the verifiers say" }, last.evidence.flatMap((field) => [untrusted(preview(field.name, 80), "dt"), untrusted(cutAt(field.text, 2000), "dd")])) : null,
+    desk.canUndo ? undo : null);
 }
 
 const saidWords = (said) => (typeof said === "string" ? said : String(said.score ?? said.answer));

@@ -2,7 +2,7 @@
 // the disk: until then the card stays where it is.
 
 const POLL_MILLIS = 4000;
-const desk = { by: null, card: null, last: null, about: null, isBusy: false, failed: null };
+const desk = { by: null, card: null, about: null, isBusy: false, canUndo: true };
 
 const kept = (name) => { try { return sessionStorage.getItem(name); } catch { return null; } };
 const keep = (name, text) => { try { sessionStorage.setItem(name, text); } catch { /* a browser that keeps nothing */ } };
@@ -50,8 +50,11 @@ async function say(said) {
 }
 
 async function takeBack() {
+  const isBehindLabel = byId("undo") !== null;
   const state = await turn("undo", {}, takeBack);
   if (state) tell("Taken back.");
+  // A run takes what people say at once: then there is nothing to offer.
+  else if (isBehindLabel && desk.about?.refused) desk.canUndo = false;
 }
 
 /// Says aloud what happened, and the next card.
@@ -71,9 +74,10 @@ function show(state) {
   byId("who").textContent = preview(desk.by, 40);
   byId("who").setAttribute("aria-label", `You are ${preview(desk.by, 40)}. Change your name`);
   showLast(state.last);
-  const isSame = state.card && desk.card?.key === state.card.key && !state.last;
+  const isSame = state.card && desk.card?.key === state.card.key;
   desk.card = state.card;
-  if (state.card && isSame) return;
+  // What is being read or typed stays.
+  if (isSame) return;
   if (state.card) {
     showCard(state.card);
     showActions(state.card.wanted);
@@ -91,7 +95,7 @@ function showStanding({ statement, outlook, done, all }) {
   const track = byId("track");
   track.setAttribute("aria-valuenow", done);
   track.setAttribute("aria-valuemax", all);
-  track.title = `${count(done)} of ${plural(all, "card")}`;
+  byId("far").textContent = `${count(done)} of ${plural(all, "card")}`;
 }
 
 function showEnd({ done, all }) {
