@@ -6,6 +6,7 @@
 //! cannot tell counts as "wrong".
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use thiserror::Error;
 
@@ -52,21 +53,29 @@ impl Claim {
 
     /// Takes the label of the next answer in the order that was fixed.
     pub fn take(&mut self, is_right: bool) -> Result<(), AllLabelled> {
-        if self.label_count() == self.size {
+        self.take_alike(is_right, 1)
+    }
+
+    /// Takes the labels of the next answers, which all say the same: the same bound as one by one, in the
+    /// time of one.
+    pub fn take_alike(&mut self, is_right: bool, count: usize) -> Result<(), AllLabelled> {
+        if count > self.size - self.label_count() {
             return Err(AllLabelled(self.size));
         }
         if is_right {
-            self.right_count += 1;
+            // Each right label raises every E_r, so what is rejected after one is rejected after all.
+            self.right_count += count;
+            self.advance();
         } else {
-            self.wrong_count += 1;
+            // A wrong one lowers every E_r, and rejects nothing.
+            self.wrong_count += count;
         }
-        self.advance();
         Ok(())
     }
 
-    /// So many answers are right, at least.
-    pub const fn bound(&self) -> usize {
-        self.bound
+    /// So many answers are right, at least. It never falls, unless labels show that it was too high.
+    pub fn bound(&self) -> usize {
+        self.bound.min(self.size - self.wrong_count)
     }
 
     /// How many answers there are.
@@ -100,17 +109,9 @@ impl Claim {
             let mut then = self.clone();
             then.right_count += count;
             then.advance();
-            then.bound >= wanted
+            then.bound() >= wanted
         };
-        let (mut too_few, mut enough) = (0, self.size - self.label_count());
-        if reaches(0) {
-            return Some(0);
-        }
-        while too_few + 1 < enough {
-            let middle = too_few.midpoint(enough);
-            if reaches(middle) { enough = middle } else { too_few = middle }
-        }
-        Some(enough)
+        Some(first(0..self.size - self.label_count(), reaches))
     }
 
     /// Rejects H(bound), H(bound + 1), … for as long as the evidence reaches 1/δ. What falls out of turn is
@@ -122,28 +123,32 @@ impl Claim {
         if self.bound >= highest {
             return;
         }
-        // Tails of Σ exp(ln h), scaled by the largest term, from the top down to the bound.
-        let log_terms: Vec<f64> =
-            (self.bound..=highest).map(|right| self.log_likelihood(right)).collect();
-        let largest = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut tails = Vec::with_capacity(log_terms.len());
+        // ln h is concave in R', so what matters of Σ h is one stretch around its peak. What is left out
+        // only makes E smaller.
+        let height = |right: usize| self.log_likelihood(right);
+        let peak = first(self.bound..highest, |right| height(right + 1) <= height(right));
+        let largest = height(peak);
+        let matters = |right: usize| height(right) >= largest - NEGLIGIBLE;
+        let low = first(self.bound..peak, matters);
+        let high = first(peak + 1..highest + 1, |right| !matters(right)) - 1;
+        // Tails of Σ exp(ln h), scaled by the largest term, from the top down.
+        let mut tails = Vec::with_capacity(high + 1 - low);
         let mut tail = 0.0;
-        for &term in log_terms.iter().rev() {
+        for right in (low..=high).rev() {
             tails.push(tail);
-            tail += libm::exp(term - largest);
+            tail += libm::exp(height(right) - largest);
         }
         // Λ(n) is 0 once a label has said "wrong".
         let all_right = match self.wrong_count {
-            0 => libm::exp(log_terms[log_terms.len() - 1] - largest),
+            0 => libm::exp(height(self.size) - largest),
             _ => 0.0,
         };
         let needed = self.error_rate.ln_inverse() + self.rounding();
-        let log_e = log_terms.iter().zip(tails.into_iter().rev()).zip(self.bound..).map(
-            |((term, tail), allowed)| {
-                let above_count = real_size(self.size - allowed);
-                libm::log(0.5 * all_right + 0.5 * tail / above_count) + largest - term
-            },
-        );
+        let log_e = (self.bound..=high).map(|allowed| {
+            let above = if allowed < low { tail } else { tails[high - allowed] };
+            let mean = above / real_size(self.size - allowed);
+            libm::log(0.5 * all_right + 0.5 * mean) + largest - height(allowed)
+        });
         self.bound += log_e.take_while(|log_e| *log_e >= needed).count();
     }
 
@@ -185,6 +190,18 @@ pub fn log_evidence_of_precision(right_count: u64, wrong_count: u64, precision: 
     log_sum_exp(&terms) - ROUNDINGS * EPSILON * size
 }
 
+/// The first number of a range for which something holds that holds from then on, or the range's end.
+fn first(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = start.midpoint(end);
+        if holds(middle) { end = middle } else { start = middle + 1 }
+    }
+    end
+}
+
+/// e^-50 of the largest term, however many such there are.
+const NEGLIGIBLE: f64 = 50.0;
 /// Each number in ln E was rounded a few times.
 const ROUNDINGS: f64 = 16.0;
 /// How many rates a claim about a population bets on.

@@ -91,6 +91,17 @@ fn grouped(decimal: &str, decimals_min: usize) -> String {
     format!("{}{}", thousands(whole), &rest[..kept.max(least)])
 }
 
+/// 1 − δ with all its nines, because 99.99 % is not 100 %; never rounded up.
+pub fn confidence(delta: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 12")]
+    let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 10.0) as usize + 2;
+    // The binary form of 0.07 is a bit more, which must not take a tenth of a percent away.
+    let exact = format!("{:.*}", (decimals + 4).min(13), 100.0 - 100.0 * delta);
+    let kept = exact.find('.').map_or(exact.len(), |point| point + 1 + decimals);
+    let kept = &exact[..kept.min(exact.len())];
+    format!("{} %", kept.trim_end_matches('0').trim_end_matches('.'))
+}
+
 const fn one_of(unit: Unit) -> &'static str {
     match unit {
         Unit::Tokens => "token",
@@ -154,6 +165,25 @@ mod tests {
         assert_eq!(price(Cost::from_picos(1000), Unit::Calls), "free");
         assert_eq!(price("0.000061".parse().unwrap(), Unit::Dollars), "0.000061 dollars a call");
         assert_eq!(price(Cost::from_units(1), Unit::Calls), "counted as 1 call");
+    }
+
+    #[test]
+    fn confidence_is_never_rounded_up() {
+        for (delta, expected) in [
+            (0.05, "95 %"),
+            (0.5, "50 %"),
+            (0.07, "93 %"),
+            (0.0001, "99.99 %"),
+            (1e-10, "99.99999999 %"),
+            (0.025, "97.5 %"),
+            (0.0125, "98.75 %"),
+            (0.123_456, "87.65 %"),
+            (0.033_33, "96.66 %"),
+            (0.999_999, "0 %"),
+        ] {
+            assert_eq!(confidence(delta), expected);
+        }
+        assert_ne!(confidence(1e-12), "100 %");
     }
 
     #[test]

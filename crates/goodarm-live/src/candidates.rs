@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 mod builder;
 mod csv_file;
 mod error;
+pub mod fields;
 mod format;
 mod ids;
 mod intake;

@@ -217,6 +217,11 @@ impl Charter {
         })
     }
 
+    /// What decides all that is left to chance.
+    pub fn seed(&self) -> u64 {
+        toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().seed
+    }
+
     /// What the job says that the file of its candidates is.
     pub fn format(&self) -> Option<Format> {
         toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().format
@@ -346,6 +351,8 @@ impl Charter {
 struct CandidateKeys {
     id_field: Option<String>,
     format: Option<Format>,
+    #[serde(default)]
+    seed: u64,
 }
 
 impl QuestionTerms {

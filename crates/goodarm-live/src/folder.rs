@@ -100,6 +100,11 @@ impl Folder {
         self.path.join("undecided.jsonl")
     }
 
+    /// What people say about the certified ones, if they have been asked.
+    pub fn labels(&self) -> PathBuf {
+        self.path.join("labels.jsonl")
+    }
+
     /// Every call.
     pub fn calls(&self) -> PathBuf {
         self.path.join("calls.jsonl")
@@ -173,6 +178,20 @@ impl Folder {
         }
         let text = fs::read_to_string(self.summary()).ok()?;
         serde_json::from_str(&text).ok().map(|Summary { journal }| journal)
+    }
+
+    /// How many lines of labels the summary was made from.
+    pub(crate) fn labels_seen(&self) -> Option<u64> {
+        #[derive(Deserialize)]
+        struct Summary {
+            claim: Claim,
+        }
+        #[derive(Deserialize)]
+        struct Claim {
+            lines: u64,
+        }
+        let text = fs::read_to_string(self.summary()).ok()?;
+        serde_json::from_str(&text).ok().map(|Summary { claim }| claim.lines)
     }
 }
 

@@ -328,6 +328,11 @@ impl History {
         [self.started_millis.unwrap_or(self.ended_millis), self.ended_millis]
     }
 
+    /// The length of the whole frames up to the last entry, that of the entry among them.
+    pub(crate) const fn len_read(&self) -> u64 {
+        self.reader.len_valid()
+    }
+
     /// How much of the journal at `path`, which this is the history of, was read.
     pub fn mark(&self, path: &Path) -> io::Result<Mark> {
         Mark::of(path, self.reader.len_valid())

@@ -179,7 +179,8 @@ impl<S: Storage> Journal<S> {
     }
 }
 
-fn unix_millis() -> u64 {
+/// Now, in milliseconds since 1970.
+pub(crate) fn unix_millis() -> u64 {
     // A clock before 1970 is wrong, but not worth losing a run for: times are only shown.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

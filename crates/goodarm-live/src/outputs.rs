@@ -18,6 +18,7 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError};
 use crate::job_file::CallsName;
+use crate::labels;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
 use crate::questions::Questions;
@@ -106,8 +107,18 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let mark = history.mark(&journal);
     overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
     overview.ending = Some(ending.to_owned());
-    replace(&folder.summary(), |file| file.write_all(summary_text(&overview)?.as_bytes()))?;
+    let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
+    let claim = labels::claim(&folder, &job.charter, &certified);
+    let claim = claim.map(|claim| overview.claim = claim);
+    write_summary(&folder, &overview)?;
+    // No run fails for what people have said about it.
+    overview.notes.extend(claim.err().map(|error| error.to_string()));
     Ok(overview)
+}
+
+/// Writes the totals.
+pub(crate) fn write_summary(folder: &Folder, overview: &Overview) -> Result<(), OutputError> {
+    replace(&folder.summary(), |file| file.write_all(summary_text(overview)?.as_bytes()))
 }
 
 /// What is written of the totals.

@@ -1,6 +1,7 @@
 //! A run as it stands, in numbers: what the summary, the report, the live page, texts and JSON say.
 //! All of them are made from this one view.
 
+pub(crate) mod claim;
 mod implied;
 pub mod noise;
 mod pace;
@@ -20,6 +21,7 @@ use crate::journal::Mark;
 use crate::outputs::calls::failure_name;
 use crate::run::VERSION;
 use crate::verifier::MeanOver;
+pub use crate::view::claim::{ClaimView, LabellerView};
 pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::pace::Pace;
@@ -40,6 +42,9 @@ pub struct Overview {
     /// How much of the journal this was made from; none while the run goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Mark>,
+    /// What people's labels prove about the certified answers; none if nobody has begun to label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimView>,
     /// What delta covers, and what it does not.
     pub promise: String,
     /// Why the promise may not hold, if something speaks against it.
@@ -294,6 +299,7 @@ impl Overview {
             folder: String::new(),
             ending: None,
             journal: None,
+            claim: None,
             promise: promise(charter),
             doubt: doubt(charter, &warnings),
             mean_over: mean_over(charter).to_owned(),

@@ -28,5 +28,5 @@ pub mod trials;
 pub mod watch;
 pub mod words;
 
-pub use report::{Report, ReportError};
+pub use report::{Report, ReportError, publish_claim};
 pub use summary::summary_text;

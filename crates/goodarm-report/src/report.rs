@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, EventError, QuestionId};
 use goodarm_live::folder::Folder;
 use goodarm_live::history::HistoryError;
+use goodarm_live::labels::{self, LabelError};
 use goodarm_live::outputs::page::Sealing;
 use goodarm_live::outputs::{self, OutputError};
 use goodarm_live::questions::Roster;
@@ -54,9 +55,23 @@ pub enum ReportError {
     /// The file of candidates that was named is missing, or holds other answers.
     #[error("{0}")]
     Candidates(String),
+    /// The labels, or the summary that they are written into.
+    #[error(transparent)]
+    Labels(#[from] LabelError),
     /// The page cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
+}
+
+/// Writes what people's labels prove into the summary of a run that has ended, and into its page if there
+/// is one; both are replaced at once. Nothing is done, and none is returned, while the run goes on: it
+/// writes the claim itself when it ends.
+pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
+    let overview = labels::publish(folder)?;
+    if overview.is_some() && folder.report().exists() {
+        Report::read(folder.path(), None)?.write_page(None)?;
+    }
+    Ok(overview)
 }
 
 /// A run's folder, read: what happened, and to which answers.
@@ -76,7 +91,8 @@ impl Report {
     /// copy.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
-        let Gathered { charter, rosters, mut data, reply_lengths } = gather::gather(&folder)?;
+        let Gathered { charter, rosters, certified, mut data, reply_lengths } =
+            gather::gather(&folder)?;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
         let read = Roster::read(&folder, &charter, candidates);
@@ -104,6 +120,13 @@ impl Report {
                 None
             }
         };
+        if let Some(roster) = &roster {
+            let certified: Vec<&str> = certified.iter().map(|&arm| roster.id(arm)).collect();
+            match labels::claim(&folder, &charter, &certified) {
+                Ok(claim) => data.overview.claim = claim,
+                Err(error) => data.overview.notes.push(error.to_string()),
+            }
+        }
         for (answer, arm) in data.answers.iter_mut().zip(0..) {
             answer.id = roster
                 .as_ref()

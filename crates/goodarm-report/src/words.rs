@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use goodarm_core::{Cost, Failure, StopReason};
 pub use goodarm_files::words::{
-    amount, counted, is_free, money, number, plural, price, thousands, were,
+    amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
 use goodarm_live::outputs::calls::failure_of;

@@ -40,3 +40,31 @@ fn when_all_are_labelled_the_bound_is_the_truth() {
         }
     }
 }
+
+#[test]
+fn labels_that_say_the_same_may_be_taken_at_once() {
+    for (size, seed) in [(50, 1_u64), (412, 2), (5000, 3)] {
+        let (mut one_by_one, mut at_once) = (claim(size), claim(size));
+        let mut state = seed;
+        while at_once.label_count() < size {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (count, is_right) = ((state >> 33) as usize % 40 + 1, state >> 61 > 0);
+            let count = (if is_right { count } else { 1 }).min(size - at_once.label_count());
+            at_once.take_alike(is_right, count).unwrap();
+            (0..count).for_each(|_| one_by_one.take(is_right).unwrap());
+            assert_eq!(one_by_one.bound(), at_once.bound(), "after {}", at_once.label_count());
+        }
+        assert_eq!(at_once.take_alike(true, 1), Err(AllLabelled(size)));
+    }
+}
+
+#[test]
+fn a_bound_that_labels_disprove_is_not_kept() {
+    let mut claim = claim(100);
+    claim.take_alike(true, 42).unwrap();
+    assert_eq!(claim.bound(), 95);
+    claim.take_alike(false, 8).unwrap();
+    assert_eq!(claim.bound(), 92);
+    claim.take_alike(true, 50).unwrap();
+    assert_eq!(claim.bound(), 92);
+}

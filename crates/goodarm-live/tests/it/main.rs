@@ -13,6 +13,7 @@ mod given;
 mod guarded;
 mod hostile;
 mod jobs;
+mod labels;
 mod many_calls;
 mod own_kind;
 mod place;

@@ -24,6 +24,8 @@ pub(super) struct Gathered {
     pub(super) charter: Charter,
     /// How many candidates there were at first and after each addition, with their fingerprints.
     pub(super) rosters: Vec<(usize, [u8; 32])>,
+    /// In the order of their certificates.
+    pub(super) certified: Vec<ArmId>,
     /// Ids are still to be filled in.
     pub(super) data: Data,
     /// Of all replies.
@@ -48,8 +50,9 @@ pub(super) fn gather(folder: &Folder) -> Result<Gathered, ReportError> {
     }
     let reply_lengths = std::mem::replace(&mut gatherer.reply_lengths, Lengths::new(0));
     let mark = history.mark(&path).map_err(|error| told(HistoryError::Journal(error.into())))?;
+    let certified = gatherer.books.certified().to_vec();
     let data = gatherer.data(&history, mark, folder);
-    Ok(Gathered { charter: history.charter, rosters, data, reply_lengths })
+    Ok(Gathered { charter: history.charter, rosters, certified, data, reply_lengths })
 }
 
 /// The books, and what is counted beside them.

@@ -1,13 +1,11 @@
 //! Answers and calls as the pages read them: short keys and rows, because there may be many.
 
-use std::fmt;
-
+use goodarm_live::candidates::fields;
 use goodarm_live::history::{Entry, Scores};
 use goodarm_live::journal::Note;
 use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::view::LoanView;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::cut::beginning;
@@ -19,9 +17,9 @@ pub(crate) fn field_lines(
     id_field: &str,
     field_bytes_max: usize,
 ) -> (Vec<FieldLine>, usize) {
-    let fields = Fields::read(json);
-    let count = fields.0.len();
-    let others = fields.0.into_iter().filter(|(name, _)| name != id_field);
+    let fields = fields::in_order(json);
+    let count = fields.len();
+    let others = fields.into_iter().filter(|(name, _)| name != id_field);
     (cut_fields(others, field_bytes_max), count)
 }
 
@@ -31,7 +29,7 @@ pub(super) fn field_lines_where(
     is_wanted: impl Fn(&str, &Value) -> bool,
     field_bytes_max: usize,
 ) -> (Vec<FieldLine>, usize) {
-    let mut wanted = Fields::read(json).0;
+    let mut wanted = fields::in_order(json);
     wanted.retain(|(name, value)| is_wanted(name, value));
     let count = wanted.len();
     (cut_fields(wanted.into_iter(), field_bytes_max), count)
@@ -48,37 +46,6 @@ fn cut_fields(
         FieldLine(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
     };
     fields.take(FIELDS_MAX).map(line).collect()
-}
-
-/// An answer's object, its fields in their order.
-pub(super) struct Fields(pub(super) Vec<(String, Value)>);
-
-impl Fields {
-    pub(super) fn read(json: &str) -> Self {
-        serde_json::from_str(json).unwrap_or(Self(Vec::new()))
-    }
-}
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
 }
 
 /// Text as it is; anything else as JSON.

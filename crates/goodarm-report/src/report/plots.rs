@@ -9,8 +9,7 @@ use goodarm_plot::{
 };
 
 use super::data::Data;
-use super::text::confidence;
-use crate::words::{about_money, achieved, printable, whole};
+use crate::words::{about_money, achieved, confidence, printable, whole};
 
 /// Every plot with the name of its file.
 pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {

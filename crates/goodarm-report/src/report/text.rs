@@ -9,8 +9,8 @@ use goodarm_live::view::{Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{
-    self, about, about_money, achieved, amount, counted, duration, failures, failures_of_generator,
-    is_free, number, printable, printable_note, rate, remaining, tried,
+    self, about, about_money, achieved, amount, confidence, counted, duration, failures,
+    failures_of_generator, is_free, number, printable, printable_note, rate, remaining, tried,
 };
 
 /// The whole report as text.
@@ -353,13 +353,6 @@ fn percent(share: f64) -> String {
     without_zeros(&format!("{:.1}", 100.0 * share))
 }
 
-/// 1 − δ with all its nines, because 99.99 % is not 100 %.
-pub(super) fn confidence(delta: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 15")]
-    let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 14.0) as usize + 1;
-    without_zeros(&format!("{:.decimals$}", 100.0 - 100.0 * delta))
-}
-
 fn without_zeros(number: &str) -> String {
     format!("{} %", number.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -373,21 +366,3 @@ const BAR_CHARS: usize = 30;
 
 /// Fewer than this are in flight where this process answers by itself.
 const IN_FLIGHT_MIN: f64 = 0.1;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn confidence_is_never_rounded_up() {
-        for (delta, expected) in [
-            (0.05, "95 %"),
-            (0.5, "50 %"),
-            (0.0001, "99.99 %"),
-            (1e-10, "99.99999999 %"),
-            (0.025, "97.5 %"),
-        ] {
-            assert_eq!(confidence(delta), expected);
-        }
-    }
-}

@@ -1,13 +1,14 @@
 //! How much of each text, and how many calls of each row, the page has room for.
 
 use goodarm_core::ArmId;
+use goodarm_live::candidates::fields;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::questions::{Own, kept};
 use crate::report::Report;
 use crate::report::cut::Lengths;
-use crate::report::lines::{Fields, text_of};
+use crate::report::lines::text_of;
 
 /// What was cut, so that the page can say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,12 +47,12 @@ impl Limits {
 fn texts(report: &Report, row: u32, take: &mut impl FnMut(Value)) {
     let Some(roster) = &report.roster else { return };
     let Some(questions) = &roster.questions else {
-        let all = Fields::read(roster.candidates.json(ArmId(row))).0;
+        let all = fields::in_order(roster.candidates.json(ArmId(row)));
         return all.into_iter().for_each(|(_, value)| take(value));
     };
     let own = Own::new(questions, row);
     for arm in kept(&report.data.by_question[row as usize]) {
-        let of_answer = Fields::read(roster.candidates.json(ArmId(arm))).0;
+        let of_answer = fields::in_order(roster.candidates.json(ArmId(arm)));
         let of_answer = of_answer.into_iter().filter(|(name, value)| own.is_of_answer(name, value));
         of_answer.for_each(|(_, value)| take(value));
     }

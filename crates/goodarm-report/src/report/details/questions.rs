@@ -2,6 +2,7 @@
 //! about them.
 
 use goodarm_core::ArmId;
+use goodarm_live::candidates::fields;
 use goodarm_live::questions::Questions;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,9 +10,7 @@ use serde_json::Value;
 use super::{ANSWERS_MAX, Details, detail, json};
 use crate::report::cut::beginning;
 use crate::report::data::{Data, Question};
-use crate::report::lines::{
-    CallLine, Detail, FieldLine, Fields, field_lines, field_lines_where, rounded,
-};
+use crate::report::lines::{CallLine, Detail, FieldLine, field_lines, field_lines_where, rounded};
 
 /// A question in the page: short keys, because there may be many.
 #[derive(Serialize)]
@@ -112,23 +111,23 @@ impl Details<'_> {
 /// What a question says, to tell what an answer to it says beside that.
 pub(super) struct Own<'a> {
     questions: &'a Questions,
-    fields: Fields,
+    fields: Vec<(String, Value)>,
 }
 
 impl<'a> Own<'a> {
     pub(super) fn new(questions: &'a Questions, row: u32) -> Self {
-        Self { questions, fields: Fields::read(questions.list.json(ArmId(row))) }
+        Self { questions, fields: fields::in_order(questions.list.json(ArmId(row))) }
     }
 
     /// Whether an answer's field is neither an id nor one of the question's.
     pub(super) fn is_of_answer(&self, name: &str, value: &Value) -> bool {
         let Questions { id_field, question_field, answer_field, .. } = self.questions;
-        let is_repeated = || self.fields.0.iter().any(|(key, it)| key == name && it == value);
+        let is_repeated = || self.fields.iter().any(|(key, it)| key == name && it == value);
         name == answer_field || (name != id_field && name != question_field && !is_repeated())
     }
 
     pub(super) fn into_values(self) -> impl Iterator<Item = Value> {
-        self.fields.0.into_iter().map(|(_, value)| value)
+        self.fields.into_iter().map(|(_, value)| value)
     }
 }
 

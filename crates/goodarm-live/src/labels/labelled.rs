@@ -1,0 +1,305 @@
+//! What the lines of a file of labels come to: the claims, and the labels that stand. Whoever reads or adds
+//! lines goes through here, so that no file says what no deck would have taken.
+
+use std::collections::HashMap;
+
+use goodarm_core::Claim;
+use goodarm_core::units::ErrorRate;
+use goodarm_files::words::counted;
+
+use super::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
+use super::{LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX, Rule};
+use crate::deck::DeckError;
+
+/// All claims of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels {
+    /// So many lines were taken.
+    pub(crate) line_count: usize,
+    /// The last one is the one that is labelled.
+    pub(crate) claims: Vec<Labelled>,
+}
+
+/// One claim with its labels.
+#[derive(Clone, Debug)]
+pub(crate) struct Labelled {
+    pub(crate) begun: Begun,
+    pub(crate) error_rate: ErrorRate,
+    pub(crate) labellers: Vec<Labeller>,
+    /// Labels that were taken back.
+    pub(crate) undone_count: usize,
+    places: HashMap<String, usize>,
+    /// The labels that stand, card by card, with the place of who gave them.
+    cards: Vec<Vec<(usize, Verdict)>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Labeller {
+    pub(crate) name: String,
+    /// The cards that they have labelled, the last one last.
+    pub(crate) given: Vec<usize>,
+    /// No card before this one waits for them.
+    cursor: usize,
+}
+
+impl Labels {
+    /// Takes all lines of a file; an error is about the line of that number, counted from 1.
+    pub(crate) fn new(lines: &[Line]) -> Result<Self, (u64, DeckError)> {
+        let mut labels = Self::default();
+        for (line, number) in lines.iter().zip(1..) {
+            labels.take(line).map_err(|error| (number, error))?;
+        }
+        Ok(labels)
+    }
+
+    /// Whether a line can be taken.
+    pub(crate) fn check(&self, line: &Line) -> Result<(), DeckError> {
+        let last = || self.claims.last().ok_or_else(|| unfit("no claim has begun".into()));
+        match line {
+            Line::Begun(begun) => Labelled::new(begun, &self.claims).map(drop),
+            Line::Given(given) => last()?.in_turn(given).map(drop),
+            Line::Undone(undone) => last()?.undoable(undone).map(drop),
+        }
+    }
+
+    /// Takes a line, or changes nothing.
+    pub(crate) fn take(&mut self, line: &Line) -> Result<(), DeckError> {
+        match line {
+            Line::Begun(begun) => {
+                let labelled = Labelled::new(begun, &self.claims)?;
+                self.claims.push(labelled);
+            }
+            Line::Given(given) => self.last_mut()?.give(given)?,
+            Line::Undone(undone) => self.last_mut()?.undo(undone)?,
+        }
+        self.line_count += 1;
+        Ok(())
+    }
+
+    fn last_mut(&mut self) -> Result<&mut Labelled, DeckError> {
+        self.claims.last_mut().ok_or_else(|| unfit("no claim has begun".into()))
+    }
+}
+
+impl Labelled {
+    fn new(begun: &Begun, earlier: &[Self]) -> Result<Self, DeckError> {
+        let expected = earlier.len() + 1;
+        if begun.claim != expected {
+            return Err(unfit(format!("claim {} where claim {expected} should be", begun.claim)));
+        }
+        let error_rate = ErrorRate::new(begun.delta)
+            .map_err(|_| unfit(format!("delta is {}, not between 0 and 1", begun.delta)))?;
+        let sum = begun.delta + earlier.iter().map(|claim| claim.begun.delta).sum::<f64>();
+        if sum >= 1.0 {
+            return Err(unfit(format!("the deltas of all claims come to {sum}, not less than 1")));
+        }
+        check_rule(begun.rule, begun.labels_per_card).map_err(unfit)?;
+        if begun.order.is_empty() {
+            return Err(unfit("the claim is about no answer".into()));
+        }
+        let mut places = HashMap::with_capacity(begun.order.len());
+        for (place, id) in begun.order.iter().enumerate() {
+            if places.insert(id.clone(), place).is_some() {
+                return Err(unfit(format!("{id:?} is in the order twice")));
+            }
+        }
+        Ok(Self {
+            error_rate,
+            labellers: Vec::new(),
+            undone_count: 0,
+            places,
+            cards: vec![Vec::new(); begun.order.len()],
+            begun: begun.clone(),
+        })
+    }
+
+    pub(crate) const fn size(&self) -> usize {
+        self.begun.order.len()
+    }
+
+    /// The answer at a place of the order.
+    pub(crate) fn id(&self, place: usize) -> &str {
+        &self.begun.order[place]
+    }
+
+    /// The cards from this place on that wait for a person, in order.
+    fn waiting(&self, name: &str, from: usize) -> impl Iterator<Item = usize> + '_ {
+        let who = self.who(name);
+        let is_own = move |(labeller, _): &(usize, Verdict)| Some(*labeller) == who;
+        let waits = move |place: &usize| {
+            let labels = &self.cards[*place];
+            labels.len() < self.begun.labels_per_card && !labels.iter().any(is_own)
+        };
+        (from..self.cards.len()).filter(waits)
+    }
+
+    /// The cards that wait for a person, in order.
+    pub(crate) fn upcoming(&self, name: &str) -> impl Iterator<Item = usize> + '_ {
+        let from = self.who(name).map_or(0, |who| self.labellers[who].cursor);
+        self.waiting(name, from)
+    }
+
+    /// The last card that a person has labelled.
+    pub(crate) fn last_of(&self, name: &str) -> Option<usize> {
+        self.labellers[self.who(name)?].given.last().copied()
+    }
+
+    fn who(&self, name: &str) -> Option<usize> {
+        self.labellers.iter().position(|labeller| labeller.name == name)
+    }
+
+    /// The places of these cards, if each is the next one for this person when its turn comes.
+    fn in_turn(&self, Given { by: name, labels, .. }: &Given) -> Result<Vec<usize>, DeckError> {
+        check_name(name).map_err(unfit)?;
+        if labels.is_empty() {
+            return Err(unfit("no labels".into()));
+        }
+        if self.who(name).is_none() && self.labellers.len() == LABELLERS_MAX {
+            return Err(unfit(format!("more than {LABELLERS_MAX} people have labelled this")));
+        }
+        let mut waiting = self.upcoming(name);
+        let place_of = |label: &GivenLabel| {
+            let place = self.places.get(&label.key).copied();
+            let place = place.ok_or_else(|| DeckError::Unknown(label.key.clone()))?;
+            let next = waiting.next();
+            if next == Some(place) {
+                return Ok(place);
+            }
+            let key = label.key.clone();
+            let is_own = |(labeller, _): &&(usize, Verdict)| Some(*labeller) == self.who(name);
+            let labels = &self.cards[place];
+            let full = || labels.first().filter(|_| self.is_done(place));
+            match (labels.iter().find(is_own).or_else(full), next) {
+                (Some(&(by, _)), _) => {
+                    Err(DeckError::Doubled { key, by: self.labellers[by].name.clone() })
+                }
+                (None, Some(next)) if place > next => {
+                    Err(DeckError::OutOfOrder { key, next: self.id(next).to_owned() })
+                }
+                // It is among those that were said just before.
+                _ => Err(DeckError::Doubled { key, by: name.to_owned() }),
+            }
+        };
+        labels.iter().map(place_of).collect()
+    }
+
+    fn give(&mut self, given: &Given) -> Result<(), DeckError> {
+        let places = self.in_turn(given)?;
+        let Given { by, labels, .. } = given;
+        let who = self.who(by).unwrap_or(self.labellers.len());
+        if who == self.labellers.len() {
+            self.labellers.push(Labeller { name: by.clone(), given: Vec::new(), cursor: 0 });
+        }
+        for (&place, label) in places.iter().zip(labels) {
+            self.cards[place].push((who, label.said));
+            self.labellers[who].given.push(place);
+            self.labellers[who].cursor = place + 1;
+        }
+        Ok(())
+    }
+
+    /// Who takes back a label, and of which card.
+    fn undoable(&self, Undone { by, key, .. }: &Undone) -> Result<(usize, usize), DeckError> {
+        let last = self.who(by).and_then(|who| Some((who, *self.labellers[who].given.last()?)));
+        last.filter(|(_, place)| self.id(*place) == key)
+            .ok_or_else(|| unfit(format!("{key:?} is not the last that {by:?} has labelled")))
+    }
+
+    fn undo(&mut self, undone: &Undone) -> Result<(), DeckError> {
+        let (who, place) = self.undoable(undone)?;
+        self.labellers[who].given.pop();
+        self.cards[place].retain(|(labeller, _)| *labeller != who);
+        // It may wait for the others, too.
+        for labeller in &mut self.labellers {
+            labeller.cursor = labeller.cursor.min(place);
+        }
+        self.undone_count += 1;
+        Ok(())
+    }
+
+    fn is_done(&self, place: usize) -> bool {
+        self.cards[place].len() == self.begun.labels_per_card
+    }
+
+    /// How many cards have all their labels.
+    pub(crate) fn done_count(&self) -> usize {
+        (0..self.size()).filter(|&place| self.is_done(place)).count()
+    }
+
+    /// How many labels stand.
+    pub(crate) fn label_count(&self) -> usize {
+        self.labellers.iter().map(|labeller| labeller.given.len()).sum()
+    }
+
+    /// The labels of the cards that count: those up to the first that still lacks one.
+    fn counting(&self) -> impl Iterator<Item = &[(usize, Verdict)]> {
+        let is_done = |labels: &&[(usize, Verdict)]| labels.len() == self.begun.labels_per_card;
+        self.cards.iter().map(Vec::as_slice).take_while(is_done)
+    }
+
+    /// What the labels of the cards that count come to, by the rule, one after the other.
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        self.counting().map(|labels| verdict(self.begun.rule, labels))
+    }
+
+    /// The cards that count whose labels do not all say the same.
+    pub(crate) fn disagreement_count(&self) -> usize {
+        let differ = |labels: &&[(usize, Verdict)]| labels.iter().any(|it| it.1 != labels[0].1);
+        self.counting().filter(differ).count()
+    }
+
+    /// What the labels that stand prove. It depends on them alone, and not on when it was looked at.
+    pub(crate) fn claim(&self) -> Claim {
+        let mut claim = Claim::new(self.size(), self.error_rate);
+        let verdicts: Vec<bool> = self.verdicts().map(|it| it == Verdict::Right).collect();
+        for alike in verdicts.chunk_by(|one, other| one == other) {
+            claim.take_alike(alike[0], alike.len()).expect("no answer has two places");
+        }
+        claim
+    }
+}
+
+/// What the labels of a card come to. One that is not right is wrong if somebody says so.
+fn verdict(rule: Rule, labels: &[(usize, Verdict)]) -> Verdict {
+    let count = |wanted: Verdict| labels.iter().filter(|(_, said)| *said == wanted).count();
+    let is_right = match rule {
+        Rule::One | Rule::All => count(Verdict::Right) == labels.len(),
+        Rule::Majority => 2 * count(Verdict::Right) > labels.len(),
+    };
+    match (is_right, count(Verdict::Wrong)) {
+        (true, _) => Verdict::Right,
+        (false, 0) => Verdict::Skip,
+        (false, _) => Verdict::Wrong,
+    }
+}
+
+/// Whether a rule says what becomes of so many labels.
+fn check_rule(rule: Rule, labels_per_card: usize) -> Result<(), String> {
+    if !(1..=LABELS_PER_CARD_MAX).contains(&labels_per_card) {
+        return Err(format!(
+            "{} for each answer, not between 1 and {LABELS_PER_CARD_MAX}",
+            counted(labels_per_card, "label")
+        ));
+    }
+    if rule == Rule::One && labels_per_card > 1 {
+        return Err(format!(
+            "the rule is one person, but each answer gets {labels_per_card} labels: expected the rule majority or all"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether somebody can be called so.
+fn check_name(name: &str) -> Result<(), String> {
+    if name.trim().is_empty() {
+        return Err("whoever labels needs a name".into());
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(format!("a name of {} bytes, more than {NAME_BYTES_MAX}", name.len()));
+    }
+    Ok(())
+}
+
+fn unfit(text: String) -> DeckError {
+    DeckError::Unfit(text)
+}

@@ -1,0 +1,79 @@
+//! In which order answers are labelled, and whether a claim that was written down is about this run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::line::Begun;
+
+/// The order of these ids for the so-many-th claim of a run with this seed: by the BLAKE3 hash of the
+/// seed, the number and the id, with spaces between them. Nobody can choose, and everybody can compute
+/// it again.
+pub(crate) fn drawn<'a>(
+    seed: u64,
+    claim: usize,
+    ids: impl IntoIterator<Item = &'a str>,
+) -> Vec<String> {
+    let hashed = |id: &'a str| {
+        let hash = blake3::hash(format!("{seed} {claim} {id}").as_bytes());
+        (*hash.as_bytes(), id)
+    };
+    let mut order: Vec<([u8; 32], &str)> = ids.into_iter().map(hashed).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, id)| id.to_owned()).collect()
+}
+
+/// Makes sure that a claim is about the run with this journal and this seed, whose certified answers are
+/// these, in the order of their certificates; `then` is how many there were when the claim began, if that
+/// is known.
+pub(crate) fn check(
+    begun: &Begun,
+    journal: &Path,
+    seed: u64,
+    certified: &[&str],
+    then: Option<usize>,
+) -> Result<(), String> {
+    let number = begun.claim;
+    if !begun.journal.begins(journal).unwrap_or(false) {
+        return Err(format!(
+            "claim {number} was begun with another journal, or with more of it than there is"
+        ));
+    }
+    let size = begun.order.len();
+    if let Some(then) = then.filter(|then| *then != size) {
+        return Err(format!(
+            "claim {number} is about {size} answers, but {then} were certified when it began"
+        ));
+    }
+    let Some(certified) = certified.get(..size) else {
+        let count = certified.len();
+        return Err(format!("claim {number} is about {size} answers, but {count} are certified"));
+    };
+    let expected = drawn(seed, number, certified.iter().copied());
+    match begun.order.iter().zip(&expected).zip(1..).find(|((id, own), _)| id != own) {
+        None => Ok(()),
+        Some(((id, own), place)) => Err(format!(
+            "the order of claim {number} is not the one of the run's seed and its certified answers: place {place} has {id:?}, and not {own:?}"
+        )),
+    }
+}
+
+/// How many answers were certified at some lengths of a journal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CertifiedAt(BTreeMap<u64, usize>);
+
+impl CertifiedAt {
+    /// At the lengths at which these claims began.
+    pub(crate) fn new<'a>(claims: impl IntoIterator<Item = &'a Begun>) -> Self {
+        Self(claims.into_iter().map(|begun| (begun.journal.bytes, 0)).collect())
+    }
+
+    /// So many are certified after an entry, with which the journal has so many bytes.
+    pub(crate) fn note(&mut self, bytes: u64, count: usize) {
+        self.0.range_mut(bytes..).for_each(|(_, at)| *at = count);
+    }
+
+    /// How many there were when a claim began.
+    pub(crate) fn get(&self, begun: &Begun) -> Option<usize> {
+        self.0.get(&begun.journal.bytes).copied()
+    }
+}
