@@ -7,7 +7,7 @@ function showActions(wanted) {
   element.hidden = !wanted;
   element.classList.toggle("typed", Boolean(wanted) && wanted !== "verdict");
   if (!wanted) return replace(element);
-  const skip = sayButton("skip-card", null, "Skip", "S", () => say("skip"));
+  const skip = sayButton("skip-card", null, "Skip", wanted === "answer" ? "Esc S" : "S", () => say("skip"));
   if (wanted === "verdict") {
     replace(element,
       sayButton("wrong", "rejected", "Wrong", "←", () => say("wrong")), skip,
@@ -38,6 +38,8 @@ function scoreBox(element, skip, { lowest, highest }) {
   };
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.repeat) give();
+    // No score begins with a letter.
+    else if (input.value === "" && /^[su?]$/i.test(event.key)) input.blur();
   });
   replace(element, fault, h("label", { class: "box" }, `Score, from ${lowest} to ${highest}`, input), skip, sayButton("right", null, "Give", "Enter", give));
   input.focus();
@@ -64,7 +66,9 @@ function answerBox(element, skip) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select") !== null;
+  if (event.key === "Escape" && event.target.id === "said") event.target.blur();
+  // One that was left by this very key lets it through.
+  const isTyping = document.activeElement.matches("input, textarea");
   // A key that is held down must not label card after card.
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTyping || byId("dialog").open) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;

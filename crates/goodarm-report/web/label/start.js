@@ -134,7 +134,7 @@ function openDialog(title, ...parts) {
 }
 
 function showHelp() {
-  const keys = [[["→", "R"], "right"], [["←", "W"], "wrong"], [["S"], "skip: you cannot tell, which counts against the claim"], [["U"], "take back your last label"], [["↑", "↓"], "scroll"], [["Enter"], "give a score"], [["Ctrl", "Enter"], "give an answer"], [["?"], "this help"]];
+  const keys = [[["→", "R"], "right"], [["←", "W"], "wrong"], [["S"], "skip: you cannot tell, which counts against the claim"], [["U"], "take back your last label"], [["↑", "↓"], "scroll"], [["Enter"], "give a score"], [["Ctrl", "Enter"], "give an answer"], [["Esc"], "leave the box, so that the other keys work"], [["?"], "this help"]];
   const row = ([names, words]) => h("tr", null, h("td", null, names.flatMap((name) => [h("kbd", null, name), " "])), h("td", null, words));
   openDialog("Keys", h("table", null, h("tbody", null, keys.map(row))));
 }
