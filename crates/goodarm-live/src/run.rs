@@ -42,9 +42,9 @@ use crate::questions::{Finals, kept_answer};
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
-use crate::run::people::People;
 pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
+use crate::run::people::People;
 use crate::verifier::{Answer, Place, Remark, Reply, Verdict, shorten};
 
 /// A run that can be driven.

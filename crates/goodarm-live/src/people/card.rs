@@ -38,9 +38,8 @@ impl Asker {
                 found.map(|(name, value)| field(name, value)).collect()
             }
             None => {
-                let is_seen = |name: &String| {
-                    *name != self.id_field && !self.terms.hide.contains(name)
-                };
+                let is_seen =
+                    |name: &String| *name != self.id_field && !self.terms.hide.contains(name);
                 let seen = subject.fields().iter().filter(|(name, _)| is_seen(name));
                 seen.map(|(name, value)| field(name, value)).collect()
             }

@@ -65,7 +65,8 @@ impl PeopleDeck {
     }
 
     fn read(folder: &Folder) -> Result<Self, DeckError> {
-        let history = History::open(&folder.journal()).map_err(|error| of_journal(folder, &error))?;
+        let history =
+            History::open(&folder.journal()).map_err(|error| of_journal(folder, &error))?;
         let charter = history.charter;
         let id_field = charter.id_field();
         let askers = charter.callers().enumerate().filter_map(|(place, terms)| {
@@ -146,8 +147,7 @@ impl PeopleDeck {
         if terms.people.is_none_or(|people| people.same_person) || !is_vote {
             return BTreeSet::new();
         }
-        let is_same =
-            |reply: &ReplyTo| reply.verifier == asked.verifier && reply.id == asked.id;
+        let is_same = |reply: &ReplyTo| reply.verifier == asked.verifier && reply.id == asked.id;
         self.replies.iter().filter(|(reply, _)| is_same(reply)).map(|(_, by)| by).collect()
     }
 

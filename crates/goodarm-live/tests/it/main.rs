@@ -15,6 +15,7 @@ mod hostile;
 mod jobs;
 mod many_calls;
 mod own_kind;
+mod people;
 mod place;
 mod questions;
 mod rubrics;
