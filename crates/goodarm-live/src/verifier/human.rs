@@ -38,7 +38,7 @@ impl KindKeys for HumanKeys {
         let scores = setting.keys.scores.unwrap_or(Scores::Binary);
         let mut problems = Vec::new();
         if matches!(scores, Scores::SubGaussian { .. }) {
-            let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"unit\", or bounded)";
+            let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"bounded\")";
             problems.push(Problem::new("scores", message));
         }
         self.human(wanted_of(scores), (setting, setting.candidates), problems)
