@@ -149,7 +149,7 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
     let resume = format!("resume it with: {}", run_command(arguments, "--resume"));
     match ending {
-        Ending::Done(_) | Ending::CallsSpent { .. } => Ok(()),
+        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => Ok(()),
         Ending::Interrupted => {
             Err(Failure::interrupted(format!("stopped, and everything is saved; {resume}")))
         }
