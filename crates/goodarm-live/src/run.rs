@@ -273,23 +273,16 @@ impl Run {
                 self.settle_returned(returned, &mut announcer);
             }
             phase = self.next_phase(phase, control);
-            let mut next = Next::Wait;
-            let mut heard = self.hear_people(&mut announcer);
-            if heard.is_ok() && phase == Phase::Working && !self.disk.is_behind() {
-                match self.ask_all(control, &mut announcer) {
-                    Ok(asked) => next = asked,
-                    Err(error) => heard = Err(error),
+            let next = match self.hear_and_ask(&phase, control, &mut announcer) {
+                Ok(next) => next,
+                Err(error) => {
+                    // What came before it counts all the same.
+                    self.disk.commit().await.map_err(RunError::NotDurable)?;
+                    return Err(error);
                 }
-            }
-            if let Err(error) = heard {
-                // What came before it counts all the same.
-                self.disk.commit().await.map_err(RunError::NotDurable)?;
-                return Err(error);
-            }
-            if phase == Phase::Working {
-                if let Next::Done(ending) = &next {
-                    phase = Phase::Draining(ending.clone());
-                }
+            };
+            if let Next::Done(ending) = &next {
+                phase = Phase::Draining(ending.clone());
             }
             if phase != Phase::Working {
                 self.take_back(&mut announcer);
@@ -335,6 +328,20 @@ impl Run {
         self.disk.commit().await.map_err(RunError::NotDurable)?;
         announcer.close(self);
         Ok(ending)
+    }
+
+    /// Books what people have said, and asks for what comes next if there is work.
+    fn hear_and_ask(
+        &mut self,
+        phase: &Phase,
+        control: &Control,
+        announcer: &mut Announcer<'_>,
+    ) -> Result<Next, RunError> {
+        self.hear_people(announcer)?;
+        if *phase != Phase::Working || self.disk.is_behind() {
+            return Ok(Next::Wait);
+        }
+        self.ask_all(control, announcer)
     }
 
     fn next_phase(&self, phase: Phase, control: &Control) -> Phase {

@@ -132,6 +132,10 @@ pub(crate) struct RunArguments {
     /// In place of the file's output folder.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    /// End when nothing is left to do but to wait for people (kind = "human"); --resume goes on when they
+    /// have answered.
+    #[arg(long)]
+    pub(crate) no_wait: bool,
     /// Say nothing but errors and the end.
     #[arg(long, short)]
     pub(crate) quiet: bool,

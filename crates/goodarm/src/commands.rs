@@ -12,7 +12,7 @@ mod plan;
 mod record;
 mod report;
 mod reproduce;
-mod run;
+pub(crate) mod run;
 mod schema;
 mod simulate;
 mod trace;

@@ -161,7 +161,7 @@ impl Simulation {
             Ending::NeverScored(failed) => {
                 run.account().callers[index_of(&failed.verifier)].score_count() == 0
             }
-            Ending::Mistrusted { .. } => false,
+            Ending::Mistrusted { .. } | Ending::WaitsForPeople { .. } => false,
         };
         let plan = &self.world.plan;
         if is_explained { Ok(()) } else { Err(format!("{ending:?} without a reason: {plan:#?}")) }

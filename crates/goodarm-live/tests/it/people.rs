@@ -7,6 +7,7 @@ mod terms;
 
 use std::sync::Arc;
 
+use goodarm_core::Cost;
 use goodarm_live::deck::{Card, Deck as _, Said};
 use goodarm_live::folder::Folder;
 use goodarm_live::people::{PeopleDeck, waiting};
@@ -93,7 +94,7 @@ fn a_person_is_asked_only_about_answers_that_passed_the_cheap_check() {
         assert!(card.evidence.is_empty() && card.fields.iter().all(|it| it.name != "id"));
     }
     assert_eq!(waiting(&place.output()).expect("a count"), asked.len());
-    assert_eq!(overview.money.reserved.units(), 2.0 * asked.len() as f64);
+    assert_eq!(overview.money.reserved, Cost::from_units(2 * asked.len() as u64));
     place.assert_clean();
 
     assert_eq!(answer_all(&place, "anna"), asked.len());
@@ -104,9 +105,10 @@ fn a_person_is_asked_only_about_answers_that_passed_the_cheap_check() {
     let right = asked.iter().filter(|card| verdict(card) == Said::Right);
     let mut right: Vec<String> = right.map(|card| card.id.clone()).collect();
     let mut certified = certified_ids(&place);
-    (right.sort(), certified.sort());
+    right.sort();
+    certified.sort();
     assert_eq!(certified, right);
-    assert_eq!(overview.money.reserved.units(), 0.0);
+    assert_eq!(overview.money.reserved, Cost::ZERO);
     place.assert_clean();
 }
 
@@ -182,7 +184,7 @@ fn other_calls_go_on_while_cards_wait_and_the_budget_holds() {
     place.write("job.toml", &job.replace("budget = 100", "budget = 200\nconcurrency = 2"));
     let (ending, overview) = go_on(&place);
     assert_eq!(ending, Ending::WaitsForPeople { count: 2 });
-    assert_eq!(overview.money.reserved.units(), 60.0);
+    assert_eq!(overview.money.reserved, Cost::from_units(60));
     // 2 % of the money would be two cards a fifteenth each; the judge goes on to answers that are not asked.
     let judged = place.read("judged").lines().count();
     assert!(judged > 60, "{judged}");
@@ -216,7 +218,8 @@ fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let person = &overview.verifiers[1];
     assert_eq!(person.failures["refused"], said.len() as u64);
-    assert_eq!((overview.certified, person.spent.units()), (0, 2.0 * said.len() as f64));
+    let paid = Cost::from_units(2 * said.len() as u64);
+    assert_eq!((overview.certified, person.spent), (0, paid));
     place.assert_clean();
 }
 

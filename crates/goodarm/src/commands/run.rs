@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let port = arguments.watch.then(|| Port::take(arguments.watch_port));
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
+    run.set_waits_for_people(!arguments.no_wait);
     // Those of a run that is resumed were said when it began.
     tell_notes(&job.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
@@ -140,10 +141,26 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
     } else {
-        format!("{}wrote {}\n{report}", summary_text(&summary), folder.path().display())
+        let people = for_people(run, arguments);
+        format!("{}wrote {}\n{report}{people}", summary_text(&summary), folder.path().display())
     };
     terminal::print(&text);
     Ok(report)
+}
+
+/// How to go on with a run that has cards for people.
+fn for_people(run: &Run, arguments: &RunArguments) -> String {
+    if run.waiting_for_people() == 0 {
+        return String::new();
+    }
+    let label = label_command(&run.job().settings.output);
+    let resume = run_command(arguments, "--resume");
+    format!("for a person: {label}, then: {resume}\n")
+}
+
+/// What shows people their cards.
+pub(crate) fn label_command(folder: &Path) -> String {
+    format!("goodarm label {}", shell_word(folder))
 }
 
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
@@ -154,7 +171,7 @@ fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
             Err(Failure::interrupted(format!("stopped, and everything is saved; {resume}")))
         }
         Ending::Left => Err(Failure::interrupted(format!(
-            "left; calls in flight count as spent and as the lowest score; {resume}"
+            "left; calls in flight, but for those of people, count as spent and as the lowest score; {resume}"
         ))),
         Ending::VerifierDown { verifier, reason } => Err(Failure::with_exit(
             Exit::VerifierDown,
@@ -218,6 +235,9 @@ fn run_command(arguments: &RunArguments, flag: &str) -> String {
     }
     if let Some(budget) = arguments.budget {
         words.extend(["--budget".to_owned(), budget.to_string()]);
+    }
+    if arguments.no_wait {
+        words.push("--no-wait".to_owned());
     }
     words.push(flag.to_owned());
     words.join(" ")

@@ -90,13 +90,13 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
 #[test]
 fn a_folder_without_people_has_no_deck() {
     let place = Place::new(3);
-    let error = PeopleDeck::open(&Folder::new(place.path())).err().expect("no run");
+    let error = PeopleDeck::open(&Folder::new(place.path())).expect_err("no run");
     assert!(error.to_string().contains("journal"), "{error}");
     let job =
         cascade("").split("[[verifiers]]\nname = \"person\"").next().expect("a job").to_owned();
     place.write("job.toml", &job);
     place.run();
-    let error = PeopleDeck::open(&place.output()).err().expect("nobody is asked");
+    let error = PeopleDeck::open(&place.output()).expect_err("nobody is asked");
     assert!(error.to_string().contains("kind = \"human\""), "{error}");
     assert_eq!(waiting(&place.output()).expect("nobody"), 0);
 }
