@@ -7,6 +7,7 @@
 
 mod call_file;
 mod findings;
+mod labels;
 mod made;
 mod replies;
 
@@ -18,10 +19,12 @@ use goodarm_files::words::{amount, counted, money, were};
 
 use crate::account::Account;
 use crate::audit::call_file::{CallFile, Next, Place};
+use crate::audit::labels::Labelled;
 use crate::changes;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Call, History, event_of};
+use crate::labels::order::CertifiedAt;
 use crate::outputs::calls::CallLine;
 use crate::questions::Roster;
 use crate::run::is_free;
@@ -77,6 +80,8 @@ pub enum Area {
     Summary,
     /// The page is not of this run, or not as it was written.
     Page,
+    /// Labels were not said like this, or do not prove what is claimed.
+    Labels,
 }
 
 impl Report {
@@ -115,12 +120,15 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     check_journal(folder)?;
     report.unfinished = unfinished(folder)?;
     let is_finished = report.unfinished.is_none();
+    let labelled = Labelled::read(folder, report);
+    auditor.certified_at = labelled.beginnings();
     auditor.go_through(folder, report)?;
     if is_finished {
         findings::compare(folder, &auditor, report);
         made::compare_table(folder, &auditor, report);
         made::compare_answers(folder, &auditor, report);
     }
+    labelled.compare(folder, &auditor, report);
     let Auditor { history, books, account, .. } = &auditor;
     let journal = folder.journal();
     let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
@@ -130,6 +138,10 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     overview.set_span(history.span_millis(), account);
     overview.journal = Some(mark.clone());
     if is_finished {
+        match labelled.claim_of_summary(folder, books.certified().len(), report) {
+            Ok(claim) => overview.claim = claim,
+            Err(Problem { area, text }) => report.problem(area, text),
+        }
         made::compare_summary(folder, &history.header().version, &mut overview, books, report);
         made::compare_page(folder, &mark, report);
     }
@@ -184,6 +196,8 @@ struct Auditor {
     /// How many of them the journal knows of by now.
     candidate_count: usize,
     loan_count: u64,
+    /// How many answers were certified when people began to label them.
+    certified_at: CertifiedAt,
     /// The first call of the journal behind the end of the file of calls, and how many there are.
     missing: Option<(Ticket, u64)>,
 }
@@ -197,7 +211,17 @@ impl Auditor {
         let books = Books::new(problem);
         let account = Account::new(&books);
         let candidate_count = account.began_with;
-        Ok(Self { history, books, account, roster, candidate_count, loan_count: 0, missing: None })
+        let certified_at = CertifiedAt::default();
+        Ok(Self {
+            history,
+            books,
+            account,
+            roster,
+            candidate_count,
+            loan_count: 0,
+            certified_at,
+            missing: None,
+        })
     }
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
@@ -255,6 +279,7 @@ impl Auditor {
             } else if let Some(call) = &entry.call {
                 self.account.take_call(&self.books, call);
             }
+            self.certified_at.note(self.history.len_read(), self.books.certified().len());
         }
         if let Some(people) = people {
             people.close(before, report);

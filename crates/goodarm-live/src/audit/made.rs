@@ -56,8 +56,11 @@ pub(super) fn compare_summary(
     for (key, claim, found) in changes::of_values(&claimed, &expected) {
         let (claim, found) = (claim.to_string(), found.to_string());
         let (claim, found) = (shortened(&claim), shortened(&found));
-        let text = format!("summary.json: {key} is {claim}, but the calls give {found}");
-        report.problem(Area::Summary, text);
+        let is_of_labels = key.split('.').next() == Some("claim");
+        let (area, who) =
+            if is_of_labels { (Area::Labels, "labels") } else { (Area::Summary, "calls") };
+        let text = format!("summary.json: {key} is {claim}, but the {who} give {found}");
+        report.problem(area, text);
     }
     if let Some(objection) = found.ending.as_deref().and_then(|ending| objection(ending, books)) {
         report.problem(Area::Summary, format!("summary.json: ending is wrong: {objection}"));

@@ -3,11 +3,17 @@
 
 use std::fs;
 
+use goodarm_live::audit::{Area, Report};
 use goodarm_live::deck::{Deck as _, DeckError, Said};
 use goodarm_live::folder::Folder;
-use goodarm_live::labels::{ClaimDeck, LabelError, Rule, Terms};
+use goodarm_live::journal::Mark;
+use goodarm_live::labels::{self, ClaimDeck, LabelError, Rule, Terms};
+use goodarm_live::run::Run;
+use goodarm_live::sealed_lines::{SealedReader, SealedWriter};
 use goodarm_live::view::ClaimView;
+use serde_json::{Value, json};
 
+use crate::crash::{REPLAY_JOB, replay_place};
 use crate::place::Place;
 
 /// Every answer has the word.
@@ -48,7 +54,7 @@ fn say(deck: &mut ClaimDeck, by: &str, count: usize, said: &Said) {
 }
 
 fn order(place: &Place) -> Vec<String> {
-    let line: serde_json::Value =
+    let line: Value =
         serde_json::from_str(place.read("run/labels.jsonl").lines().next().expect("a line"))
             .expect("JSON");
     let ids = line["begun"]["order"].as_array().expect("an order");
@@ -302,7 +308,8 @@ fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
         })
         .collect();
     // Sealed lines are cut at every byte by their own tests.
-    let is_tried = |cut: &usize| cut % 17 == 0 || lines.iter().any(|end| cut.abs_diff(*end) < 2);
+    let is_tried =
+        |cut: &usize| cut.is_multiple_of(17) || lines.iter().any(|end| cut.abs_diff(*end) < 2);
     for cut in (0..=whole.len()).filter(is_tried) {
         fs::write(&labels, &whole[..cut]).expect("labels");
         let mut deck = open(&place);
@@ -315,4 +322,289 @@ fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
         drop(deck);
         assert_eq!(open(&place).claim().lines, expected.lines + 1);
     }
+}
+
+fn summary(place: &Place) -> Value {
+    serde_json::from_str(&place.read("run/summary.json")).expect("JSON")
+}
+
+#[test]
+fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
+    let place = labelled_place(30);
+    let mut deck = open(&place);
+    place.assert_clean();
+    assert_eq!(summary(&place).get("claim"), None);
+    say(&mut deck, "Ann", 20, &Said::Right);
+    say(&mut deck, "Ann", 1, &Said::Wrong);
+    let overview = labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    let claim = overview.claim.expect("a claim");
+    assert_eq!(claim, deck.claim());
+    let written = summary(&place);
+    assert_eq!(written["claim"], serde_json::to_value(&claim).expect("plain data"));
+    assert_eq!(written["ending"], "done");
+    place.assert_clean();
+    let checked = place.audit().checked;
+    let said = "labels.jsonl: claim 1 has 21 labels, in the order of the seed, of the 30 answers that were certified when it began";
+    assert!(checked.iter().any(|text| text == said), "{checked:#?}");
+    // Whoever goes on labelling makes nothing wrong.
+    say(&mut deck, "Bob", 2, &Said::Right);
+    let report = place.audit();
+    assert!(report.is_clean(), "{:?}", report.problems);
+    assert!(report.notes.iter().any(|note| note.contains("2 lines more")), "{:?}", report.notes);
+    // A run that is taken up again has the claim in its summary, too.
+    let (_, overview) = place.resume().expect("a run");
+    assert_eq!(overview.claim, Some(deck.claim()));
+    assert_eq!(summary(&place)["claim"]["lines"], 24);
+    place.assert_clean();
+    for (key, other) in [
+        ("at_least", json!(29)),
+        ("lines", json!(23)),
+        ("lines", json!(99)),
+        ("changed", json!(null)),
+        ("statement", json!("all are right")),
+    ] {
+        let mut changed = summary(&place);
+        changed["claim"][key] = other;
+        let text = place.read("run/summary.json");
+        let pretty = serde_json::to_string_pretty(&changed).expect("plain data");
+        place.write("run/summary.json", &(pretty + "\n"));
+        assert_labels_wrong(&place.audit(), key);
+        place.write("run/summary.json", &text);
+    }
+    drop(deck);
+    let text = place.read("run/labels.jsonl");
+    fs::remove_file(place.output().labels()).expect("labels");
+    assert_labels_wrong(&place.audit(), "no labels");
+    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    assert!(matches!(error, Err(LabelError::Older { seen: 24, found: 0, .. })));
+    place.write("run/labels.jsonl", &text);
+    place.assert_clean();
+}
+
+#[track_caller]
+fn assert_labels_wrong(report: &Report, what: &str) {
+    let is_found = report.problems.iter().any(|problem| problem.area == Area::Labels);
+    assert!(is_found, "{what}: {:#?}", report.problems);
+}
+
+/// Changes lines, and seals them again.
+fn forge(place: &Place, change: impl FnOnce(&mut Vec<Value>)) {
+    let path = place.output().labels();
+    let mut lines = SealedReader::<Value>::new(&path).read_on().expect("whole lines");
+    for line in &mut lines {
+        line.as_object_mut().expect("an object").remove("crc");
+    }
+    change(&mut lines);
+    fs::remove_file(&path).expect("labels");
+    let (mut writer, _) = SealedWriter::open::<Value>(&path).expect("a new file");
+    lines.iter().for_each(|line| writer.append(line).expect("a line"));
+}
+
+/// What is put where: the number of a line, the object in it, and its key.
+const FORGED: [(usize, &str, &str, &str); 13] = [
+    (0, "/begun/journal", "blake3", "\"00\""),
+    (0, "/begun", "claim", "2"),
+    (0, "/begun", "delta", "1.0"),
+    (0, "/begun", "labels_per_card", "2"),
+    (0, "/begun", "more", "2"),
+    (0, "/begun", "order", "[]"),
+    (0, "/begun", "order", "[\"q0\", \"q0\"]"),
+    (1, "", "more", "2"),
+    (1, "", "undone", r#"{"by": "Ann", "unix_millis": 1, "key": "q0"}"#),
+    (1, "/given", "by", "\" \""),
+    (1, "/given", "labels", "[]"),
+    (1, "/given/labels/0", "said", "\"maybe\""),
+    (3, "/undone", "key", "\"q99\""),
+];
+
+type Forgery<'a> = (&'a str, &'a dyn Fn(&mut Vec<Value>));
+
+fn ids(lines: &mut [Value]) -> &mut Vec<Value> {
+    lines[0]["begun"]["order"].as_array_mut().expect("ids")
+}
+
+#[test]
+fn an_audit_finds_labels_that_nobody_can_have_said() {
+    let place = replay_place();
+    place.run();
+    let mut deck = open(&place);
+    say(&mut deck, "Ann", 1, &Said::Right);
+    say(&mut deck, "Ann", 1, &Said::Wrong);
+    deck.undo("Ann").expect("a deck");
+    drop(deck);
+    place.assert_clean();
+    let text = place.read("run/labels.jsonl");
+    for (line, object, key, value) in FORGED {
+        forge(&place, |lines| {
+            let value = serde_json::from_str(value).expect("JSON");
+            lines[line].pointer_mut(object).expect("an object")[key] = value;
+        });
+        assert_refused(&place, &format!("{object}/{key}"));
+        place.write("run/labels.jsonl", &text);
+    }
+    let undecided = place.read("run/undecided.jsonl");
+    let undecided: Value =
+        serde_json::from_str(undecided.lines().next().expect("a bad one")).expect("JSON");
+    let forgeries: [Forgery<'_>; 7] = [
+        ("another order", &|lines| {
+            ids(lines).swap(0, 1);
+            lines.truncate(1);
+        }),
+        ("not certified", &|lines| ids(lines)[2] = undecided["id"].clone()),
+        ("fewer", &|lines| drop(ids(lines).pop())),
+        ("no claim", &|lines| drop(lines.remove(0))),
+        ("a label twice", &|lines| lines.insert(2, lines[1].clone())),
+        ("labels swapped", &|lines| lines.swap(1, 2)),
+        ("undone before it was said", &|lines| lines.swap(2, 3)),
+    ];
+    for (what, change) in forgeries {
+        forge(&place, change);
+        assert_refused(&place, what);
+        place.write("run/labels.jsonl", &text);
+    }
+    place.resume().expect("a run");
+    place.assert_clean();
+}
+
+#[track_caller]
+fn assert_refused(place: &Place, what: &str) {
+    assert_labels_wrong(&place.audit(), what);
+    assert!(ClaimDeck::open(&place.output(), &Terms::default()).is_err(), "{what}");
+    assert!(labels::publish(&place.output()).is_err(), "{what}");
+    // A run does not fail for it.
+    let (_, overview) = place.resume().expect("a run");
+    assert_eq!(overview.claim, None, "{what}");
+    assert!(overview.notes.iter().any(|note| note.contains("labels.jsonl")), "{what}");
+}
+
+#[test]
+fn an_audit_finds_labels_of_another_moment_or_another_run() {
+    let place = replay_place();
+    place.run();
+    drop(open(&place));
+    let text = place.read("run/labels.jsonl");
+    // Fewer were certified then.
+    forge(&place, |lines| {
+        let bytes = fs::metadata(place.journal()).expect("the journal").len() / 2;
+        let mark = Mark::of(&place.journal(), bytes).expect("a mark");
+        lines[0]["begun"]["journal"] = serde_json::to_value(mark).expect("plain data");
+    });
+    assert_labels_wrong(&place.audit(), "less of the journal");
+    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    assert!(matches!(error, Err(LabelError::OtherRun { .. })));
+    place.write("run/labels.jsonl", &text);
+    for position in (0..text.len() - 1).step_by(7) {
+        let mut bytes = text.clone().into_bytes();
+        bytes[position] ^= 1;
+        fs::write(place.output().labels(), bytes).expect("labels");
+        let report = place.audit();
+        assert_labels_wrong(&report, &format!("byte {position}"));
+    }
+    place.write("run/labels.jsonl", &text);
+    place.assert_clean();
+    // Another seed in the copy of the job is found as such; the order is that of the journal.
+    let job = place.read("run/job.toml");
+    place.write("run/job.toml", &job.replace("seed = 7", "seed = 8"));
+    assert_eq!(place.audit().problems[0].area, Area::Job);
+    place.write("run/job.toml", &job);
+    // Labels of another run are not taken for this one's.
+    let other = labelled_place(9);
+    open(&other);
+    fs::copy(other.output().labels(), place.output().labels()).expect("labels");
+    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    assert!(matches!(error, Err(LabelError::OtherRun { .. })));
+}
+
+#[test]
+fn a_claim_is_about_the_answers_that_were_there() {
+    let place = replay_place();
+    place.write("job.toml", &REPLAY_JOB.replace("4000", "500"));
+    place.run();
+    let first = place.certified().len();
+    assert!(first > 0);
+    let mut deck = open(&place);
+    say(&mut deck, "Ann", 99, &Said::Right);
+    drop(deck);
+    place.write("job.toml", REPLAY_JOB);
+    let (_, overview) = place.resume().expect("more money");
+    let all = place.certified().len();
+    assert!(all > first, "{all}");
+    let claim = overview.claim.expect("a claim");
+    assert_eq!((claim.answers, claim.at_least, claim.grown_by), (first, first, all - first));
+    assert!(claim.statement.contains("that were certified when the labels began"), "{claim:?}");
+    assert!(claim.rests_on.iter().any(|text| text.contains("certified since")), "{claim:?}");
+    place.assert_clean();
+
+    let mut deck = open(&place);
+    assert!(deck.next("Ann").expect("a deck").is_none());
+    deck.begin_another(&Terms::default()).expect("another claim");
+    say(&mut deck, "Ann", 1, &Said::Right);
+    let claim = deck.claim();
+    assert_eq!((claim.claim, claim.answers, claim.grown_by, claim.labels), (2, all, 0, 1));
+    assert_eq!((claim.delta, claim.confidence.as_str()), (0.025, "97.5 %"));
+    assert_eq!((claim.earlier.len(), claim.earlier[0].labels), (1, first));
+    assert!(claim.rests_on.last().expect("a text").contains("confidence 92.5 %"), "{claim:?}");
+    labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    place.assert_clean();
+    let error = deck.begin_another(&Terms { delta: Some(0.95), ..Terms::default() });
+    assert!(matches!(error, Err(LabelError::Terms(_))), "together they would say nothing");
+    drop(deck);
+    // The new terms are those of the last claim.
+    opened(&place, &Terms { delta: Some(0.025), ..Terms::default() });
+}
+
+#[test]
+fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
+    let place = labelled_place(6);
+    fs::remove_file(place.output().summary()).expect("a summary");
+    let mut deck = open(&place);
+    let outlook = deck.standing().expect("a deck").outlook;
+    assert!(outlook.contains("the run has not ended"), "{outlook}");
+    say(&mut deck, "Ann", 1, &Said::Right);
+    assert!(labels::publish(&place.output()).expect("nothing to do").is_none());
+    assert!(!place.output().summary().exists());
+    let report = place.audit();
+    assert!(report.unfinished.is_some() && report.problem_count == 0, "{report:?}");
+    place.resume().expect("a run");
+    assert_eq!(summary(&place)["claim"]["labels"], 1);
+    let outlook = deck.standing().expect("a deck").outlook;
+    assert!(outlook.contains("the run has not ended"), "it was so when the deck was opened");
+    drop(deck);
+    assert!(!open(&place).standing().expect("a deck").outlook.contains("ended"));
+    // A run that goes on writes its summary itself.
+    let run = Run::resume(place.good_job()).expect("a run");
+    assert!(labels::publish(&place.output()).expect("nothing to do").is_none());
+    drop(run);
+    assert!(labels::publish(&place.output()).expect("a summary").is_some());
+}
+
+#[test]
+fn names_are_any_text() {
+    let place = labelled_place(3);
+    let mut deck = open(&place);
+    let name = "<script>\u{1b}[2J\u{202e} \"Bob\"\n";
+    say(&mut deck, name, 1, &Said::Right);
+    assert_eq!(deck.claim().labellers[0].name, name);
+    let said = &deck.claim().rests_on[0];
+    assert!(!said.contains(['\u{1b}', '\u{202e}', '\n']), "{said:?}");
+    labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    place.assert_clean();
+}
+
+#[test]
+fn a_hundred_thousand_answers_are_labelled_in_no_time() {
+    let place = labelled_place(100_000);
+    let mut deck = open(&place);
+    let cards = deck.upcoming("Ann", 20_000).expect("cards");
+    let said = |(card, place): (goodarm_live::deck::Card, usize)| {
+        (card.key, if place % 50 == 49 { Said::Wrong } else { Said::Right })
+    };
+    deck.say_all("Ann", cards.into_iter().zip(0..).map(said).collect()).expect("in order");
+    let claim = deck.claim();
+    assert_eq!((claim.labels, claim.wrong), (20_000, 400));
+    assert!(claim.share > 0.97 && claim.share < 0.98, "{}", claim.statement);
+    say(&mut deck, "Ann", 20, &Said::Right);
+    deck.standing().expect("a deck");
+    drop(deck);
+    assert_eq!(open(&place).claim().labels, 20_020);
 }
