@@ -88,9 +88,12 @@ function show(state) {
   }
 }
 
+/// As a sentence begins and ends.
+const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + (/[.!?)]$/.test(text) ? "" : ".");
+
 function showStanding({ statement, outlook, done, all }) {
-  replace(byId("statement"), untrusted(statement));
-  replace(byId("outlook"), untrusted(outlook));
+  replace(byId("statement"), untrusted(sentence(statement)));
+  replace(byId("outlook"), untrusted(sentence(outlook)));
   byId("bar").style.width = `${all > 0 ? (100 * done) / all : 0}%`;
   const track = byId("track");
   track.setAttribute("aria-valuenow", done);
@@ -142,7 +145,7 @@ function showHelp() {
 function showDone() {
   const { standing, command } = desk.about ?? {};
   if (!standing) return;
-  openDialog("What was kept", untrusted(standing.statement, "p"), standing.outlook ? untrusted(standing.outlook, "p") : null,
+  openDialog("What was kept", untrusted(sentence(standing.statement), "p"), standing.outlook ? untrusted(sentence(standing.outlook), "p") : null,
     h("p", null, "All labels are on the disk. You may close this page; Ctrl-C in the terminal ends goodarm and brings the report up to date. To go on later: ", untrusted(command, "code")));
 }
 

@@ -18,7 +18,7 @@ use goodarm_report::words::counted;
 
 use crate::cli::{LabelArguments, RuleName};
 use crate::commands::Failure;
-use crate::commands::run::{shell_word, write_report};
+use crate::commands::run::{label_command, write_report};
 use crate::terminal;
 
 pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {
@@ -186,7 +186,7 @@ fn on_page(
     let about = About {
         folder: arguments.folder.display().to_string(),
         by,
-        command: format!("goodarm label {}", shell_word(&arguments.folder)),
+        command: label_command(&arguments.folder),
     };
     let page = LabelPage::open(port, deck, about).map_err(page_failure)?;
     terminal::say(&format!("label: {address}\nopen it in a browser; Ctrl-C ends it"));

@@ -244,7 +244,7 @@ fn run_command(arguments: &RunArguments, flag: &str) -> String {
 }
 
 /// A path as a shell takes it.
-pub(crate) fn shell_word(path: &Path) -> String {
+fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
