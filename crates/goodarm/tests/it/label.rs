@@ -2,6 +2,7 @@
 
 mod files;
 mod page;
+mod people;
 mod place;
 mod refusals;
 mod talk;

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::place::{PATIENCE, Place};
+use super::place::{PATIENCE, Place, hostile_place};
 use crate::report::browser::Browser;
-use crate::report::hostile;
 
 fn wait(browser: &mut Browser, condition: &str) {
     let started = Instant::now();
@@ -41,7 +40,7 @@ fn press(browser: &mut Browser, key: &str, done: usize) {
 
 #[test]
 fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
-    let place = Place(hostile::run("label-hostile"));
+    let place = hostile_place();
     let desk = place.page(&["--by", "<b>\u{202e}anna"]);
     let mut browser = open("label", &desk.address, "<b>\u{202e}anna");
     let first = browser.text(CARD);
@@ -60,16 +59,15 @@ fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
     press(&mut browser, "u", 0);
     assert_eq!(browser.text(CARD), first, "the card is back");
     press(&mut browser, "w", 1);
-    press(&mut browser, "s", 2);
     let all = usize::try_from(place.status()["all"].as_u64().expect("a count")).expect("few");
-    let mut seen = String::new();
-    for done in 3..=all {
+    let mut seen = shown;
+    for done in 2..=all {
         seen += &browser.text("document.getElementById('card').textContent");
         let title = browser.text("document.title");
         assert_eq!(title, format!("{} of {all} labelled", done - 1));
         let more = "document.querySelector('.more')?.click()";
         browser.value(more);
-        press(&mut browser, if done % 2 == 0 { "r" } else { "ArrowRight" }, done);
+        press(&mut browser, ["r", "s", "ArrowRight"][done % 3], done);
     }
     assert!(seen.contains("<script>document.title='owned'</script>"), "shown as text");
     assert!(seen.contains("U+202E") && !seen.contains('\u{202e}'), "what is hidden is shown");
@@ -93,7 +91,7 @@ fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
 
 #[test]
 fn two_people_at_once_are_two_people_and_a_held_key_labels_one_card() {
-    let place = Place::new("people");
+    let place = Place::new();
     let desk = place.page(&["--labels", "2"]);
     let mut anna = open("label-anna", &desk.address, "anna");
     let mut bo = open("label-bo", &desk.address, "bo");
@@ -127,7 +125,7 @@ fn two_people_at_once_are_two_people_and_a_held_key_labels_one_card() {
 
 #[test]
 fn it_fits_a_phone_and_says_loudly_what_was_not_kept() {
-    let place = Place::new("phone");
+    let place = Place::new();
     let desk = place.page(&[]);
     let mut browser = open("label-phone", &desk.address, "me");
     let phone = json!({"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true});
@@ -159,7 +157,7 @@ fn it_fits_a_phone_and_says_loudly_what_was_not_kept() {
 
 #[test]
 fn only_our_own_page_can_label() {
-    let place = Place::new("guard");
+    let place = Place::new();
     let desk = place.page(&[]);
     let host = desk.host().to_owned();
     let (own, origin) = (format!("host: {host}"), format!("origin: http://{host}"));

@@ -7,27 +7,60 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
-use crate::report::run::Run;
-use crate::tool::{message, text};
+use crate::report::hostile;
+use crate::tool::{goodarm, message, text};
 
-/// A run with certified answers.
-pub(crate) struct Place(pub(crate) Run);
+/// A folder with a run that has certified all of its answers.
+pub(crate) struct Place(TempDir);
 
 impl Place {
-    /// Of sixty sums.
-    pub(crate) fn new(name: &str) -> Self {
-        Self(Run::ordinary(&format!("label-{name}")))
+    /// Of twenty sums, of which the fourth is wrong.
+    pub(crate) fn new() -> Self {
+        let answer = |index: usize| {
+            let said = 2 * index + usize::from(index == 3);
+            json!({
+                "id": format!("sum-{index}"), "question": format!("What is {index} + {index}?"),
+                "answer": format!("{said}.0"), "gold": 2 * index,
+            })
+        };
+        Self::of(&(0..20).map(answer).collect::<Vec<_>>(), ["has text", "judge"])
+    }
+
+    /// Of these answers, by verifiers of these names.
+    pub(crate) fn of(answers: &[Value], verifiers: [&str; 2]) -> Self {
+        let place = Self(tempfile::tempdir().expect("a folder"));
+        place.write(
+            "answers.jsonl",
+            &answers.iter().map(|it| format!("{it}\n")).collect::<String>(),
+        );
+        let check = |name: &str| {
+            let name = json!(name);
+            format!(
+                "[[verifiers]]\nname = {name}\nkind = \"check\"\ncheck = \"regex\"\npattern = \".\"\n"
+            )
+        };
+        let job = "candidates = \"answers.jsonl\"\nbudget = 1\nunit = \"dollars\"\ndelta = 0.05\n";
+        place.run(&format!("{job}{}", verifiers.map(check).concat()), &["--quiet"]);
+        place
+    }
+
+    /// Runs a job.
+    pub(crate) fn run(&self, job: &str, arguments: &[&str]) -> String {
+        let job = self.write("job.toml", job);
+        let output = goodarm(&[&["run", &job], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+        text(&output)
     }
 
     pub(crate) fn folder(&self) -> String {
-        self.0.root().join("run").to_str().expect("UTF-8").to_owned()
+        self.path("run")
     }
 
-    /// A path beside the run's folder.
     pub(crate) fn path(&self, name: &str) -> String {
-        self.0.root().join(name).to_str().expect("UTF-8").to_owned()
+        self.0.path().join(name).to_str().expect("UTF-8").to_owned()
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
@@ -84,12 +117,12 @@ impl Place {
 
     /// The claim of the summary.
     pub(crate) fn claim(&self) -> Value {
-        let summary: Value = serde_json::from_str(&self.0.read("summary.json")).expect("JSON");
+        let summary: Value = serde_json::from_str(&self.read("run/summary.json")).expect("JSON");
         summary["claim"].clone()
     }
 
     pub(crate) fn assert_clean(&self) {
-        let output = crate::tool::goodarm(&["audit", &self.folder()]);
+        let output = goodarm(&["audit", &self.folder()]);
         assert_eq!(output.status.code(), Some(0), "{}{}", text(&output), message(&output));
     }
 
@@ -106,6 +139,12 @@ impl Place {
     pub(crate) fn exists(&self, name: &str) -> bool {
         Path::new(&self.path(name)).exists()
     }
+}
+
+/// The same with answers and verifiers that want to be more than texts.
+pub(crate) fn hostile_place() -> Place {
+    let answers: Vec<Value> = hostile::answers().into_iter().map(|answer| answer.object).collect();
+    Place::of(&answers, hostile::NAMES)
 }
 
 /// A page that is served.

@@ -7,7 +7,7 @@ use crate::tool::{goodarm, message};
 
 #[test]
 fn options_that_do_not_fit_are_refused() {
-    let place = Place::new("refused");
+    let place = Place::new();
     let file = place.write("labels.csv", "id,label\n");
     for (arguments, told) in [
         (&["--json"][..], "--status"),
@@ -40,7 +40,7 @@ fn options_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_status_changes_nothing_and_needs_nobody_to_stop() {
-    let place = Place::new("status");
+    let place = Place::new();
     assert_eq!(place.label(&["--status"]), "nobody has labelled yet\n");
     assert!(!place.exists("run/labels.jsonl"), "no order was drawn");
     let desk = place.page(&[]);
@@ -57,7 +57,7 @@ fn a_folder_without_a_run_and_a_taken_port_are_told() {
     assert!(message(&missing).contains("holds no run"), "{}", message(&missing));
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
-    let place = Place::new("port");
+    let place = Place::new();
     let refusal = place.refusal(&["--port", &port]);
     assert!(refusal.contains(&format!("port {port}")) && refusal.contains("--port"), "{refusal}");
     assert!(!place.exists("run/labels.jsonl"), "nothing has begun");
@@ -65,7 +65,7 @@ fn a_folder_without_a_run_and_a_taken_port_are_told() {
 
 #[test]
 fn another_claim_begins_where_one_has_begun() {
-    let place = Place::new("another");
+    let place = Place::new();
     place.typed(&["--delta", "0.1"], "r\n");
     let refusal = place.refusal(&["--delta", "0.2", "--terminal"]);
     assert!(refusal.contains("delta 0.1") && refusal.contains("--another"), "{refusal}");

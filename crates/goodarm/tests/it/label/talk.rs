@@ -3,17 +3,19 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use super::place::Place;
-use crate::report::hostile;
+use super::place::{Place, hostile_place};
 
 #[test]
 fn labels_are_typed_one_after_the_other() {
-    let place = Place::new("typed");
+    let place = Place::new();
     let told = place.typed(&[], "r\nWRONG\n\nrihgt\ns\nu\nno\nq\n");
     let (before, after) = told.split_once("q quit, h help > ").expect("a prompt");
     assert!(before.contains("Is this answer right?") && before.contains("question:"), "{before}");
     assert!(!before.contains("judge"), "evidence would lead: {before}");
-    assert!(after.starts_with("  has a number: ") && after.contains("\n  judge: mean "), "{after}");
+    assert!(
+        after.starts_with("  has text: mean 1.000 ") && after.contains("\n  judge: mean "),
+        "{after}"
+    );
     assert!(told.contains("did you mean \"right\"?"), "{told}");
     assert!(told.contains("taken back: sum-"), "{told}");
     let claim = place.claim();
@@ -25,14 +27,14 @@ fn labels_are_typed_one_after_the_other() {
     assert_eq!(claim["labellers"][0]["name"], "me");
     assert_eq!(place.status()["done"], 3);
     assert_eq!(told.matches("(3 labels").count(), 2, "how far it is, behind each label: {told}");
-    assert!(told.contains("report: ") && place.0.read("report.html").contains("3 labels"));
+    assert!(told.contains("report: ") && place.read("run/report.html").contains("3 labels"));
     place.assert_clean();
 }
 
 /// The same order goes on where it was left, for each person.
 #[test]
 fn it_goes_on_where_it_was_left() {
-    let place = Place::new("left");
+    let place = Place::new();
     let first = place.typed(&[], "r\nr\n");
     let ids = |told: &str| -> Vec<String> {
         let lines = told.lines().filter_map(|line| line.strip_prefix("── ")?.strip_suffix(" ──"));
@@ -47,13 +49,13 @@ fn it_goes_on_where_it_was_left() {
     assert!(last.contains("nothing waits for you"), "{last}");
     let status = place.status();
     assert_eq!(status["done"], status["all"]);
-    assert!(status["statement"].as_str().expect("a text").contains("all"), "{status}");
+    assert!(status["statement"].as_str().expect("a text").contains("at least 100 %"), "{status}");
     place.assert_clean();
 }
 
 #[test]
 fn nothing_in_an_answer_does_anything_to_the_terminal() {
-    let place = Place(hostile::run("label-hostile-typed"));
+    let place = hostile_place();
     let told = place.typed(&[], &"m\nr\n".repeat(30));
     assert!(told.contains("\\u202e") && told.contains("\\u001b"), "what is hidden is shown");
     let is_harmless = |c: char| c == '\n' || c == '\t' || !c.is_control();
@@ -63,7 +65,7 @@ fn nothing_in_an_answer_does_anything_to_the_terminal() {
 
 #[test]
 fn what_was_said_before_a_kill_is_kept() {
-    let place = Place::new("killed");
+    let place = Place::new();
     let mut child =
         place.command(&["--terminal"]).stdin(Stdio::piped()).spawn().expect("the tool starts");
     let mut input = child.stdin.take().expect("a pipe");
