@@ -1,8 +1,8 @@
 //! The cards of a run's people, for whoever shows them: while the run goes on, or when it does not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use goodarm_core::{ArmId, CountedFailure, QuestionId, Source, Target, Ticket};
 use goodarm_files::words::{counted, were};
@@ -317,11 +317,17 @@ fn were_answered(count: usize) -> String {
 
 /// Another desk writes for a moment only.
 fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
+    let is_busy = |error: &SealedError| match error {
+        // Each try waits for half a second.
+        SealedError::Busy(_) => true,
+        // Both found no file, and the other one has made it.
+        SealedError::File { error, .. } => error.kind() == io::ErrorKind::AlreadyExists,
+        SealedError::Damaged { .. } => false,
+    };
     let mut tries = 0;
     loop {
         match SealedWriter::open::<Line>(&folder.replies()) {
-            // Each try waits for half a second.
-            Err(SealedError::Busy(_)) if tries < BUSY_TRIES_MAX => tries += 1,
+            Err(error) if is_busy(&error) && tries < BUSY_TRIES_MAX => tries += 1,
             opened => return opened.map(|(writer, _)| writer),
         }
     }
