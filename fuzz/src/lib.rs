@@ -10,6 +10,7 @@ mod candidates;
 mod job;
 mod journal;
 mod labels;
+mod people;
 mod place;
 mod programs;
 mod recording;
@@ -62,6 +63,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "pool", run: recording::read_pool },
     Target { name: "program-output", run: programs::output },
     Target { name: "recording", run: recording::read },
+    Target { name: "replies", run: people::read },
     Target { name: "reply-anthropic", run: |bytes| replies::receive("anthropic", bytes) },
     Target { name: "reply-http", run: |bytes| replies::receive("http", bytes) },
     Target { name: "reply-logprobs", run: |bytes| replies::receive("logprobs", bytes) },

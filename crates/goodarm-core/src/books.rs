@@ -136,7 +136,7 @@ pub struct Books {
     processes: Vec<Process>,
     weights: Vec<Weights>,
     priors: Vec<Prior>,
-    /// Of each attribute, and then of each generator, as are the next five.
+    /// Of each attribute, and then of each generator, as are the next six.
     prices: Vec<Cost>,
     totals: Vec<AttributeTotals>,
     /// The sum of the squares of their bills.
@@ -144,6 +144,8 @@ pub struct Books {
     mean_bills: Vec<f64>,
     /// The calls in flight.
     out_counts: Vec<u32>,
+    /// The most of those that take hours, such as people; none where calls come back soon.
+    out_maxes: Vec<Option<u32>>,
     affordable: Vec<bool>,
     bills: Bills,
     arms: Vec<Arm>,
@@ -213,6 +215,7 @@ impl Books {
             bill_squares: vec![0.0; prices.len()],
             mean_bills: prices.iter().map(|price| price.units()).collect(),
             out_counts: vec![0; prices.len()],
+            out_maxes: vec![None; prices.len()],
             affordable: vec![false; prices.len()],
             price_max: prices.iter().copied().max().unwrap_or(Cost::ZERO),
             prices,
@@ -390,6 +393,51 @@ impl Books {
     /// How many answers of a generator are on their way.
     pub fn fresh_in_flight_count(&self, generator: GeneratorId) -> usize {
         self.out_counts[self.processes.len() + generator.index()] as usize
+    }
+
+    /// Whether calls of this kind take hours: nobody waits for them before making others.
+    pub(crate) fn is_slow(&self, attribute: AttributeId) -> bool {
+        self.out_maxes[self.problem.lead(attribute).index()].is_some()
+    }
+
+    /// Whether a slow caller has as many calls as it may have, so that no more are made for now.
+    pub(crate) fn is_held(&self, attribute: AttributeId) -> bool {
+        self.is_lane_held(self.problem.lead(attribute).index())
+    }
+
+    /// The same for the calls of a stream, which is slow or not.
+    pub(crate) fn is_stream_held(&self, stream: Target) -> bool {
+        self.is_lane_held(self.lane(stream))
+    }
+
+    pub(crate) fn is_stream_slow(&self, stream: Target) -> bool {
+        self.out_maxes[self.lane(stream)].is_some()
+    }
+
+    pub(super) fn is_lane_held(&self, lane: usize) -> bool {
+        self.out_maxes[lane].is_some_and(|most| self.out_counts[lane] >= most)
+    }
+
+    /// Declares that calls of this caller take hours; so many at most are in flight.
+    pub(crate) fn set_slow(&mut self, caller: Source, in_flight_max: u32) {
+        let attribute_count = self.processes.len();
+        let lane = match caller {
+            Source::Votes(attribute) if attribute.index() >= attribute_count => return,
+            Source::Votes(attribute) => self.problem.lead(attribute).index(),
+            Source::Generator(generator) => attribute_count + generator.index(),
+        };
+        if let Some(most) = self.out_maxes.get_mut(lane) {
+            *most = Some(in_flight_max.max(1));
+        }
+    }
+
+    /// How many calls in flight come back soon, and what they will cost, as it looks.
+    pub(crate) fn hurried_in_flight(&self) -> (u32, f64) {
+        let lanes = self.out_counts.iter().zip(&self.mean_bills).zip(&self.out_maxes);
+        let hurried = lanes.filter(|(_, most)| most.is_none());
+        hurried.fold((0, 0.0), |(count, bill), ((&out, mean), _)| {
+            (count + out, bill + f64::from(out) * mean)
+        })
     }
 
     /// Tickets of calls in flight, the oldest first.

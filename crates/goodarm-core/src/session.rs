@@ -234,9 +234,9 @@ impl Session {
                 let refused =
                     |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
                 self.books.check_dispatch(target).map_err(refused)?;
-                self.is_held_by_money =
-                    self.books.in_flight_count() > 0 && self.must_wait(target, in_flight_share);
-                if self.is_held_by_money {
+                self.is_held_by_money = self.must_wait(target, in_flight_share);
+                if self.is_held_by_money || self.books.is_stream_held(self.books.stream_of(target))
+                {
                     return Ok(Ask::Wait);
                 }
                 let loan = self.lend(choice)?;
@@ -347,6 +347,15 @@ impl Session {
         self.books.fail(ticket, failure, cost)?;
         self.deliver();
         Ok(())
+    }
+
+    /// Declares that calls of this caller may take hours, as those of people do; so many at most are in
+    /// flight, at least one. Others are made meanwhile, whatever share of the money these have, and a
+    /// policy may leave them for last. To be said before the first call, and again before a replay. A caller
+    /// that is not there is passed over.
+    pub fn set_slow(&mut self, caller: Source, in_flight_max: u32) {
+        self.books.set_slow(caller, in_flight_max);
+        self.begin_anew();
     }
 
     /// Takes a larger budget, which is valid at any time; false, and no change, if it is smaller.
@@ -463,7 +472,11 @@ impl Session {
     /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let call = self.books.stream_of(target);
-        let bill = self.books.in_flight_bill() + self.books.mean_bill_of(call);
+        let (count, bill) = self.books.hurried_in_flight();
+        if count == 0 || self.books.is_stream_slow(call) {
+            return false;
+        }
+        let bill = bill + self.books.mean_bill_of(call);
         // Sums of prices round.
         bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
     }

@@ -9,6 +9,7 @@ mod call_file;
 mod findings;
 mod labels;
 mod made;
+mod replies;
 
 use std::fmt;
 use std::path::Path;
@@ -67,6 +68,8 @@ pub enum Area {
     Candidates,
     /// The file of calls differs from the journal.
     Calls,
+    /// What people have said is not what the journal has of them.
+    Replies,
     /// A call could not have been made, or was not charged as agreed.
     Ledger,
     /// A claim about an answer does not follow from its calls.
@@ -229,6 +232,7 @@ impl Auditor {
         let before = report.problem_count;
         let charter = self.history.charter.clone();
         let journal = folder.journal();
+        let mut people = replies::People::open(folder, &charter, report);
         loop {
             let entry = self.history.next_entry().map_err(|error| unreadable(&journal, &error))?;
             let Some(entry) = entry else { break };
@@ -249,6 +253,9 @@ impl Auditor {
                 let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
                 let place = place.map_or("the journal".into(), |place| place.to_string());
                 report.problem(Area::Ledger, format!("{place}: {text}"));
+            }
+            if let (Some(people), Some(call)) = (&mut people, &entry.call) {
+                people.check(call, &charter, &self.roster, report);
             }
             // Behind the first call that is missing, nothing adds up any more.
             let applied = event.filter(|_| self.missing.is_none()).map(|it| self.books.apply(&it));
@@ -273,6 +280,9 @@ impl Auditor {
                 self.account.take_call(&self.books, call);
             }
             self.certified_at.note(self.history.len_read(), self.books.certified().len());
+        }
+        if let Some(people) = people {
+            people.close(before, report);
         }
         self.close(&mut calls, before, report)
     }

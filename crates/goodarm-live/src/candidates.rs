@@ -121,6 +121,20 @@ impl Candidates {
         id_field: &str,
         format: Option<Format>,
     ) -> Result<Self, CandidatesError> {
+        Self::read_by(path, format, |unit| Builder::new(path, unit, id_field))
+    }
+
+    /// The same for rows that are no candidates, such as labels: the readers of files are the same, and no ids
+    /// are needed.
+    pub(crate) fn read_rows(path: &Path, format: Format) -> Result<Self, CandidatesError> {
+        Self::read_by(path, Some(format), |unit| Builder::new(path, unit, "").of_rows())
+    }
+
+    fn read_by<'a>(
+        path: &'a Path,
+        format: Option<Format>,
+        builder: impl FnOnce(Unit) -> Builder<'a>,
+    ) -> Result<Self, CandidatesError> {
         let unreadable = |source| CandidatesError::Read { path: path.to_owned(), source };
         let (shape, packing) = format::shape_of(path, format)
             .ok_or_else(|| CandidatesError::UnknownFormat { path: path.to_owned() })?;
@@ -133,7 +147,7 @@ impl Candidates {
         let length = file.metadata().map_err(unreadable)?.len();
         let bytes_max = bounds::unpacked_max(length);
         let memory_max = bounds::memory_max(length);
-        let mut builder = Builder::new(path, unit, id_field).at_most(bytes_max, memory_max);
+        let mut builder = builder(unit).at_most(bytes_max, memory_max);
         if packing == Packing::None && shape != Shape::Parquet && shape != Shape::Zip {
             builder.expect_bytes(length);
         }
@@ -298,6 +312,11 @@ impl Candidates {
     /// The object of an arm on one line, its fields in the source's order.
     pub fn json(&self, arm: ArmId) -> &str {
         &self.json[ids::range(&self.json_ends, arm.index())]
+    }
+
+    /// What the source is made of.
+    pub(crate) const fn unit(&self) -> Unit {
+        self.unit
     }
 
     /// On which line, or in which row, an arm stands.

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::candidates::Format;
 use crate::job_file::{self, GuaranteeName, Scores, Unit};
+use crate::people::PeopleTerms;
 use crate::verifier::MeanOver;
 
 /// The terms of a run.
@@ -83,6 +84,9 @@ pub struct GeneratorTerms {
     pub ceiling: Cost,
     /// Whether answers may cost less.
     pub metered: bool,
+    /// How people are asked, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people: Option<PeopleTerms>,
 }
 
 /// The terms of one verifier.
@@ -113,6 +117,9 @@ pub struct VerifierTerms {
     /// If it is asked the question, and its reply scores every answer by whether it is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solves: Option<Solves>,
+    /// How people are asked, if its calls go to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people: Option<PeopleTerms>,
 }
 
 /// How a verifier that is asked the question takes part.
@@ -157,7 +164,7 @@ pub struct CriterionTerms {
 }
 
 /// What a verifier's and a generator's terms have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallerTerms<'a> {
     /// What reports call it.
     pub name: &'a str,
@@ -173,6 +180,10 @@ pub struct CallerTerms<'a> {
     pub is_generator: bool,
     /// Whether its calls are about questions.
     pub answers_questions: bool,
+    /// What is known of its scores.
+    pub scores: Scores,
+    /// How people are asked, if its calls go to them.
+    pub people: Option<&'a PeopleTerms>,
 }
 
 /// Why a recorded charter is none.
@@ -279,6 +290,8 @@ impl Charter {
             is_exact: terms.scores == Scores::Exact,
             is_generator: false,
             answers_questions: terms.solves.is_some(),
+            scores: terms.scores,
+            people: terms.people.as_ref(),
         });
         let generators = self.generators().iter().map(|terms| CallerTerms {
             name: &terms.name,
@@ -288,6 +301,8 @@ impl Charter {
             is_exact: false,
             is_generator: true,
             answers_questions: true,
+            scores: Scores::Binary,
+            people: terms.people.as_ref(),
         });
         verifiers.chain(generators)
     }

@@ -1,6 +1,13 @@
 //! Cards for people: what a person is asked about one answer or one question, and what they may say. The
 //! page, the terminal and the files of `goodarm label` know nothing else, whoever wants to know it.
 
+pub mod cards_file;
+pub mod gold;
+pub mod labels_file;
+#[cfg(test)]
+mod tests;
+mod words;
+
 use serde::{Deserialize, Serialize};
 
 /// Something that a person is asked.
@@ -75,6 +82,21 @@ pub struct Label {
     pub unix_millis: u64,
 }
 
+/// A card's place in its deck, and what one person has said about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The card's key.
+    pub key: String,
+    /// The id of the answer or the question.
+    pub id: String,
+    /// What may be said.
+    pub wanted: Wanted,
+    /// What the person said, if it stands.
+    pub said: Option<Said>,
+    /// Whether the card waits for the person.
+    pub waits: bool,
+}
+
 /// How far a deck is, in words for the person who labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
@@ -95,6 +117,9 @@ pub trait Deck {
 
     /// Up to `most` cards from the first that this person has not seen to, in order.
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError>;
+
+    /// The places of all cards, in order, for this person. The texts of the cards are not in them.
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError>;
 
     /// Takes what a person says about cards, by their keys, in the deck's order: all of it or nothing.
     fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError>;

@@ -115,6 +115,11 @@ impl Folder {
         self.path.join("calls.parquet")
     }
 
+    /// What people have said, where some of those who are called are people.
+    pub fn replies(&self) -> PathBuf {
+        self.path.join("replies.jsonl")
+    }
+
     /// The files of findings, and the status of the candidates in each.
     pub fn findings(&self) -> [(PathBuf, ArmStatus); 3] {
         [
@@ -124,8 +129,8 @@ impl Folder {
         ]
     }
 
-    /// Every file that a run writes, but for its journal and its lock.
-    pub fn outputs(&self) -> [PathBuf; 11] {
+    /// Every file that a run or its people write, but for its journal and its lock.
+    pub fn outputs(&self) -> [PathBuf; 12] {
         [
             self.job(),
             self.candidates(),
@@ -137,6 +142,7 @@ impl Folder {
             self.undecided(),
             self.calls(),
             self.calls_table(),
+            self.replies(),
             self.summary(),
         ]
     }

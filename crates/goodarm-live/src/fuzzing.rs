@@ -1,8 +1,13 @@
 //! Readers inside of verifiers, for the fuzz targets alone: nothing is promised about them.
 
+use std::path::Path;
+
 use crate::candidates::Candidate;
+use crate::deck;
 use crate::labels::labelled::Labels;
 use crate::labels::line::Line;
+use crate::people::{Replies, verdict};
+use crate::sealed_lines::SealedError;
 use crate::verifier::Verdict;
 use crate::verifier::command::worker::request::{Owner, Request};
 use crate::verifier::command::{Wanted, read};
@@ -38,4 +43,19 @@ pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
         }
     }
     ClaimView::new(&labels, 0)
+}
+
+/// How many replies of people a file has, each taken for whatever may have been asked.
+pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
+    let mut replies = Replies::new(path);
+    replies.read_on()?;
+    let score = deck::Wanted::Score { lowest: 0.0, highest: 1.0 };
+    for (reply, _) in replies.iter() {
+        for wanted in [deck::Wanted::Verdict, score, deck::Wanted::Answer] {
+            if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
+                assert!((0.0..=1.0).contains(&score), "{score}");
+            }
+        }
+    }
+    Ok(replies.iter().count())
 }

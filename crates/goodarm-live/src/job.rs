@@ -724,6 +724,7 @@ fn checked(
                 mean_over: Some(verifier.mean_over()),
                 votes,
                 solves,
+                people: verifier.people(),
                 // Its place is known once all verifiers are.
                 criterion: criterion.map(|it| CriterionTerms {
                     verifier: name.clone(),
@@ -755,7 +756,8 @@ fn checked_generator(
         Some(tariff) if problems.is_empty() => {
             let VerifierSpec { name, kind, verifier, .. } = spec;
             let (ceiling, metered) = (tariff.ceiling, tariff.is_metered());
-            let terms = GeneratorTerms { name: name.clone(), kind, ceiling, metered };
+            let people = verifier.people();
+            let terms = GeneratorTerms { name: name.clone(), kind, ceiling, metered, people };
             let (redactor, lead) = (Redactor::default(), AttributeId(0));
             let criteria = Vec::new();
             Ok((JobVerifier { name, verifier, tariff, limits, criteria, lead, redactor }, terms))

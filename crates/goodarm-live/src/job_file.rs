@@ -146,7 +146,7 @@ pub struct VerifierKeys {
 pub struct GeneratorKeys {
     /// What reports call it; generator if not given.
     pub name: Option<String>,
-    /// Which kind it is: llm, command, http or pool.
+    /// Which kind it is: llm, command, http, human or pool.
     pub kind: String,
     /// Where the final answer is: answers with the same one are one. If not given, where the first
     /// solver among the verifiers looks, or else the whole answer.

@@ -11,6 +11,7 @@ pub(crate) mod line;
 pub(crate) mod order;
 pub(crate) mod record;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use goodarm_core::EventError;
 use serde::{Deserialize, Serialize};
 
 use crate::charter::Charter;
-use crate::deck::{Card, Deck, DeckError, Said, Standing};
+use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::history::HistoryError;
 use crate::journal::{FolderLock, LockError, unix_millis};
@@ -176,14 +177,7 @@ pub struct ClaimDeck {
 impl ClaimDeck {
     /// Goes on with the claim of a run, or begins the first one.
     pub fn open(folder: &Folder, terms: &Terms) -> Result<Self, LabelError> {
-        let wanted = wanted(terms)?;
-        let (read, labels) = record::read(folder)?;
-        check_seen(folder, &labels)?;
-        let record = Record::read(folder, &labels)?;
-        record.check(&labels)?;
-        let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
-        let remark = (!is_over).then_some(UNFINISHED);
-        let mut deck = Self { record, labels, writer: None, wanted, remark };
+        let (read, mut deck) = Self::read(folder, terms)?;
         let first = match deck.labels.claims.last() {
             Some(last) => agree(&last.begun, terms).map(|()| None)?,
             None => Some(deck.beginning(terms, &Terms::default())?),
@@ -196,6 +190,27 @@ impl ClaimDeck {
         deck.writer = Some(writer);
         first.map_or(Ok(()), |first| deck.begin(first))?;
         Ok(deck)
+    }
+
+    /// The claim of a run, to be looked at only: nothing is written, and whoever labels is not disturbed. None if
+    /// nobody has begun one.
+    pub fn look(folder: &Folder, terms: &Terms) -> Result<Option<Self>, LabelError> {
+        let (_, deck) = Self::read(folder, terms)?;
+        let Some(last) = deck.labels.claims.last() else { return Ok(None) };
+        agree(&last.begun, terms)?;
+        Ok(Some(deck))
+    }
+
+    /// What is in the folder: the lines as well.
+    fn read(folder: &Folder, terms: &Terms) -> Result<(Vec<Line>, Self), LabelError> {
+        let wanted = wanted(terms)?;
+        let (lines, labels) = record::read(folder)?;
+        check_seen(folder, &labels)?;
+        let record = Record::read(folder, &labels)?;
+        record.check(&labels)?;
+        let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
+        let remark = (!is_over).then_some(UNFINISHED);
+        Ok((lines, Self { record, labels, writer: None, wanted, remark }))
     }
 
     /// Begins another claim, about the answers that are certified by now. It has a δ of its own, half of
@@ -278,6 +293,23 @@ impl Deck for ClaimDeck {
 
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
         Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
+    }
+
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+        let labelled = self.last();
+        let waiting: HashSet<usize> = labelled.upcoming(labeller).collect();
+        let place = |place: usize| Place {
+            key: labelled.id(place).to_owned(),
+            id: labelled.id(place).to_owned(),
+            wanted: Wanted::Verdict,
+            said: labelled.said(labeller, place).map(|said| match said {
+                Verdict::Right => Said::Right,
+                Verdict::Wrong => Said::Wrong,
+                Verdict::Skip => Said::Skip,
+            }),
+            waits: waiting.contains(&place),
+        };
+        Ok((0..labelled.size()).map(place).collect())
     }
 
     fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {

@@ -25,6 +25,7 @@ pub mod open_files;
 pub mod outputs;
 pub mod panics;
 mod pattern;
+pub mod people;
 pub mod pools;
 pub mod pricing;
 pub mod questions;

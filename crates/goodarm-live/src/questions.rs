@@ -92,6 +92,7 @@ impl Questions {
 
 /// All candidates of a run's folder: those that it keeps, and those that were made during the run, which
 /// are in its journal. With them the questions that they answer.
+#[derive(Debug)]
 pub struct Roster {
     /// The answers, in the order of their numbers.
     pub candidates: Candidates,

@@ -44,6 +44,11 @@ pub enum RecordError {
     /// Another process is at it.
     #[error(transparent)]
     Locked(#[from] LockError),
+    /// A verifier is a person.
+    #[error(
+        "{0} is a person, and people are asked during a run and not for a recording: take it out of the job that is recorded"
+    )]
+    Person(String),
     /// A line of a recording that was begun before.
     #[error("{} line {line}: {reason}", path.display())]
     Begun {
@@ -167,6 +172,9 @@ pub fn record(
 ) -> Result<Recorded, RecordError> {
     let Request { job, times, path, .. } = *request;
     let file_error = |error| RecordError::file(path, error);
+    if let Some(person) = job.verifiers.iter().find(|it| it.verifier.people().is_some()) {
+        return Err(RecordError::Person(person.name.clone()));
+    }
     let pending = Pending::take(path)?;
     let merged = pending.merge(Unscored::Kept)?;
     let begun = Begun::read(path, job)?;

@@ -9,6 +9,7 @@ mod announce;
 mod disk;
 mod ending;
 mod outcome;
+mod people;
 mod resume;
 #[cfg(test)]
 mod simulation;
@@ -21,8 +22,8 @@ use std::time::Duration;
 
 use goodarm_core::{
     ArmId, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS,
-    Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source, Target, VoidFailure,
-    policy,
+    Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source, Target, Ticket,
+    VoidFailure, policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -43,6 +44,7 @@ pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
 pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
+use crate::run::people::People;
 use crate::verifier::{Answer, Place, Remark, Reply, Verdict, shorten};
 
 /// A run that can be driven.
@@ -66,6 +68,8 @@ pub struct Run {
     /// And what it has yet to give a score for: its only attribute, or some criteria. A generator, which
     /// has none, has the number behind all of them.
     silent: Vec<BTreeSet<usize>>,
+    people: People,
+    waits_for_people: bool,
     /// For hosts without one of their own; taken out while it is used.
     runtime: Option<Runtime>,
     /// Bytes that a power cut had left at the journal's end.
@@ -131,13 +135,13 @@ impl Run {
         keep_inputs(folder, &job)?;
         let account = Account::new(session.books());
         let answers = (Arc::clone(&job.candidates), job.finals.clone());
-        Self::assemble(job, (session, account, answers), journal, lock)
+        Self::assemble(job, (session, account, answers), (journal, Ticket(0)), lock)
     }
 
     fn assemble(
         job: Arc<Job>,
         (session, account, (candidates, finals)): (Session, Account, (Arc<Candidates>, Finals)),
-        journal: Journal<Box<dyn Medium>>,
+        (journal, ticket_next): (Journal<Box<dyn Medium>>, Ticket),
         lock: FolderLock,
     ) -> Result<Self, RunError> {
         let called_count = job.called().count();
@@ -151,7 +155,9 @@ impl Run {
         }
         let throttles = job.called().zip(&silent).map(|(called, silent)| {
             let throttle = called.throttle(called.limits);
-            if silent.is_empty() { throttle } else { throttle.on_trial() }
+            // A person who cannot tell works all the same.
+            let is_tried = !silent.is_empty() && called.verifier.people().is_none();
+            if is_tried { throttle.on_trial() } else { throttle }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
         let disk =
@@ -164,6 +170,8 @@ impl Run {
             finals,
             silent,
             held_by: None,
+            people: People::new(&job, ticket_next),
+            waits_for_people: true,
             job,
             session,
             disk,
@@ -265,19 +273,16 @@ impl Run {
                 self.settle_returned(returned, &mut announcer);
             }
             phase = self.next_phase(phase, control);
-            let mut next = Next::Wait;
-            if phase == Phase::Working && !self.disk.is_behind() {
-                next = match self.ask_all(control, &mut announcer) {
-                    Ok(next) => next,
-                    Err(error) => {
-                        // What came before it counts all the same.
-                        self.disk.commit().await.map_err(RunError::NotDurable)?;
-                        return Err(error);
-                    }
-                };
-                if let Next::Done(ending) = &next {
-                    phase = Phase::Draining(ending.clone());
+            let next = match self.hear_and_ask(&phase, control, &mut announcer) {
+                Ok(next) => next,
+                Err(error) => {
+                    // What came before it counts all the same.
+                    self.disk.commit().await.map_err(RunError::NotDurable)?;
+                    return Err(error);
                 }
+            };
+            if let Next::Done(ending) = &next {
+                phase = Phase::Draining(ending.clone());
             }
             if phase != Phase::Working {
                 self.take_back(&mut announcer);
@@ -288,7 +293,8 @@ impl Run {
             if phase == Phase::Leaving {
                 break Ending::Left;
             }
-            let in_flight_count = self.session.books().in_flight_count();
+            // Those of people stand, however the run ends.
+            let in_flight_count = self.machines_in_flight();
             let is_over = in_flight_count == 0 && matches!(phase, Phase::Draining(_));
             if is_over || announcer.is_due() && !self.disk.is_safe() {
                 self.disk.commit().await.map_err(RunError::NotDurable)?;
@@ -322,6 +328,20 @@ impl Run {
         self.disk.commit().await.map_err(RunError::NotDurable)?;
         announcer.close(self);
         Ok(ending)
+    }
+
+    /// Books what people have said, and asks for what comes next if there is work.
+    fn hear_and_ask(
+        &mut self,
+        phase: &Phase,
+        control: &Control,
+        announcer: &mut Announcer<'_>,
+    ) -> Result<Next, RunError> {
+        self.hear_people(announcer)?;
+        if *phase != Phase::Working || self.disk.is_behind() {
+            return Ok(Next::Wait);
+        }
+        self.ask_all(control, announcer)
     }
 
     fn next_phase(&self, phase: Phase, control: &Control) -> Phase {
@@ -375,6 +395,9 @@ impl Run {
     /// asked for long.
     fn note_whether_scored(&mut self, call: &Call<'_>) {
         let index = self.job.caller_of(call.target);
+        if self.people.are_asked(index) {
+            return;
+        }
         let problem = self.session.books().problem();
         match call.target {
             Target::Arm(_, lead) => {
@@ -417,7 +440,7 @@ impl Run {
 
     /// Starts calls whose intents are durable, as many as may be in flight.
     fn start_ready(&mut self) {
-        let in_flight_count = self.session.books().in_flight_count();
+        let in_flight_count = self.machines_in_flight();
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
         for _ in started_count..self.engine.concurrency() {
             let Some(call) = self.disk.next_ready() else { break };
@@ -477,7 +500,7 @@ impl Run {
         let mut calls_left = calls_max.saturating_sub(self.others_count());
         let begin = Instant::now();
         for count in 1_u32.. {
-            let is_full = self.session.books().in_flight_count() >= in_flight_max;
+            let is_full = self.machines_in_flight() >= in_flight_max;
             if is_full || control.is_stopping() {
                 self.held_by = is_full.then_some(HeldBy::Concurrency);
                 return Ok(Next::Wait);
@@ -486,19 +509,25 @@ impl Run {
                 self.held_by = None;
                 let is_last = self.session.books().in_flight_count() == 0;
                 let ending = Ending::CallsSpent { calls_max };
-                return Ok(if is_last { Next::Done(ending) } else { Next::Wait });
+                return if is_last { Ok(Next::Done(ending)) } else { self.wait() };
             }
             let call = match self.ask()? {
                 Ask::Pull(pull) => Dispatched::Arm(pull),
                 Ask::Question(pull) => Dispatched::Question(pull),
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
-                    return Ok(Next::Wait);
+                    return self.wait();
                 }
                 Ask::Done(reason) => return Ok(Next::Done(Ending::Done(reason))),
             };
             announcer.asked(call.target());
             let intent = Record::from(Event::from(call));
+            if self.people.are_asked(self.job.caller_of(call.target())) {
+                self.disk.append_card(&intent);
+                self.ask_people(call);
+                calls_left -= 1;
+                continue;
+            }
             let Some(reply) = self.own_reply(call.target()) else {
                 self.disk.append_intent(&intent, call);
                 calls_left -= 1;
@@ -517,6 +546,15 @@ impl Run {
             }
         }
         Ok(Next::More)
+    }
+
+    /// Waits for what is in flight, unless that is for people alone, and nobody waits for them.
+    fn wait(&mut self) -> Result<Next, RunError> {
+        if self.waits_for_people || !self.is_left_to_people()? {
+            return Ok(Next::Wait);
+        }
+        let count = self.waiting_for_people();
+        Ok(Next::Done(Ending::WaitsForPeople { count }))
     }
 
     /// Calls that others have made, in whatever process, or are making. One that was taken back, or
@@ -834,8 +872,10 @@ fn new_session(job: &Job, problem: Problem) -> Session {
         policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
     let options =
         Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
-    Session::with_options(problem, policy, options)
-        .expect("the default share of money in flight makes sense")
+    let mut session = Session::with_options(problem, policy, options)
+        .expect("the default share of money in flight makes sense");
+    people::tell_who_is_slow(&mut session, &job.charter);
+    session
 }
 
 fn header(job: &Job) -> Header {

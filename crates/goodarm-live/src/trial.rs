@@ -277,6 +277,10 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
     let verifier = job.called_at(place);
     let answers_questions = verifier.verifier.answers_questions();
     let terms = job.charter.called(job.target_of(place));
+    // Nobody was asked, and a run waits for them.
+    if terms.people.is_some() {
+        return before_any_call(job, place);
+    }
     let declared = job.charter.verifiers.get(verifier.lead.index()).filter(|_| !terms.is_generator);
     let mut texts = Vec::new();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();

@@ -10,6 +10,7 @@ pub mod command;
 mod endpoint;
 pub(crate) mod generator;
 pub mod http;
+pub mod human;
 mod kind;
 pub mod llm;
 pub mod pool;
@@ -31,8 +32,10 @@ pub use self::kind::{Kind, KindKeys, Kinds, Setting};
 pub(crate) use self::score::{in_short, shorten};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
+use crate::deck::Said;
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
+use crate::people::PeopleTerms;
 use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
@@ -42,6 +45,7 @@ pub const KINDS: &[Kind] = &[
     Kind::new::<check::CheckKeys>("check"),
     Kind::new::<command::CommandKeys>("command").making_answers(),
     Kind::new::<http::HttpKeys>("http").making_answers(),
+    Kind::new::<human::HumanKeys>("human").making_answers(),
     Kind::new::<llm::LlmKeys>("llm").making_answers(),
     Kind::new::<pool::PoolKeys>("pool").making_answers(),
     Kind::new::<replay::ReplayKeys>("replay"),
@@ -120,6 +124,18 @@ pub trait Verifier: Send + Sync {
     /// questions in the place of candidates, and each reply is about all answers to one.
     fn answers_questions(&self) -> bool {
         false
+    }
+
+    /// If its calls go to people: how they are asked. A run keeps such calls in its folder until somebody
+    /// has answered ([`crate::people`]); [`Self::call`] is not for them.
+    fn people(&self) -> Option<PeopleTerms> {
+        None
+    }
+
+    /// What a person's words mean; only for those whose calls go to people.
+    fn heard(&self, said: &Said) -> Verdict {
+        let _ = said;
+        Verdict::Failed(CountedFailure::Unreadable, "nobody was asked".into())
     }
 
     /// What its mean score is the mean of.

@@ -11,11 +11,13 @@ pub mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Remainder, Share};
+use goodarm_core::{
+    ArmId, ArmStatus, AttributeId, Books, Cost, Failure, GeneratorId, Remainder, Share,
+};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, VerifierTotals};
-use crate::charter::Charter;
+use crate::charter::{CallerTerms, Charter};
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
 use crate::outputs::calls::failure_name;
@@ -75,6 +77,9 @@ pub struct Overview {
     /// Calls that are in flight, or were when the process died.
     #[serde(rename = "out")]
     pub in_flight: usize,
+    /// Those of them that wait for a person.
+    #[serde(skip_serializing_if = "is_none_of_them")]
+    pub for_people: usize,
     /// Milliseconds since 1970 of the first and the last event.
     pub span_millis: [u64; 2],
     /// Seconds between them.
@@ -314,6 +319,7 @@ impl Overview {
             undecided: candidates - certified - rejected,
             calls: account.call_count(),
             in_flight: books.in_flight_count(),
+            for_people: for_people(charter, books),
             span_millis: [0, 0],
             seconds: 0.0,
             calls_per_second: None,
@@ -513,6 +519,26 @@ fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
 /// Two amounts, if they are known.
 fn exact_pair<S: Serializer>(costs: &Option<[Cost; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
     exact_list(costs.as_ref().map_or(&[], |costs| costs), serializer)
+}
+
+/// Calls in flight that wait for a person.
+fn for_people(charter: &Charter, books: &Books) -> usize {
+    let attribute_count = charter.verifiers.len();
+    let people = charter.callers().enumerate().filter(|(_, terms)| terms.people.is_some());
+    let count = |(place, _): (usize, CallerTerms<'_>)| match place.checked_sub(attribute_count) {
+        None => books.in_flight_count_of(AttributeId(number(place))),
+        Some(place) => books.fresh_in_flight_count(GeneratorId(number(place))),
+    };
+    people.map(count).sum()
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("there are fewer than 2^32")
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+const fn is_none_of_them(count: &usize) -> bool {
+    *count == 0
 }
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {

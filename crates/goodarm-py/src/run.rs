@@ -193,7 +193,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
     let ending = run.drive(control, &mut listener).map_err(failed)?;
     let kind = match &ending {
         Ending::Done(_) | Ending::CallsSpent { .. } => "done",
-        Ending::Interrupted => "interrupted",
+        Ending::Interrupted | Ending::WaitsForPeople { .. } => "interrupted",
         Ending::Left => "left",
         Ending::VerifierDown { .. } => "verifier-down",
         Ending::Mistrusted { .. } => "mistrusted",

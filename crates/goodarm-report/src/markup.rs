@@ -12,6 +12,8 @@ pub(crate) enum Template {
     Report,
     /// A run that goes on.
     Watch,
+    /// Cards to be labelled.
+    Label,
     /// All figures of `goodarm reproduce`.
     Reproduction,
 }
@@ -21,6 +23,7 @@ impl Template {
         match self {
             Self::Report => include_str!("../web/report/page.html"),
             Self::Watch => include_str!("../web/watch/page.html"),
+            Self::Label => include_str!("../web/label/page.html"),
             Self::Reproduction => include_str!("../web/reproduction/page.html"),
         }
     }

@@ -28,7 +28,7 @@ use thiserror::Error;
 
 pub(crate) use cut::beginning;
 pub(crate) use data::{Answer, Data};
-pub(crate) use html::{STYLE, policy, script};
+pub(crate) use html::{STYLE, plain_script, policy, script};
 pub(crate) use trail::Trail;
 
 use gather::Gathered;

@@ -33,6 +33,11 @@ pub fn summary_text(summary: &Overview) -> String {
         money(summary.money.budget, unit),
         counted(summary.calls, "call"),
     );
+    if summary.for_people > 0 {
+        let wait = if summary.for_people == 1 { "call waits" } else { "calls wait" };
+        let reserved = money(summary.money.reserved, unit);
+        text += &format!("{} {wait} for a person, with {reserved} set aside\n", summary.for_people);
+    }
     let remaining = remaining(summary);
     if !remaining.is_empty() {
         text += &format!("{remaining}\n");

@@ -5,76 +5,20 @@
 //! on.
 
 mod answer;
-mod guard;
-mod page;
-mod server;
+mod site;
 mod snapshot_builder;
 mod state;
 
-use std::io;
-use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use goodarm_live::run::{Control, Notice, Observer, Run};
-use thiserror::Error;
 
-use guard::{Guard, Token};
-use server::Server;
+use crate::site::{Port, Server, SiteError};
+use site::RunSite;
 use snapshot_builder::SnapshotBuilder;
 use state::{Phase, Shared};
-
-/// Why a run cannot be watched.
-#[derive(Debug, Error)]
-pub enum WatchError {
-    /// The port belongs to another program, or may not be used.
-    #[error("port {port} of 127.0.0.1 cannot be had ({error})")]
-    Port {
-        /// The port.
-        port: u16,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// The system gives no random numbers for the token.
-    #[error("no randomness: {0}")]
-    Random(String),
-    /// The server's thread cannot be started.
-    #[error(transparent)]
-    Server(#[from] io::Error),
-}
-
-/// A port of this machine, taken before the run begins: if it is taken, nothing begins.
-pub struct WatchPort {
-    listener: TcpListener,
-    port: u16,
-    token: Token,
-}
-
-impl WatchPort {
-    /// Takes a port; 0 takes any that is free.
-    pub fn take(port: u16) -> Result<Self, WatchError> {
-        let refused = |error| WatchError::Port { port, error };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(refused)?;
-        let port = listener.local_addr().map_err(refused)?.port();
-        let token = Token::random().map_err(|error| WatchError::Random(error.to_string()))?;
-        Ok(Self { listener, port, token })
-    }
-
-    /// Where the page will be.
-    pub fn address(&self) -> String {
-        format!("http://127.0.0.1:{}/{}/", self.port, self.token.text())
-    }
-
-    /// Begins to serve the page of a run.
-    pub fn open(self, run: &Run, control: &Arc<Control>) -> Result<Watch, WatchError> {
-        let builder = SnapshotBuilder::new(run);
-        let shared = Arc::new(Shared::new(run.job(), control, builder.snapshot()));
-        let guard = Guard::new(self.port, self.token);
-        let server = server::start(self.listener, guard, Arc::clone(&shared))?;
-        Ok(Watch { shared, builder, _server: server })
-    }
-}
 
 /// Shows on a page what happens in a run.
 pub struct Watch {
@@ -85,6 +29,14 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Begins to serve the page of a run.
+    pub fn open(port: Port, run: &Run, control: &Arc<Control>) -> Result<Self, SiteError> {
+        let builder = SnapshotBuilder::new(run);
+        let shared = Arc::new(Shared::new(run.job(), control, builder.snapshot()));
+        let server = port.serve(site::page(), Arc::new(RunSite::new(&shared)))?;
+        Ok(Self { shared, builder, _server: server })
+    }
+
     /// No more calls are made; the outputs are being written.
     pub fn writing(&mut self, ending: &str) {
         self.builder.phase = Phase::Writing { ending: ending.to_owned() };

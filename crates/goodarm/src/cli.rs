@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use goodarm_live::candidates::Format;
 use goodarm_live::verifier::llm::{Api, Temperature};
 
@@ -20,6 +20,16 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("a whole number of at least 1 is needed".into()),
     }
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0.0 && *number < 1.0);
+    number.ok_or_else(|| "a number between 0 and 1 is needed".into())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0.0 && *number <= 1.0);
+    number.ok_or_else(|| "a share above 0 and up to 1 is needed, such as 0.95".into())
 }
 
 /// What this binary is.
@@ -55,6 +65,9 @@ pub(crate) enum Command {
     /// Write a commented starter job for a file of candidates or questions.
     #[command(long_about = INIT_LONG)]
     Init(InitArguments),
+    /// Ask people: what share of the certified answers is right, or what a run waits for.
+    #[command(long_about = LABEL_LONG)]
+    Label(LabelArguments),
     /// Say what a budget will buy, before a cent is spent.
     #[command(long_about = PLAN_LONG)]
     Plan(PlanArguments),
@@ -119,6 +132,10 @@ pub(crate) struct RunArguments {
     /// In place of the file's output folder.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    /// End when nothing is left to do but to wait for people (kind = "human"); --resume goes on when they
+    /// have answered.
+    #[arg(long)]
+    pub(crate) no_wait: bool,
     /// Say nothing but errors and the end.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -219,6 +236,73 @@ pub(crate) enum ExportTarget {
     Csv,
     /// The same table as Parquet.
     Parquet,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("way").args(["terminal", "status", "export", "import", "field"]))]
+pub(crate) struct LabelArguments {
+    /// The folder of a run.
+    #[arg(value_name = "RUN")]
+    pub(crate) folder: PathBuf,
+    /// Who labels; your login name if not given, and "gold" with --field.
+    #[arg(long, value_name = "NAME", conflicts_with = "status")]
+    pub(crate) by: Option<String>,
+    /// Ask here, and not on a page.
+    #[arg(long)]
+    pub(crate) terminal: bool,
+    /// The page's port on 127.0.0.1; any free one if not given.
+    #[arg(long, value_name = "PORT", conflicts_with = "way")]
+    pub(crate) port: Option<u16>,
+    /// The claim about the certified answers, even if the run waits for people.
+    #[arg(long)]
+    pub(crate) claim: bool,
+    /// What the run asks people, even if nothing waits for them now.
+    #[arg(long, conflicts_with_all = ["claim", "labels", "rule", "delta", "at_least", "another", "field"])]
+    pub(crate) people: bool,
+    /// How many people label each answer; 1 if not given.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) labels: Option<usize>,
+    /// What makes an answer right: one label, a majority, or all of them.
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) rule: Option<RuleName>,
+    /// The probability with which the claim may ever be false; 0.05 if not given.
+    #[arg(long, value_name = "D", value_parser = probability)]
+    pub(crate) delta: Option<f64>,
+    /// The share that you hope for, 0.95 if not given: about how many labels it still takes is said.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) at_least: Option<f64>,
+    /// Begin another claim, about the answers that are certified by now.
+    #[arg(long, conflicts_with = "status")]
+    pub(crate) another: bool,
+    /// Say how far it is, and change nothing.
+    #[arg(long)]
+    pub(crate) status: bool,
+    /// The same as JSON.
+    #[arg(long, requires = "status")]
+    pub(crate) json: bool,
+    /// Write the cards that you have not labelled to a .csv or .jsonl file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Option<PathBuf>,
+    /// Take the labels of a file: .csv, .tsv, .jsonl or .json with id (or key), label and perhaps by.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) import: Option<PathBuf>,
+    /// Where the right answers are known: the field that holds them.
+    #[arg(long, value_name = "FIELD", requires = "equals")]
+    pub(crate) field: Option<String>,
+    /// The field that must say the same for an answer to be right.
+    #[arg(long, value_name = "FIELD", requires = "field")]
+    pub(crate) equals: Option<String>,
+}
+
+/// What makes an answer right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuleName {
+    /// The one person who labels it says so.
+    One,
+    /// More than half of its labels say so.
+    Majority,
+    /// All of its labels say so.
+    All,
 }
 
 #[derive(Debug, Args)]
@@ -435,6 +519,26 @@ Write what a run found for other tools.
 The columns are the candidates' own fields, and behind them goodarm.status, goodarm.rank and, for each
 verifier, goodarm.NAME.threshold, .mean, .calls, .met and .spent. It is made from the journal, so it
 works while a run goes on and after a crash.";
+
+const LABEL_LONG: &str = "\
+Ask people: what share of the certified answers is right, or what a run waits for.
+
+  goodarm label run                             a page on this machine: open the address it says
+  goodarm label run --terminal                  one card after the other, here
+  goodarm label run --export cards.csv          for a spreadsheet, with an empty column label
+  goodarm label run --import cards.csv          takes what was filled in
+  goodarm label run --field gold --equals answer   where the right answers are known
+  goodarm label run --status                    what is known by now
+
+A certificate says that the verifiers approve. Labels say what share of the certified answers is right:
+\"with confidence 95 % at least 93.1 % of the 412 certified answers are right (61 labels, 1 wrong)\". That
+holds at any time, however often one looks and whenever one stops. The order of the cards is drawn once,
+so that nobody can choose; labels count up to the first gap in it. Skip means that you cannot tell, and
+counts against the claim.
+
+If verifiers or generators of the run are people (kind = \"human\") and calls wait for them, these are the
+cards; --claim and --people choose. Every label is on the disk before the next card comes. Ctrl-C ends it,
+and the same command goes on.";
 
 const RECORD_LONG: &str = "\
 Call each verifier of a job several times on each candidate, for replays.

@@ -7,11 +7,12 @@ mod example;
 mod export;
 mod generate;
 mod init;
+mod label;
 mod plan;
 mod record;
 mod report;
 mod reproduce;
-mod run;
+pub(crate) mod run;
 mod schema;
 mod simulate;
 mod trace;
@@ -40,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Command::Export(arguments) => export::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Label(arguments) => label::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Record(arguments) => record::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),

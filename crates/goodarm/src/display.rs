@@ -17,6 +17,7 @@ use goodarm_report::words::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use crate::commands::run::label_command;
 use crate::terminal;
 
 /// Shows a run.
@@ -24,6 +25,8 @@ pub(crate) struct Display<'a> {
     job: &'a Job,
     style: Style,
     last_line: Option<Instant>,
+    /// Whether it was said that nothing is left to do until people answer.
+    is_left_to_people: bool,
 }
 
 enum Style {
@@ -48,7 +51,7 @@ impl<'a> Display<'a> {
         } else {
             Style::Lines
         };
-        Self { job, style, last_line: None }
+        Self { job, style, last_line: None, is_left_to_people: false }
     }
 
     /// Says something that must not be overwritten.
@@ -61,7 +64,19 @@ impl<'a> Display<'a> {
         }
     }
 
+    /// Says once what the run waits for, and how to answer.
+    fn tell_of_people(&mut self, overview: &Overview) {
+        let is_left = overview.for_people > 0 && overview.for_people == overview.in_flight;
+        if is_left && !self.is_left_to_people {
+            let wait = if overview.for_people == 1 { "call waits" } else { "calls wait" };
+            let label = label_command(&self.job.settings.output);
+            self.say(&format!("{} {wait} for a person: {label}", overview.for_people));
+        }
+        self.is_left_to_people = is_left;
+    }
+
     fn progress(&mut self, progress: &Progress) {
+        self.tell_of_people(&progress.overview);
         match &self.style {
             Style::Bar(bar) => {
                 let money = &progress.overview.money;
@@ -101,6 +116,9 @@ impl<'a> Display<'a> {
             rate(overview.calls_per_second.unwrap_or_default()),
             overview.in_flight,
         );
+        if overview.for_people > 0 {
+            text += &format!(" ({} for a person)", overview.for_people);
+        }
         if progress.held_by == Some(HeldBy::Money) {
             text += " (2 % of the money left)";
         }
@@ -169,6 +187,7 @@ impl<'a> Display<'a> {
             "failures": progress.failure_count,
             "calls_per_second": overview.calls_per_second,
             "in_flight": overview.in_flight,
+            "for_people": overview.for_people,
             "held_by": progress.held_by,
             "retries": progress.retry_count,
             "forecast": progress.forecast,

@@ -12,7 +12,10 @@ use goodarm_files::visible;
 
 /// To standard output. What this process writes there, a person or a program may read.
 pub(crate) fn print(text: &str) {
-    let _ = io::stdout().lock().write_all(visible(text).as_bytes());
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(visible(text).as_bytes());
+    // What asks for something ends without a line.
+    let _ = out.flush();
 }
 
 /// A line to standard output.

@@ -496,7 +496,9 @@ impl Books {
         self.changes.clear();
         self.calls.out.remove(ticket);
         let lane = self.lane(call.place.target);
+        let was_held = self.is_lane_held(lane);
         self.out_counts[lane] -= 1;
+        self.tell_of_hold(lane, was_held);
         self.ledger.settle(call.ceiling, bill);
     }
 
@@ -516,7 +518,9 @@ impl Books {
         self.calls.ticket_next += 1;
         self.calls.out.push(ticket, Call { place, ceiling, attempt });
         let lane = self.lane(place.target);
+        let was_held = self.is_lane_held(lane);
         self.out_counts[lane] += 1;
+        self.tell_of_hold(lane, was_held);
         match place.target {
             Target::Arm(arm, attribute) => {
                 let (loan, branch) = (None, "");
@@ -770,6 +774,13 @@ impl Books {
         if self.problem.guarantee() == Guarantee::FalseDiscovery && self.is_active(arm) {
             self.certifier.update(arm, f64::NEG_INFINITY);
             self.leave(arm);
+        }
+    }
+
+    /// To a policy a slow caller that has all its calls is as one that there is no money for.
+    fn tell_of_hold(&mut self, lane: usize, was_held: bool) {
+        if self.is_lane_held(lane) != was_held {
+            self.changes.push(Change::AffordableChanged);
         }
     }
 

@@ -208,6 +208,11 @@ impl Books {
         self.affordable[self.processes.len() + generator.index()]
     }
 
+    /// Whether a generator that is slow has as many answers on their way as it may have.
+    pub(crate) fn is_fresh_held(&self, generator: GeneratorId) -> bool {
+        self.is_lane_held(self.processes.len() + generator.index())
+    }
+
     /// What one answer of a generator costs on average.
     pub fn mean_fresh_bill(&self, generator: GeneratorId) -> f64 {
         self.mean_bills[self.processes.len() + generator.index()]

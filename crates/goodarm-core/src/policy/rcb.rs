@@ -116,6 +116,8 @@ struct Stage {
     order: f64,
     /// Calls in flight, or back but behind one in flight: they will be evidence.
     ahead: u64,
+    /// Whether the calls take hours.
+    is_slow: bool,
 }
 
 impl Rule for RemainingCost {
@@ -163,7 +165,14 @@ impl RemainingCost {
             return None;
         }
         let favour = if books.share(arm).is_some() { FAVOUR_OF_SHARES } else { 1.0 };
-        rate_stages(&self.stages, favour)
+        rate_stages(&self.stages, favour).filter(|rating| self.may_be_next(books, rating.attribute))
+    }
+
+    /// People are asked only about answers that nothing else is on its way for: what comes back soon may
+    /// spare them the question.
+    fn may_be_next(&self, books: &Books, next: AttributeId) -> bool {
+        let is_awaited = |stage: &Stage| stage.attribute != next && stage.ahead > 0;
+        !books.is_slow(next) || !books.is_held(next) && !self.stages.iter().any(is_awaited)
     }
 
     /// The calls that an arm still needs to reach a level, in the order of their tests; none if they cannot
@@ -189,9 +198,12 @@ impl RemainingCost {
             let stage = match earlier {
                 // One call for all of them: as many as the slowest needs, and all must pass.
                 Some(earlier) => self.stages.remove(earlier).with(outlook),
-                None => Stage::new(bills.get(lead), (lead, pair), outlook),
+                None => Stage {
+                    is_slow: books.is_slow(lead),
+                    ..Stage::new(bills.get(lead), (lead, pair), outlook)
+                },
             };
-            let place = self.stages.iter().position(|later| stage.order < later.order);
+            let place = self.stages.iter().position(|later| stage.is_before(later));
             self.stages.insert(place.unwrap_or(self.stages.len()), stage);
         }
         Some(())
@@ -216,10 +228,11 @@ impl RemainingCost {
                 None => {
                     let cost = books.mean_bill(lead);
                     let order = rejection_price(cost, outlook);
-                    Stage { attribute: lead, cost, outlook, order, ahead: 0 }
+                    let is_slow = books.is_slow(lead);
+                    Stage { attribute: lead, cost, outlook, order, ahead: 0, is_slow }
                 }
             };
-            let place = stages.iter().position(|later| stage.order < later.order);
+            let place = stages.iter().position(|later| stage.is_before(later));
             stages.insert(place.unwrap_or(stages.len()), stage);
         }
         let chance = stages.iter().map(|stage| stage.outlook.pass_probability).product();
@@ -239,12 +252,20 @@ impl RemainingCost {
         if self.stage(books, arm, books.level_of(share)).is_none() {
             return false;
         }
+        // What a person says before that would count for nothing.
+        if books.is_slow(next) {
+            return true;
+        }
         let (mut price, mut probability) = (0.0, 1.0);
         let (mut paid, mut bill) = (0.0, 0.0);
         for lead in books.problem().attributes() {
             let Some(stage) = self.stages.iter().find(|stage| stage.attribute == lead) else {
                 continue;
             };
+            // Theirs is by far the most of the price, and comes last.
+            if stage.is_slow {
+                continue;
+            }
             price += stage.cost * stage.outlook.remaining;
             probability *= stage.outlook.pass_probability;
             paid += stage.cost * real(books.tally(arm, lead).dispatched_count);
@@ -260,7 +281,13 @@ impl RemainingCost {
 impl Stage {
     fn new(cost: f64, (attribute, pair): (AttributeId, &Pair), outlook: Outlook) -> Self {
         let ahead = pair.tally.dispatched_count - pair.evidence.count;
-        Self { attribute, cost, outlook, order: rejection_price(cost, outlook), ahead }
+        let order = rejection_price(cost, outlook);
+        Self { attribute, cost, outlook, order, ahead, is_slow: false }
+    }
+
+    /// The cheapest rejection first, and behind all others those that take hours.
+    fn is_before(&self, later: &Self) -> bool {
+        (self.is_slow, self.order) < (later.is_slow, later.order)
     }
 
     /// With another attribute that the same calls score.

@@ -34,6 +34,7 @@ mod questions;
 mod refusals;
 mod shared;
 mod shared_policies;
+mod slow;
 mod streams;
 
 use std::collections::VecDeque;

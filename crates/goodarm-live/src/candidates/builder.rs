@@ -22,6 +22,8 @@ pub(super) struct Builder<'a> {
     pub(super) notes: Vec<String>,
     /// Whether the file has no ids, so that they are made; known from the first object on.
     makes_ids: Option<bool>,
+    /// Whether the objects are rows of something else, which need no ids.
+    are_rows: bool,
     /// More text is not kept.
     bytes_max: u64,
     /// More memory is not taken for the values of one object.
@@ -43,6 +45,7 @@ impl<'a> Builder<'a> {
             faults,
             notes: Vec::new(),
             makes_ids: None,
+            are_rows: false,
             bytes_max: u64::MAX,
             memory_max: u64::MAX,
             candidates,
@@ -53,6 +56,11 @@ impl<'a> Builder<'a> {
     /// long.
     pub(super) fn at_most(self, bytes_max: u64, memory_max: u64) -> Self {
         Self { bytes_max, memory_max, ..self }
+    }
+
+    /// Takes objects without looking for ids in them.
+    pub(super) fn of_rows(self) -> Self {
+        Self { are_rows: true, ..self }
     }
 
     /// Whether a text has so many values that it is not read.
@@ -98,6 +106,7 @@ impl<'a> Builder<'a> {
                 self.note_fields(line, &scanned.fields);
                 self.push(line, &id, &json)
             }
+            Ok(None) if self.are_rows => self.push(line, &made_id(line, &json), &json),
             Ok(None) => {
                 let id = made_id(line, &json);
                 let mut fields = scanned.fields;
@@ -126,12 +135,20 @@ impl<'a> Builder<'a> {
         self.id_field == job_file::id_field() && !names.any(is_like)
     }
 
+    /// Whether columns of these names will do without one for the ids.
+    pub(super) fn needs_no_ids<'n>(&self, names: impl Iterator<Item = &'n str>) -> bool {
+        self.are_rows || self.would_make_ids(names)
+    }
+
     /// The id of an object; none if one is to be made.
     fn id_of<'s>(
         &mut self,
         scanned: &'s Scanned<'_>,
         json: &str,
     ) -> Result<Option<Cow<'s, str>>, FaultKind> {
+        if self.are_rows {
+            return Ok(None);
+        }
         let field = self.id_field.to_owned();
         let nested = || -> Option<Value> {
             let fields = self.id_field.contains('.').then(|| serde_json::from_str(json).ok())??;

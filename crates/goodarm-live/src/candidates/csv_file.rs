@@ -106,7 +106,7 @@ impl Builder<'_> {
         let texts = || names.iter().map(String::as_str);
         let outermost = self.id_field.split_once('.').map_or(self.id_field, |(first, _)| first);
         let has_ids = texts().any(|name| name == self.id_field || name == outermost);
-        if has_ids || self.would_make_ids(texts()) {
+        if has_ids || self.needs_no_ids(texts()) {
             return Ok(());
         }
         Err(CandidatesError::NoIdColumn {

@@ -139,6 +139,12 @@ impl Labelled {
         self.waiting(name, from)
     }
 
+    /// What a person says about a card.
+    pub(crate) fn said(&self, name: &str, place: usize) -> Option<Verdict> {
+        let who = self.who(name)?;
+        self.cards[place].iter().find(|(labeller, _)| *labeller == who).map(|(_, said)| *said)
+    }
+
     /// The last card that a person has labelled.
     pub(crate) fn last_of(&self, name: &str) -> Option<usize> {
         self.labellers[self.who(name)?].given.last().copied()

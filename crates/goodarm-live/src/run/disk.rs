@@ -144,6 +144,12 @@ impl Disk {
         self.gathered.calls.push(call);
     }
 
+    /// Takes down the intent of a call that waits for people, who hear of it from the journal.
+    pub(super) fn append_card(&mut self, record: &Record<'_>) {
+        self.journal.append(record);
+        self.gathered.is_awaited = true;
+    }
+
     /// Calls that are kept: each is asked for, and not started.
     pub(super) fn kept_count(&self) -> usize {
         let on_the_way = self.on_the_way.as_ref().map_or(0, |batch| batch.calls.len());

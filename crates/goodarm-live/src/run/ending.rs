@@ -11,6 +11,7 @@ use crate::folder::{Folder, OlderJournal};
 use crate::history::HistoryError;
 use crate::journal::LockError;
 use crate::outputs::OutputError;
+use crate::sealed_lines::SealedError;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +23,14 @@ pub enum Ending {
         /// How many that is.
         calls_max: u64,
     },
-    /// Someone asked to stop; no call is in flight.
+    /// Someone asked to stop; no call is in flight, but for those that wait for people.
     Interrupted,
-    /// Someone asked to leave at once; calls in flight count as lost.
+    /// Nothing is left to do until people have answered; to be resumed then.
+    WaitsForPeople {
+        /// So many answers and questions.
+        count: usize,
+    },
+    /// Someone asked to leave at once; calls in flight count as lost, but for those of people.
     Left,
     /// A verifier was down for longer than the job's patience, or cannot be started any more.
     VerifierDown {
@@ -103,6 +109,9 @@ pub enum RunError {
         "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room) and --resume"
     )]
     NotDurable(io::Error),
+    /// What people have said cannot be read.
+    #[error(transparent)]
+    Replies(#[from] SealedError),
     /// The journal's charter.
     #[error(transparent)]
     Charter(#[from] CharterError),
@@ -154,6 +163,13 @@ impl fmt::Display for Ending {
                     f,
                     "calls_max allows no more than {}: can be resumed with more",
                     counted(*calls_max, "call")
+                );
+            }
+            Self::WaitsForPeople { count } => {
+                let wait = if *count == 1 { "call waits" } else { "calls wait" };
+                return write!(
+                    f,
+                    "{count} {wait} for a person: answer with `goodarm label`, then resume it"
                 );
             }
             Self::Interrupted => "interrupted: can be resumed",

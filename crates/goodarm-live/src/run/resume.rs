@@ -63,11 +63,11 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let problem = history.problem().map_err(journal_error)?;
     // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
-    let Past { session, account, answers, refused, lost, tail } =
+    let Past { session, account, answers, refused, lost, ticket_next, tail } =
         Past::read(history, problem, &job)?;
     folder.check_seen()?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let mut run = Run::assemble(job, (session, account, answers), journal, lock)?;
+    let mut run = Run::assemble(job, (session, account, answers), (journal, ticket_next), lock)?;
     run.bytes_cut = tail.bytes_cut;
     for (target, count) in refused {
         let caller = run.job.caller_of(target);
@@ -161,6 +161,8 @@ struct Past {
     /// Calls that were given up, and how many since one got through.
     refused: BTreeMap<Target, u32>,
     lost: Vec<(Ticket, Target)>,
+    /// The number of the next call.
+    ticket_next: Ticket,
     tail: Tail,
 }
 
@@ -172,6 +174,7 @@ impl Past {
         let mut session = new_session(job, problem);
         let mut account = Account::new(session.books());
         let mut refused: BTreeMap<_, u32> = BTreeMap::new();
+        let mut ticket_next = Ticket(0);
         let (mut candidates, mut finals) = (Arc::clone(&job.candidates), job.finals.clone());
         while let Some(entry) = history.next_entry().map_err(journal_error)? {
             session
@@ -181,6 +184,9 @@ impl Past {
                 && !job.candidates.begin_with(session.books().problem().arm_count(), fingerprint)
             {
                 return Err(RunError::Changed(vec![other_candidates(job)]));
+            }
+            if let Event::Asked { ticket, .. } | Event::QuestionAsked { ticket, .. } = entry.event {
+                ticket_next = Ticket(ticket.0 + 1);
             }
             account.take(session.books(), &entry);
             let Some(call) = entry.call else { continue };
@@ -206,7 +212,8 @@ impl Past {
         }
         let lost = history.in_flight().collect();
         let tail = history.finish().map_err(journal_error)?;
-        Ok(Self { session, account, answers: (candidates, finals), refused, lost, tail })
+        let answers = (candidates, finals);
+        Ok(Self { session, account, answers, refused, lost, ticket_next, tail })
     }
 
     /// What of the job cannot be taken up behind it.
@@ -244,11 +251,15 @@ fn lowered_budget(began: Cost, now: Cost, job: &Job) -> Option<String> {
 impl Run {
     /// Calls that were in flight when the process died: they may have been made, so each counts as
     /// spent and as the lowest score, in its place. Skipping or repeating them would break δ, unless
-    /// the verifier is exact.
+    /// the verifier is exact. Those that wait for people stand: nobody but they can lose them.
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
             let terms = self.job.charter.called(target);
             let (ceiling, is_exact) = (terms.ceiling, terms.is_exact);
+            if terms.people.is_some() {
+                self.ask_people(Dispatched::again(ticket, target, ceiling));
+                continue;
+            }
             if let Some(reply) = self.own_reply(target) {
                 let control = Control::default();
                 let mut observer = ();

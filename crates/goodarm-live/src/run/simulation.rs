@@ -6,6 +6,7 @@
 
 mod chance;
 mod disk;
+mod person;
 mod plan;
 mod witness;
 mod world;
@@ -161,7 +162,7 @@ impl Simulation {
             Ending::NeverScored(failed) => {
                 run.account().callers[index_of(&failed.verifier)].score_count() == 0
             }
-            Ending::Mistrusted { .. } => false,
+            Ending::Mistrusted { .. } | Ending::WaitsForPeople { .. } => false,
         };
         let plan = &self.world.plan;
         if is_explained { Ok(()) } else { Err(format!("{ending:?} without a reason: {plan:#?}")) }
@@ -232,6 +233,7 @@ impl Simulation {
                 Err(error) => return Err(format!("cannot go on: {error}")),
             },
             () = befall(life.fate, &world, &control) => Lived::Killed,
+            () = person::label(Arc::clone(&world), self.folder.clone()) => Lived::Killed,
             () = world.stuck.notified() => Lived::Killed,
             () = sleep(LIFE_MAX) => return Err(format!("no end after {LIFE_MAX:?}")),
         };
@@ -404,6 +406,7 @@ fn runs_keep_their_promises_whatever_fails() {
         "lost replies",
         "processes with questions",
         "answers",
+        "cards answered",
     ]
     .into_iter()
     .for_each(is_met);

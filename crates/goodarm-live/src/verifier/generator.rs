@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use goodarm_core::CountedFailure;
 
-use super::{Called, FinalAnswers, MeanOver, Place, Remark, Reply, Verdict, Verifier, elsewhere};
+use super::{
+    Called, FinalAnswers, MeanOver, Place, Remark, Reply, Usage, Verdict, Verifier, elsewhere,
+};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
+use crate::deck::Said;
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
+use crate::people::PeopleTerms;
 use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
@@ -114,6 +118,17 @@ impl Verifier for Generator {
 
     fn answers_questions(&self) -> bool {
         true
+    }
+
+    fn people(&self) -> Option<PeopleTerms> {
+        let terms = self.answerer.people()?;
+        Some(PeopleTerms { answer_bytes_max: Some(self.bytes_max), ..terms })
+    }
+
+    fn heard(&self, said: &Said) -> Verdict {
+        let (verdict, text) = (self.answerer.heard(said), String::new());
+        let reply = Reply { verdict, usage: Usage::default(), text };
+        Self::read(&self.extractor, self.bytes_max, reply).verdict
     }
 
     fn mean_over(&self) -> MeanOver {

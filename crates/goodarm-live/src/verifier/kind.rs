@@ -37,7 +37,7 @@ pub trait KindKeys {
     /// them. Final answers are found by others.
     fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let _ = setting;
-        let message = "this kind makes no answers; command, http, llm and pool do";
+        let message = "this kind makes no answers; command, http, human, llm and pool do";
         Err(vec![Problem::new("kind", message)])
     }
 }

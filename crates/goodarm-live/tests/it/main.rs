@@ -16,6 +16,7 @@ mod jobs;
 mod labels;
 mod many_calls;
 mod own_kind;
+mod people;
 mod place;
 mod questions;
 mod rubrics;

@@ -121,6 +121,7 @@ class RunError(Error):
     File: ClassVar[type[RunError]]
     Journal: ClassVar[type[RunError]]
     NotDurable: ClassVar[type[RunError]]
+    Replies: ClassVar[type[RunError]]
     Charter: ClassVar[type[RunError]]
     Output: ClassVar[type[RunError]]
     OlderJournal: ClassVar[type[RunError]]

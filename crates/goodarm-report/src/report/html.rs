@@ -36,9 +36,18 @@ pub(super) fn write(
     rows(report, details, out)
 }
 
-/// The script of a page: what all pages have in common, then its own parts.
+/// The script of a page about a run: what these have in common, then its own parts.
 pub(crate) fn script(own: &[&str]) -> String {
-    format!("(() => {{\n\"use strict\";\n{}{}}})();\n", SCRIPTS.concat(), own.concat())
+    enclosed(&[&SCRIPTS, own].concat())
+}
+
+/// The script of a page that shows no run: its own parts, behind what all pages need.
+pub(crate) fn plain_script(own: &[&str]) -> String {
+    enclosed(&[&[BASE, WORDS], own].concat())
+}
+
+fn enclosed(parts: &[&str]) -> String {
+    format!("(() => {{\n\"use strict\";\n{}}})();\n", parts.concat())
 }
 
 /// Nothing is loaded or sent, and only our own script and style are allowed.
@@ -176,15 +185,17 @@ fn block(out: &mut impl Write, id: &str, json: &str) -> io::Result<()> {
 pub(crate) const STYLE: &str = include_str!("../../web/report/style.css");
 /// What the report and the live page have in common, in this order.
 const SCRIPTS: [&str; 8] = [
-    include_str!("../../web/report/base.js"),
+    BASE,
     include_str!("../../web/report/charts.js"),
-    include_str!("../../web/report/words.js"),
+    WORDS,
     include_str!("../../web/report/overview.js"),
     include_str!("../../web/report/answers.js"),
     include_str!("../../web/report/answer.js"),
     include_str!("../../web/report/questions.js"),
     include_str!("../../web/report/address.js"),
 ];
+const BASE: &str = include_str!("../../web/report/base.js");
+const WORDS: &str = include_str!("../../web/report/words.js");
 const START: &str = include_str!("../../web/report/start.js");
 
 const STEPS_MAX: usize = 1_500;

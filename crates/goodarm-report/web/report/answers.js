@@ -3,8 +3,6 @@
 
 const HEIGHT_MAX = 8e6; // browsers cannot scroll much further
 const PRINTED_MAX = 400;
-const QUESTIONS = ["question", "prompt", "problem", "input", "instruction", "task", "query"];
-const ANSWERS = ["answer", "response", "output", "completion", "solution", "candidate", "text"];
 
 class Answers {
   constructor(overview, columns) {
@@ -341,12 +339,4 @@ class Answers {
     replace(this.body, ...rows, more > 0 ? h("div", { class: "none" }, `and ${plural(more, this.noun)} more, not printed`) : null);
     this.body.style.height = "auto";
   }
-}
-
-/// The fields that most likely are the question and the answer.
-function asked(fields) {
-  const named = (names) => names.map((name) => fields.find((field) => field[0].toLowerCase() === name)).find(Boolean);
-  const question = named(QUESTIONS);
-  const answer = named(ANSWERS) || fields.find((field) => field !== question);
-  return [question?.[1], answer?.[1]];
 }

@@ -44,3 +44,14 @@ function speakOfQuestions(texts) {
   const filters = byId("filters");
   if (filters) filters.setAttribute("aria-label", "Show questions that are");
 }
+
+const QUESTIONS = ["question", "prompt", "problem", "input", "instruction", "task", "query"];
+const ANSWERS = ["answer", "response", "output", "completion", "solution", "candidate", "text"];
+
+/// The fields that most likely are the question and the answer.
+function asked(fields) {
+  const named = (names) => names.map((name) => fields.find((field) => field[0].toLowerCase() === name)).find(Boolean);
+  const question = named(QUESTIONS);
+  const answer = named(ANSWERS) || fields.find((field) => field !== question);
+  return [question?.[1], answer?.[1]];
+}

@@ -6,6 +6,7 @@ use goodarm_core::{Cost, Options};
 use goodarm_live::charter::{Solves, VerifierTerms};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobVerifier};
+use goodarm_live::people::PeopleTerms;
 use goodarm_live::run::{Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
@@ -50,6 +51,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     );
     text += &calls_max(job);
     text += &in_flight(job);
+    text += &people(job);
     for suspicion in first_suspicions(job) {
         let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
     }
@@ -156,7 +158,8 @@ fn calls_max(job: &Job) -> String {
 /// How many calls are in flight at first, and what keeps it from being more.
 fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
-    let Some(dearest) = job.others().max_by_key(|verifier| verifier.tariff.ceiling) else {
+    let machines = job.others().filter(|called| called.verifier.people().is_none());
+    let Some(dearest) = machines.max_by_key(|verifier| verifier.tariff.ceiling) else {
         return String::new();
     };
     let allowed = (share / dearest.tariff.ceiling.units()).floor().max(1.0);
@@ -178,6 +181,32 @@ fn in_flight(job: &Job) -> String {
         printable(&dearest.name),
         money(dearest.tariff.ceiling, job.unit()),
     )
+}
+
+/// How many cards people may get, and how they get them.
+fn people(job: &Job) -> String {
+    let folder = job.settings.output.display().to_string();
+    let asked = job.called().filter_map(|called| Some((called, called.verifier.people()?)));
+    let line = |(called, people): (&JobVerifier, PeopleTerms)| {
+        let price = called.tariff.ceiling.picos().max(1);
+        let paid_for = u64::try_from(job.settings.budget.picos() / price).unwrap_or(u64::MAX);
+        let is_exact = job
+            .verifiers
+            .iter()
+            .any(|it| it.name == called.name && job.problem.attribute(it.lead).is_exact());
+        let most = match job.candidates.len() as u64 {
+            count if is_exact && count > 0 => paid_for.min(count),
+            _ => paid_for,
+        };
+        format!(
+            "{} is a person: at most {} in all, {} waiting at once, for whoever calls goodarm label {}.\n",
+            printable(&called.name),
+            counted(most, "card"),
+            people.cards_max,
+            printable(&folder),
+        )
+    };
+    asked.map(line).collect()
 }
 
 /// Says where the run stands that would be resumed, and all for which it would be refused.
@@ -213,8 +242,12 @@ fn standing(job: &Job) -> Result<String, Failure> {
         money(overview.money.spent, unit),
         counted(overview.calls, "call"),
         money(left, unit),
-        overview.in_flight,
+        overview.in_flight - overview.for_people,
     );
+    if overview.for_people > 0 {
+        let calls = counted(overview.for_people, "call");
+        let _ = writeln!(text, "{calls} to people stand: what they have said by then counts.");
+    }
     let remaining = remaining(overview);
     if !remaining.is_empty() {
         let _ = writeln!(text, "As things stand, {remaining}.");

@@ -11,7 +11,8 @@ use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_live::view::Overview;
-use goodarm_report::watch::{Watch, WatchError, WatchPort};
+use goodarm_report::site::{Port, SiteError};
+use goodarm_report::watch::Watch;
 use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
@@ -29,9 +30,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let job = Arc::new(job);
     // First of all, because without its port nothing should begin.
-    let port = arguments.watch.then(|| WatchPort::take(arguments.watch_port));
+    let port = arguments.watch.then(|| Port::take(arguments.watch_port));
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
+    run.set_waits_for_people(!arguments.no_wait);
     // Those of a run that is resumed were said when it began.
     tell_notes(&job.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
@@ -107,14 +109,9 @@ impl Observer for Audience<'_> {
 }
 
 /// Opens the page of a run, and says where it is.
-fn open(
-    port: WatchPort,
-    run: &Run,
-    control: &Arc<Control>,
-    is_json: bool,
-) -> Result<Watch, Failure> {
+fn open(port: Port, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
     let address = port.address();
-    let watch = port.open(run, control).map_err(watch_failure)?;
+    let watch = Watch::open(port, run, control).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if is_json {
@@ -144,21 +141,37 @@ fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"
     } else {
-        format!("{}wrote {}\n{report}", summary_text(&summary), folder.path().display())
+        let people = for_people(run, arguments);
+        format!("{}wrote {}\n{report}{people}", summary_text(&summary), folder.path().display())
     };
     terminal::print(&text);
     Ok(report)
 }
 
+/// How to go on with a run that has cards for people.
+fn for_people(run: &Run, arguments: &RunArguments) -> String {
+    if run.waiting_for_people() == 0 {
+        return String::new();
+    }
+    let label = label_command(&run.job().settings.output);
+    let resume = run_command(arguments, "--resume");
+    format!("for a person: {label}, then: {resume}\n")
+}
+
+/// What shows people their cards.
+pub(crate) fn label_command(folder: &Path) -> String {
+    format!("goodarm label {}", shell_word(folder))
+}
+
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
     let resume = format!("resume it with: {}", run_command(arguments, "--resume"));
     match ending {
-        Ending::Done(_) | Ending::CallsSpent { .. } => Ok(()),
+        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => Ok(()),
         Ending::Interrupted => {
             Err(Failure::interrupted(format!("stopped, and everything is saved; {resume}")))
         }
         Ending::Left => Err(Failure::interrupted(format!(
-            "left; calls in flight count as spent and as the lowest score; {resume}"
+            "left; calls in flight, but for those of people, count as spent and as the lowest score; {resume}"
         ))),
         Ending::VerifierDown { verifier, reason } => Err(Failure::with_exit(
             Exit::VerifierDown,
@@ -222,6 +235,9 @@ fn run_command(arguments: &RunArguments, flag: &str) -> String {
     }
     if let Some(budget) = arguments.budget {
         words.extend(["--budget".to_owned(), budget.to_string()]);
+    }
+    if arguments.no_wait {
+        words.push("--no-wait".to_owned());
     }
     words.push(flag.to_owned());
     words.join(" ")
@@ -288,9 +304,9 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
     .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn watch_failure(error: WatchError) -> Failure {
+fn watch_failure(error: SiteError) -> Failure {
     let hint = match error {
-        WatchError::Port { .. } => {
+        SiteError::Port { .. } => {
             ": choose another with --watch-port, or leave it out for a free one"
         }
         _ => "",

@@ -40,7 +40,9 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         return Err(Failure::interrupted("stopped; nothing was booked"));
     }
     let has_scored = |index| trials.iter().any(|it| it.place == index && it.has_scored());
-    let silent = job.called().enumerate().filter(|(index, _)| !has_scored(*index));
+    let is_person = |index| job.called_at(index).verifier.people().is_some();
+    let silent = job.called().enumerate();
+    let silent = silent.filter(|(index, _)| !has_scored(*index) && !is_person(*index));
     let silent: Vec<&str> = silent.map(|(_, called)| called.name.as_str()).collect();
     if silent.is_empty() {
         return Ok(());
@@ -76,6 +78,14 @@ fn shown(job: &Job, trial: &Trial) -> String {
     let unit = job.unit();
     let mut text =
         format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
+    if job.called_at(trial.place).verifier.people().is_some() {
+        let card = trial.exchanges.first().map_or("", |exchange| &exchange.sent);
+        let price = money(trial.ceiling, unit);
+        return format!(
+            "{text}  the card\n{}  nobody is asked now; during a run it costs {price}\n\n",
+            indented(card)
+        );
+    }
     let mut before = "";
     for exchange in &trial.exchanges {
         if exchange.sent == before {

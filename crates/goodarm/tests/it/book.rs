@@ -53,6 +53,11 @@ fn endpoints_are_written_as_shown() {
 }
 
 #[test]
+fn people_are_asked_as_shown() {
+    check("how-to/ask-people.md");
+}
+
+#[test]
 fn unit_tests_work() {
     check("how-to/unit-tests.md");
 }

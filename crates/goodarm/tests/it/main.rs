@@ -5,6 +5,7 @@ mod ends;
 mod files;
 mod forecasts;
 mod hostile;
+mod label;
 mod laboratory;
 mod live;
 mod messages;

@@ -184,7 +184,8 @@ impl RemainingCost {
             let first = GeneratorId::at(0);
             let is_due = given + state.asked_count() < count
                 && books.takes_fresh(question, first)
-                && books.is_fresh_affordable(first);
+                && books.is_fresh_affordable(first)
+                && !books.is_fresh_held(first);
             return is_due.then_some((0.0, Source::Generator(first)));
         }
         // One at a time: what it is worth depends on what the last one was.
@@ -205,7 +206,10 @@ impl RemainingCost {
         let new = (real_size(state.new_count()) + 1.0) / (real_size(state.back_count()) + 1.0);
         let mut best: Option<(f64, Source)> = None;
         for generator in questions.generator_ids() {
-            if !books.takes_fresh(question, generator) || !books.is_fresh_affordable(generator) {
+            if !books.takes_fresh(question, generator)
+                || !books.is_fresh_affordable(generator)
+                || books.is_fresh_held(generator)
+            {
                 continue;
             }
             let own = self.population.thetas.get(generator.index()).copied();
@@ -236,6 +240,7 @@ impl RemainingCost {
             || is_awaited
             || !books.takes_votes(question, attribute)
             || !books.is_affordable(attribute)
+            || books.is_held(attribute)
         {
             return None;
         }

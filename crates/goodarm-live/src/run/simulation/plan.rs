@@ -39,6 +39,8 @@ pub(super) struct Asking {
 pub(super) struct Nature {
     /// Whether this process evaluates it.
     pub(super) is_ours: bool,
+    /// Whether it is people.
+    pub(super) is_person: bool,
     /// Whether it says 0 or 1, or anything between them.
     pub(super) is_coin: bool,
     pub(super) threshold: f64,
@@ -131,7 +133,8 @@ impl Plan {
         let writes_outputs = chance.is(0.5);
         let plan =
             Self { seed, guarantee, policy, verifiers, questions: None, lives, writes_outputs };
-        if Chance::at(&[seed, 5]).is(0.3) { plan.asking() } else { plan }
+        let plan = if Chance::at(&[seed, 5]).is(0.3) { plan.asking() } else { plan };
+        if Chance::at(&[seed, 8]).is(0.3) { plan.with_person() } else { plan }
     }
 
     /// The same with questions.
@@ -212,6 +215,7 @@ impl Nature {
         let low = chance.magnitude(0.0005, 1.0);
         Self {
             is_ours: may_be_ours && chance.is(0.5),
+            is_person: false,
             is_coin: chance.is(0.5),
             threshold: chance.between(0.4, 0.6),
             ceiling: Cost::from_units(1 + u64::from(chance.is(0.5)) * chance.below(5)),

@@ -58,6 +58,7 @@ impl Witness {
         let now = Instant::now();
         let is_explained = progress.is_paused
             || truth.out_count > 0
+            || progress.overview.for_people > 0
             || progress.conditions.iter().any(|condition| *condition != Condition::Open);
         if is_explained {
             self.explained_at = Some(now);

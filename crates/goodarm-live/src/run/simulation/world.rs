@@ -15,11 +15,13 @@ use tokio::time::{Instant, sleep};
 
 use super::chance::Chance;
 use super::plan::{ANSWERS_MAX, Asking, Fate, Life, Plan};
-use super::{Figures, Killed};
+use super::{Figures, Killed, person};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
+use crate::deck::{Said, Wanted};
 use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
 use crate::job_file::{ExtractName, Scores};
+use crate::people::{PeopleTerms, verdict};
 use crate::pricing::{Meter, Pricing};
 use crate::throttle::Throttle;
 use crate::verifier::attempt::{Attempt, attempts};
@@ -50,6 +52,7 @@ pub(super) struct Truth {
     began: Option<Instant>,
     call_count: u64,
     fatal_call: Option<u64>,
+    visit_count: u64,
     pub(super) figures: Figures,
 }
 
@@ -158,6 +161,12 @@ impl World {
 impl Truth {
     pub(super) fn count(&mut self, what: &'static str) {
         self.figures.add(what, 1);
+    }
+
+    /// The number of the next visit of somebody who answers cards.
+    pub(super) fn next_visit(&mut self) -> u64 {
+        self.visit_count += 1;
+        self.visit_count
     }
 
     /// Seconds since the first process began.
@@ -364,6 +373,15 @@ impl Verifier for SimVerifier {
             (false, true) => Scores::Binary,
             (false, false) => Scores::UNIT,
         }
+    }
+
+    fn people(&self) -> Option<PeopleTerms> {
+        let plan = &self.world.plan;
+        plan.nature(self.index).is_person.then(|| person::terms(plan.seed))
+    }
+
+    fn heard(&self, said: &Said) -> Verdict {
+        verdict(Wanted::Verdict, None, said)
     }
 
     fn is_reproducible(&self) -> bool {

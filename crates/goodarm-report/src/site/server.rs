@@ -1,5 +1,5 @@
 //! The server: on a thread of its own, one request per connection, and everything has a limit. Its
-//! errors never reach the run.
+//! errors never reach whoever started it.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use goodarm_core::ArmId;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
@@ -18,17 +17,15 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::answer;
-use super::guard::{Guard, Route};
-use super::page::Page;
-use super::state::Shared;
+use super::guard::Guard;
+use super::{Page, Site};
 
 /// Serves until it is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     _stop: oneshot::Sender<()>,
 }
 
@@ -36,17 +33,18 @@ pub(super) struct Server {
 pub(super) fn start(
     listener: std::net::TcpListener,
     guard: Guard,
-    shared: Arc<Shared>,
+    page: Page,
+    site: Arc<impl Site>,
 ) -> io::Result<Server> {
     listener.set_nonblocking(true)?;
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
-    let site = Arc::new(Site::new(guard, shared));
+    let house = Arc::new(House::new(guard, page, site));
     let (stop, stopped) = oneshot::channel::<()>();
-    thread::Builder::new().name("watch".into()).spawn(move || {
+    thread::Builder::new().name("page".into()).spawn(move || {
         runtime.block_on(async {
             tokio::select! {
                 _ = stopped => {}
-                _ = serve(listener, site) => {}
+                _ = serve(listener, house) => {}
             }
         });
         runtime.shutdown_background();
@@ -56,7 +54,7 @@ pub(super) fn start(
 
 /// Accepts every connection. When there are too many, the oldest is closed: a request takes
 /// milliseconds, so the oldest one is stalling, and our own page is still served.
-async fn serve(listener: std::net::TcpListener, site: Arc<Site>) -> io::Result<()> {
+async fn serve(listener: std::net::TcpListener, house: Arc<House<impl Site>>) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
@@ -73,15 +71,15 @@ async fn serve(listener: std::net::TcpListener, site: Arc<Site>) -> io::Result<(
         {
             oldest.abort();
         }
-        let connection = connection(stream, Arc::clone(&site));
+        let connection = connection(stream, Arc::clone(&house));
         oldest_first.push_back(connections.spawn(connection));
     }
 }
 
-async fn connection(stream: TcpStream, site: Arc<Site>) {
+async fn connection(stream: TcpStream, house: Arc<House<impl Site>>) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let site = Arc::clone(&site);
-        async move { Ok::<_, Infallible>(site.answer(&request).await) }
+        let house = Arc::clone(&house);
+        async move { Ok::<_, Infallible>(house.answer(request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -95,44 +93,27 @@ async fn connection(stream: TcpStream, site: Arc<Site>) {
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }
 
-/// The pages and what they need.
-struct Site {
+/// A site behind its guard.
+struct House<S> {
     guard: Guard,
-    shared: Arc<Shared>,
     page: Bytes,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// One reader of the journal at a time.
-    journal_turn: Arc<Semaphore>,
+    site: Arc<S>,
 }
 
-impl Site {
-    fn new(guard: Guard, shared: Arc<Shared>) -> Self {
-        let page = Page::new();
+impl<S: Site> House<S> {
+    fn new(guard: Guard, page: Page, site: Arc<S>) -> Self {
         let policy = HeaderValue::from_str(&page.policy).expect("our own text, all of it ASCII");
         let mut headers: Vec<_> = HEADERS
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
         headers.push((hyper::header::CONTENT_SECURITY_POLICY, policy));
-        let journal_turn = Arc::new(Semaphore::new(1));
-        Self { guard, shared, page: page.html.into(), headers, journal_turn }
+        Self { guard, page: page.html.into(), headers, site }
     }
 
-    /// The body of a request is never read.
-    async fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
-        let body = match self.guard.admit(request) {
-            None => None,
-            Some(Route::Page) => Some(("text/html; charset=utf-8", self.page.clone())),
-            Some(Route::State { rank_known }) => Some((JSON, self.shared.json(rank_known).into())),
-            Some(Route::Answer { arm }) => {
-                self.certified(ArmId(arm)).await.map(|body| (JSON, body))
-            }
-            Some(Route::Pause(is_paused)) => {
-                self.shared.control.set_paused(is_paused);
-                Some((JSON, Bytes::from_static(b"{}")))
-            }
-        };
-        let Some((kind, body)) = body else { return nothing() };
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let Some((kind, body)) = self.body(request).await else { return nothing() };
         let mut response = Response::new(Full::new(body));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -140,17 +121,21 @@ impl Site {
         response
     }
 
-    /// A certified answer. Its calls are read from the disk, away from this thread.
-    async fn certified(&self, arm: ArmId) -> Option<Bytes> {
-        let certificate = self.shared.snapshot().certificate(arm)?;
-        let turn = Arc::clone(&self.journal_turn).acquire_owned().await.ok()?;
-        let shared = Arc::clone(&self.shared);
-        let reading = tokio::task::spawn_blocking(move || {
-            let json = answer::json(&shared.job, &shared.journal(), &certificate);
-            drop(turn);
-            json
-        });
-        reading.await.ok().map(Bytes::from)
+    async fn body(&self, request: Request<Incoming>) -> Option<(&'static str, Bytes)> {
+        let asked = self.guard.admit(&request)?;
+        if asked.path.is_empty() && !asked.may_change {
+            return Some(("text/html; charset=utf-8", self.page.clone()));
+        }
+        let route = S::route(&asked)?;
+        let said = match S::body_bytes_max(&route) {
+            0 => Bytes::new(),
+            bytes_max => {
+                let body = Limited::new(request.into_body(), bytes_max);
+                body.collect().await.ok()?.to_bytes()
+            }
+        };
+        let json = Arc::clone(&self.site).answer(route, said).await?;
+        Some(("application/json", json.into()))
     }
 }
 
@@ -161,7 +146,6 @@ fn nothing() -> Response<Full<Bytes>> {
     response
 }
 
-const JSON: &str = "application/json";
 /// Browsers must not cache, frame, sniff or pass on what we send.
 const HEADERS: [(&str, &str); 6] = [
     ("cache-control", "no-store"),

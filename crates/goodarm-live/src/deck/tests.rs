@@ -1,0 +1,331 @@
+//! Cards and labels as files, on a deck in memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::labels_file::Imported;
+use super::*;
+
+/// Cards in order, of which each gets so many labels.
+struct MemoryDeck {
+    cards: Vec<Card>,
+    labels_per_card: usize,
+    is_ordered: bool,
+    /// By card: who said what.
+    said: Vec<Vec<(String, Said)>>,
+}
+
+impl MemoryDeck {
+    fn new(cards: Vec<Card>) -> Self {
+        Self { said: vec![Vec::new(); cards.len()], labels_per_card: 1, is_ordered: true, cards }
+    }
+
+    /// Cards `q1` to `q{count}` that ask for a verdict.
+    fn verdicts(count: usize) -> Self {
+        let fields = |index: usize| vec![("question", format!("{index}?")), ("answer", "4".into())];
+        Self::new(
+            (1..=count).map(|it| card(&format!("q{it}"), Wanted::Verdict, &fields(it))).collect(),
+        )
+    }
+
+    fn own(&self, labeller: &str, index: usize) -> Option<&Said> {
+        self.said[index].iter().find(|(by, _)| by == labeller).map(|(_, said)| said)
+    }
+
+    fn waits(&self, labeller: &str, index: usize) -> bool {
+        self.said[index].len() < self.labels_per_card && self.own(labeller, index).is_none()
+    }
+
+    /// What was said, in order, a letter each.
+    fn letters(&self) -> String {
+        let letter = |said: &Vec<(String, Said)>| match said.first() {
+            None => '.',
+            Some((_, said)) => said.words().chars().next().unwrap_or('-'),
+        };
+        self.said.iter().map(letter).collect()
+    }
+}
+
+fn card(id: &str, wanted: Wanted, fields: &[(&str, String)]) -> Card {
+    let field = |(name, text): &(&str, String)| Field { name: (*name).into(), text: text.clone() };
+    Card {
+        key: id.into(),
+        id: id.into(),
+        asks: "Is this answer right?".into(),
+        wanted,
+        fields: fields.iter().map(field).collect(),
+        evidence: Vec::new(),
+    }
+}
+
+impl Deck for MemoryDeck {
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+        Ok(self.upcoming(labeller, 1)?.pop())
+    }
+
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+        let waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index)).take(most);
+        Ok(waiting.map(|index| self.cards[index].clone()).collect())
+    }
+
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+        let place = |(index, card): (usize, &Card)| Place {
+            key: card.key.clone(),
+            id: card.id.clone(),
+            wanted: card.wanted,
+            said: self.own(labeller, index).cloned(),
+            waits: self.waits(labeller, index),
+        };
+        Ok(self.cards.iter().enumerate().map(place).collect())
+    }
+
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+        let before = self.said.clone();
+        for (key, said) in said {
+            let mut waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index));
+            let next = waiting.clone().next().map(|index| self.cards[index].key.clone());
+            match waiting.find(|index| self.cards[*index].key == key) {
+                Some(index) if !self.is_ordered || next.as_ref() == Some(&key) => {
+                    self.said[index].push((labeller.to_owned(), said));
+                }
+                _ => {
+                    self.said = before;
+                    return Err(DeckError::OutOfOrder { key, next: next.unwrap_or_default() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+        Ok(None)
+    }
+
+    fn standing(&mut self) -> Result<Standing, DeckError> {
+        Ok(Standing::default())
+    }
+}
+
+struct Files(TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// What comes of a file of this name and text.
+    fn take(&self, deck: &mut MemoryDeck, name: &str, text: &str) -> Result<Imported, String> {
+        fs::write(self.path(name), text).expect("the folder takes files");
+        labels_file::take(deck, "me", &self.path(name)).map_err(|error| error.to_string())
+    }
+
+    /// What is wrong with it, without the folder.
+    fn refusal(&self, deck: &mut MemoryDeck, name: &str, text: &str) -> String {
+        let before = deck.letters();
+        let fault = self.take(deck, name, text).expect_err("it is wrong");
+        assert_eq!(deck.letters(), before, "nothing is taken: {fault}");
+        fault.replace(&format!("{}/", self.0.path().display()), "")
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("it was written")
+}
+
+#[test]
+fn what_is_exported_and_filled_in_comes_back() {
+    let files = Files::new();
+    for (name, empty) in [("cards.csv", ","), ("cards.jsonl", "\"label\":\"\"")] {
+        let mut deck = MemoryDeck::verdicts(5);
+        deck.say("me", "q1", Said::Wrong).expect("it is next");
+        assert_eq!(cards_file::write(&mut deck, "me", &files.path(name)).expect("it can"), 4);
+        let again =
+            cards_file::write(&mut deck, "me", &files.path(name)).expect_err("labels are in there");
+        assert!(again.to_string().contains("may hold labels"), "{again}");
+        let sheet = read(&files.path(name));
+        let filled: Vec<String> = sheet
+            .lines()
+            .zip(["", "right", "WRONG", "s", ""])
+            .map(|(line, label)| match (name, label) {
+                (_, "") => line.to_owned(),
+                ("cards.csv", label) => format!("{line}{label}"),
+                (_, label) => line.replace(empty, &format!("\"label\":\"{label}\"")),
+            })
+            .collect();
+        let filled = if name == "cards.csv" {
+            filled
+        } else {
+            // There is no header among lines of JSON.
+            let labels = ["1", "false", "?", ""];
+            sheet
+                .lines()
+                .zip(labels)
+                .map(|(line, it)| line.replace(empty, &format!("\"label\":\"{it}\"")))
+                .collect()
+        };
+        let text = format!("\u{feff}{}\r\n", filled.join("\r\n"));
+        let imported = files.take(&mut deck, name, &text).expect("it is right");
+        assert_eq!(imported, Imported { taken: 3, empty: 1, ..Imported::default() }, "{name}");
+        assert_eq!(deck.letters(), "wrws.", "{name}");
+        let imported = files.take(&mut deck, name, &text).expect("it is right");
+        assert_eq!(imported, Imported { known: 3, empty: 1, ..Imported::default() }, "{name}");
+    }
+}
+
+#[test]
+fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
+    let files = Files::new();
+    let fields =
+        [("answer", "=HYPERLINK(1)"), ("label", "mine"), ("@x", " -1"), ("note", "a,\"b\"\nc")];
+    let fields = fields.map(|(name, text)| (name, text.to_owned()));
+    let mut deck = MemoryDeck::new(vec![
+        card("+a", Wanted::Verdict, &fields),
+        card("'=b", Wanted::Verdict, &[("more", "4".into())]),
+    ]);
+    cards_file::write(&mut deck, "me", &files.path("a.csv")).expect("it can");
+    let csv = read(&files.path("a.csv"));
+    assert_eq!(
+        csv,
+        "place,id,asks,answer,field.label,'@x,note,more,label\n\
+         1,'+a,Is this answer right?,'=HYPERLINK(1),mine,' -1,\"a,\"\"b\"\"\nc\",,\n\
+         2,'=b,Is this answer right?,,,,,4,\n"
+    );
+    cards_file::write(&mut deck, "me", &files.path("a.jsonl")).expect("it can");
+    let first: serde_json::Value =
+        serde_json::from_str(read(&files.path("a.jsonl")).lines().next().expect("a line"))
+            .expect("JSON");
+    assert_eq!(first["id"], "+a");
+    assert_eq!(
+        (&first["answer"], &first["field.label"]),
+        (&"=HYPERLINK(1)".into(), &"mine".into())
+    );
+    let text = "id,label\n'+a,right\n'=b,wrong\n";
+    assert_eq!(files.take(&mut deck, "b.csv", text).expect("both are known").taken, 2);
+    deck.cards[0].key = "k".into();
+    deck.said[0].clear();
+    cards_file::write(&mut deck, "me", &files.path("c.csv")).expect("it can");
+    assert!(read(&files.path("c.csv")).starts_with("place,id,key,asks,"), "a key of its own");
+    assert_eq!(files.take(&mut deck, "d.csv", "key,label\nk,no\n").expect("known").taken, 1);
+}
+
+#[test]
+fn rows_behind_a_gap_are_not_taken_and_the_gap_is_named() {
+    let (files, mut deck) = (Files::new(), MemoryDeck::verdicts(6));
+    let text = "id;label\nq6;r\nq2;r\nq1;w\nq3;\nq4;r\n";
+    let imported = files.take(&mut deck, "a.csv", text).expect("it is right");
+    let gaps = vec![("q3".to_owned(), "me".to_owned())];
+    assert_eq!(imported, Imported { taken: 2, empty: 1, behind: 2, gaps, ..Imported::default() });
+    assert_eq!(deck.letters(), "wr....");
+    let mut deck = MemoryDeck { is_ordered: false, ..MemoryDeck::verdicts(6) };
+    let imported = files.take(&mut deck, "a.csv", text).expect("it is right");
+    assert_eq!(imported, Imported { taken: 4, empty: 1, ..Imported::default() });
+    assert_eq!(deck.letters(), "wr.r.r", "this deck has no order");
+}
+
+#[test]
+fn rows_of_several_people_are_taken_in_the_order_of_the_deck() {
+    let (files, mut deck) = (Files::new(), MemoryDeck::verdicts(4));
+    let text = "id\tby\tlabel\nq4\tbo\t1\nq3\tme\t1\nq2\tbo\t0\nq1\t\t1\n";
+    let imported = files.take(&mut deck, "a.tsv", text).expect("it is right");
+    assert_eq!(imported, Imported { taken: 4, ..Imported::default() });
+    assert_eq!(deck.letters(), "rwrr");
+    let imported = files.take(&mut deck, "a.csv", "id,by,label\nq1,bo,1\n").expect("it is right");
+    assert_eq!(imported, Imported { settled: 1, ..Imported::default() }, "it has its label");
+    let mut deck = MemoryDeck { labels_per_card: 2, ..MemoryDeck::verdicts(2) };
+    let text = "id,by,label\nq1,al,1\nq1,bo,0\nq2,al,1\n";
+    assert_eq!(files.take(&mut deck, "b.csv", text).expect("it is right").taken, 3);
+}
+
+#[test]
+fn every_wrong_row_is_named_and_nothing_is_taken() {
+    let (files, mut deck) = (Files::new(), MemoryDeck::verdicts(3));
+    deck.say("me", "q1", Said::Right).expect("it is next");
+    let text = "id,label\nq1,wrong\nq2,right\nq2,right\n,right\nqq3,right\nq3,rihgt\n";
+    assert_eq!(
+        files.refusal(&mut deck, "a.csv", text),
+        "a.csv: line 2: \"me\" has said right about \"q1\", and this says wrong: what stands is changed by undo in goodarm label\n\
+         a.csv: line 4: \"q2\" was named on line 3 already\n\
+         a.csv: line 5: the id is empty\n\
+         a.csv: line 6: no card has the id \"qq3\"; did you mean \"q3\"?\n\
+         a.csv: line 7: label: expected right, wrong or skip; found \"rihgt\"; did you mean \"right\"?\n\
+         no label was taken"
+    );
+    for (name, text, fault) in [
+        ("a.csv", "id,labels\nq2,r\n", "line 2: no column \"label\"; did you mean \"labels\"?"),
+        ("a.csv", "ids,label\nq2,r\n", "line 2: no column \"id\"; did you mean \"ids\"?"),
+        ("a.csv", "id,label\nq2\n", "line 2: 1 columns, but the header has 2"),
+        ("a.csv", "id,label\n", "a.csv: there are no labels in it"),
+        (
+            "a.jsonl",
+            "{\"id\":\"q2\",\"label\":[]}\n",
+            "line 1: label: expected right, wrong or skip",
+        ),
+        ("a.jsonl", "{\"id\":\"q2\"\n", "line 1: column"),
+        ("a.json", "[{\"id\":\"q2\",\"label\":7}]", "entry 1: label: expected right"),
+        ("a.xlsx", "", "the name must end in .csv"),
+    ] {
+        let refusal = files.refusal(&mut deck, name, text);
+        assert!(refusal.contains(fault), "{fault}: {refusal}");
+    }
+    let many: String = (0..500).map(|index| format!("x{index},r\n")).collect();
+    let refusal = files.refusal(&mut deck, "a.csv", &format!("id,label\n{many}"));
+    assert!(refusal.lines().count() == 22 && refusal.contains("and perhaps more"), "{refusal}");
+    let missing = labels_file::take(&mut deck, "me", &files.path("none.csv")).expect_err("no file");
+    assert!(missing.to_string().contains("none.csv"), "{missing}");
+}
+
+#[test]
+fn what_is_typed_is_read_by_what_is_wanted() {
+    let score = Wanted::Score { lowest: 0.0, highest: 5.0 };
+    for (text, wanted, said) in [
+        (" Yes ", Wanted::Verdict, Some(Said::Right)),
+        ("TRUE", Wanted::Verdict, Some(Said::Right)),
+        ("0", Wanted::Verdict, Some(Said::Wrong)),
+        ("unsure", Wanted::Verdict, Some(Said::Skip)),
+        ("  ", Wanted::Verdict, None),
+        ("4.5", score, Some(Said::Score(4.5))),
+        ("0", score, Some(Said::Score(0.0))),
+        ("skip", score, Some(Said::Skip)),
+        ("yes", Wanted::Answer, Some(Said::Answer("yes".into()))),
+        ("skip", Wanted::Answer, Some(Said::Skip)),
+    ] {
+        assert_eq!(Said::read(text, wanted), Ok(said), "{text}");
+    }
+    for text in ["6", "-1", "NaN", "inf", "0,5", "right"] {
+        let fault = Said::read(text, score).expect_err(text);
+        assert!(fault.contains("a number from 0 to 5"), "{fault}");
+    }
+}
+
+#[test]
+fn known_answers_label_each_card() {
+    let gold = |id: &str, gold: &str, answer: &str| {
+        let meta = format!("{{\"gold\": \"{gold}\"}}");
+        let fields = [("gold", gold.into()), ("answer", answer.into()), ("meta", meta)];
+        card(id, Wanted::Verdict, &fields)
+    };
+    let cards =
+        || vec![gold("a", "72", " 72.0"), gold("b", "Paris", "paris "), gold("c", "7", "8")];
+    for field in ["gold", "meta.gold"] {
+        let mut deck = MemoryDeck::new(cards());
+        let counts = gold::label(&mut deck, "gold", [field, "answer"]).expect("all are there");
+        assert_eq!((counts, deck.letters().as_str()), ((2, 3), "rrw"), "{field}");
+        assert_eq!(
+            gold::label(&mut deck, "gold", [field, "answer"]).expect("nothing to do"),
+            (0, 0)
+        );
+    }
+    let mut deck = MemoryDeck::new(cards());
+    deck.cards[1].fields.remove(0);
+    let fault = gold::label(&mut deck, "gold", ["gold", "answer"]).expect_err("b has none");
+    assert_eq!(fault.to_string(), "\"b\" has no field \"gold\"");
+    assert_eq!(deck.letters(), "...");
+    let fault = gold::label(&mut deck, "gold", ["gold", "answr"]).expect_err("a typing error");
+    assert!(fault.to_string().contains("did you mean \"answer\"?"), "{fault}");
+}

@@ -1,0 +1,55 @@
+//! What people say about cards, in the words that they type.
+
+use goodarm_files::nearest;
+
+use super::{Said, Wanted};
+
+impl Said {
+    /// Reads what was typed about a card; nothing if it is blank. The error says what was expected.
+    pub fn read(text: &str, wanted: Wanted) -> Result<Option<Self>, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let word = text.to_lowercase();
+        let is_in = |words: &[&str]| words.contains(&word.as_str());
+        let said = match wanted {
+            Wanted::Answer if word == "skip" => Self::Skip,
+            Wanted::Answer => Self::Answer(text.to_owned()),
+            _ if is_in(&SKIP) => Self::Skip,
+            Wanted::Score { lowest, highest } => {
+                let score: Option<f64> = word.parse().ok();
+                let score = score.filter(|score| (lowest..=highest).contains(score));
+                Self::Score(score.ok_or_else(|| {
+                    format!("expected a number from {lowest} to {highest}, or skip; found {text:?}")
+                })?)
+            }
+            Wanted::Verdict if is_in(&RIGHT) => Self::Right,
+            Wanted::Verdict if is_in(&WRONG) => Self::Wrong,
+            Wanted::Verdict => {
+                // A single letter is near to everything.
+                let names = [&RIGHT[..], &WRONG, &SKIP].concat();
+                let meant = nearest(&word, names.into_iter().filter(|name| name.len() > 3));
+                let hint =
+                    meant.map_or_else(String::new, |meant| format!("; did you mean {meant:?}?"));
+                return Err(format!("expected right, wrong or skip; found {text:?}{hint}"));
+            }
+        };
+        Ok(Some(said))
+    }
+
+    /// What was said, as it would be typed.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Right => RIGHT[0].to_owned(),
+            Self::Wrong => WRONG[0].to_owned(),
+            Self::Skip => SKIP[0].to_owned(),
+            Self::Score(score) => score.to_string(),
+            Self::Answer(text) => text.clone(),
+        }
+    }
+}
+
+const RIGHT: [&str; 9] = ["right", "r", "correct", "good", "true", "yes", "y", "1", "1.0"];
+const WRONG: [&str; 9] = ["wrong", "w", "incorrect", "bad", "false", "no", "n", "0", "0.0"];
+const SKIP: [&str; 7] = ["skip", "s", "skipped", "unsure", "unknown", "n/a", "?"];

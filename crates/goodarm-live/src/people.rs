@@ -1,0 +1,98 @@
+//! People as verifiers and generators: a call that goes to a person waits in the run's folder, as an intent
+//! in its journal without an outcome, until somebody answers, in this process or in a later one.
+//!
+//! The journal is the queue: which cards wait follows from it, the candidates and the charter. What people
+//! say is in `replies.jsonl` beside it. The run reads on there while such calls are in flight; the first
+//! reply to a call is its outcome. However long it takes, a call is asked once and answered once, so
+//! neither a stop nor a crash loses it, and none makes it again.
+
+mod card;
+mod deck;
+mod replies;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::card::Asker;
+pub use self::deck::{PeopleDeck, waiting};
+pub(crate) use self::replies::{Heard, Replies, make_durable};
+use crate::charter::CallerTerms;
+use crate::deck::{Said, Wanted};
+use crate::job_file::Scores;
+use crate::verifier::Verdict;
+use goodarm_core::CountedFailure;
+
+/// How people are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct PeopleTerms {
+    /// What they are asked: a template.
+    pub asks: String,
+    /// The fields that they see, in order; all if none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show: Option<Vec<String>>,
+    /// Fields that they do not see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<String>,
+    /// How many cards may wait at once: what a session asks for depends on it.
+    pub cards_max: u32,
+    /// Whether one person may be asked about the same answer several times.
+    #[serde(default)]
+    pub same_person: bool,
+    /// The most bytes of an answer, where one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_bytes_max: Option<usize>,
+}
+
+/// What may be said to such a caller.
+pub(crate) fn wanted(terms: &CallerTerms<'_>) -> Wanted {
+    if terms.answers_questions { Wanted::Answer } else { wanted_of(terms.scores) }
+}
+
+/// The same of a verifier with such scores.
+pub(crate) const fn wanted_of(scores: Scores) -> Wanted {
+    match scores {
+        Scores::Bounded { range: [lowest, highest] } => Wanted::Score { lowest, highest },
+        Scores::Binary | Scores::Exact | Scores::SubGaussian { .. } => Wanted::Verdict,
+    }
+}
+
+/// What a person's words mean for the call. What does not fit is refused where it is said, and counts as
+/// the lowest score should it be here all the same.
+pub(crate) fn verdict(wanted: Wanted, answer_bytes_max: Option<usize>, said: &Said) -> Verdict {
+    let unfit = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
+    match (wanted, said) {
+        (_, Said::Skip) => {
+            Verdict::Failed(CountedFailure::Refused, "the person could not tell".into())
+        }
+        (Wanted::Verdict, Said::Right) => Verdict::Score(1.0),
+        (Wanted::Verdict, Said::Wrong) => Verdict::Score(0.0),
+        (Wanted::Verdict, _) => unfit("right or wrong was asked for".into()),
+        (Wanted::Score { lowest, highest }, Said::Score(score))
+            if (lowest..=highest).contains(score) =>
+        {
+            Verdict::Score(*score)
+        }
+        (Wanted::Score { lowest, highest }, _) => {
+            unfit(format!("a score from {lowest} to {highest} was asked for"))
+        }
+        (Wanted::Answer, Said::Answer(text)) => match answer_bytes_max {
+            _ if text.trim().is_empty() => unfit("the answer is empty".into()),
+            Some(most) if text.len() > most => {
+                let length = text.len();
+                unfit(format!("an answer of {length} bytes, and answer_bytes_max is {most}"))
+            }
+            _ => Verdict::answer(text.clone(), String::new()),
+        },
+        (Wanted::Answer, _) => unfit("an answer was asked for".into()),
+    }
+}
+
+/// What was said, in words.
+pub(crate) fn in_words(said: &Said) -> String {
+    match said {
+        Said::Right => "right".into(),
+        Said::Wrong => "wrong".into(),
+        Said::Skip => "cannot tell".into(),
+        Said::Score(score) => score.to_string(),
+        Said::Answer(text) => text.clone(),
+    }
+}

@@ -1,0 +1,176 @@
+//! The calls of a run that wait for people. They stand in the journal until somebody has answered, whichever
+//! process that finds, so nothing of them is kept here that a resumed run could not make again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use goodarm_core::{Dispatched, GeneratorId, Session, Source, Ticket};
+use tokio::time::Instant;
+
+use crate::charter::Charter;
+use crate::folder::Folder;
+use crate::job::Job;
+use crate::people::{Heard, Replies, in_words, make_durable};
+use crate::run::announce::Announcer;
+use crate::run::{Origin, Run, RunError};
+use crate::sealed_lines::SealedError;
+use crate::verifier::{Reply, Usage};
+
+pub(super) struct People {
+    /// Of each who is called: whether it is people.
+    are_asked: Vec<bool>,
+    waiting: BTreeMap<Ticket, Waiting>,
+    answered: VecDeque<(Dispatched, Heard)>,
+    replies: Replies,
+    path: PathBuf,
+    /// The number of the next call, as far as is known: a reply to that one or a later one may be read
+    /// before it is asked, if a power cut has made a call forgotten whose card was seen.
+    ticket_next: Ticket,
+    look_due: Instant,
+}
+
+/// A call, and what its reply says of it.
+struct Waiting {
+    call: Dispatched,
+    verifier: String,
+    id: String,
+}
+
+impl People {
+    pub(super) fn new(job: &Job, ticket_next: Ticket) -> Self {
+        let path = Folder::new(&job.settings.output).replies();
+        Self {
+            are_asked: job.called().map(|called| called.verifier.people().is_some()).collect(),
+            waiting: BTreeMap::new(),
+            answered: VecDeque::new(),
+            replies: Replies::new(&path),
+            path,
+            ticket_next,
+            look_due: Instant::now(),
+        }
+    }
+
+    /// Whether who is at this place among all who are called is people.
+    pub(super) fn are_asked(&self, caller: usize) -> bool {
+        self.are_asked[caller]
+    }
+
+    /// Calls that wait, or whose reply is not booked yet.
+    pub(super) fn count(&self) -> usize {
+        self.waiting.len() + self.answered.len()
+    }
+
+    /// Keeps a call until somebody has answered it.
+    pub(super) fn ask(&mut self, call: Dispatched, verifier: &str, id: &str) {
+        let ticket = call.ticket();
+        self.ticket_next = self.ticket_next.max(Ticket(ticket.0 + 1));
+        let (verifier, id) = (verifier.to_owned(), id.to_owned());
+        self.waiting.insert(ticket, Waiting { call, verifier, id });
+        self.match_replies();
+    }
+
+    /// Looks for replies now and then, if any are awaited.
+    fn look(&mut self) -> Result<(), SealedError> {
+        if Instant::now() < self.look_due {
+            return Ok(());
+        }
+        self.look_due = Instant::now() + LOOK_INTERVAL;
+        self.look_now()
+    }
+
+    fn look_now(&mut self) -> Result<(), SealedError> {
+        if self.waiting.is_empty() || !self.replies.read_on()? {
+            return Ok(());
+        }
+        let failed = |error| SealedError::File { path: self.path.clone(), error };
+        make_durable(&self.path).map_err(failed)?;
+        self.match_replies();
+        let (waiting, next) = (&self.waiting, self.ticket_next);
+        self.replies.retain(|ticket| ticket >= next || waiting.contains_key(&ticket));
+        Ok(())
+    }
+
+    fn match_replies(&mut self) {
+        let replies = &self.replies;
+        let answered = self.waiting.iter().filter_map(|(ticket, waiting)| {
+            Some((*ticket, replies.get(*ticket, &waiting.verifier, &waiting.id)?))
+        });
+        for (ticket, heard) in answered.collect::<Vec<_>>() {
+            if let Some(Waiting { call, .. }) = self.waiting.remove(&ticket) {
+                self.answered.push_back((call, heard));
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Whether a run goes on when nothing is left to do but to wait for people, as it does unless it is
+    /// told otherwise. One that ends then is resumed when they have answered.
+    pub const fn set_waits_for_people(&mut self, waits: bool) {
+        self.waits_for_people = waits;
+    }
+
+    /// Calls that wait for people, in whatever process they are answered.
+    pub fn waiting_for_people(&self) -> usize {
+        self.people.count()
+    }
+
+    /// Calls in flight that machines make.
+    pub(super) fn machines_in_flight(&self) -> usize {
+        self.session.books().in_flight_count() - self.people.count()
+    }
+
+    /// Keeps a call for people. Its card is the intent in the journal.
+    pub(super) fn ask_people(&mut self, call: Dispatched) {
+        let job = std::sync::Arc::clone(&self.job);
+        let verifier = &job.called_at(job.caller_of(call.target())).name;
+        let id = self.name_of(call.target()).to_owned();
+        self.people.ask(call, verifier, &id);
+    }
+
+    /// Books what people have said.
+    pub(super) fn hear_people(&mut self, announcer: &mut Announcer<'_>) -> Result<(), RunError> {
+        self.people.look()?;
+        self.settle_heard(announcer);
+        Ok(())
+    }
+
+    /// Whether nothing is to be done until a person says something, after a last look.
+    pub(super) fn is_left_to_people(&mut self) -> Result<bool, RunError> {
+        if self.machines_in_flight() > 0 || self.people.count() == 0 {
+            return Ok(false);
+        }
+        self.people.look_now()?;
+        Ok(self.people.answered.is_empty())
+    }
+
+    fn settle_heard(&mut self, announcer: &mut Announcer<'_>) {
+        while !self.disk.is_full()
+            && let Some((call, heard)) = self.people.answered.pop_front()
+        {
+            let called = self.job.called_at(self.job.caller_of(call.target()));
+            let verdict = called.verifier.heard(&heard.said);
+            let text = format!("{}, says {}", in_words(&heard.said), heard.by);
+            let reply = Reply { verdict, usage: Usage::default(), text };
+            self.settle(call, reply, Origin::Others, announcer);
+        }
+    }
+}
+
+/// Tells a session whose calls take hours. What it asks for depends on it.
+pub(super) fn tell_who_is_slow(session: &mut Session, charter: &Charter) {
+    let attribute_count = charter.verifiers.len();
+    for (place, terms) in charter.callers().enumerate() {
+        let Some(people) = terms.people else { continue };
+        let place = |first: usize| u32::try_from(place - first).expect("there are fewer than 2^32");
+        let caller = if terms.is_generator {
+            Source::Generator(GeneratorId(place(attribute_count)))
+        } else {
+            Source::Votes(goodarm_core::AttributeId(place(0)))
+        };
+        session.set_slow(caller, people.cards_max);
+    }
+}
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);

@@ -1,0 +1,258 @@
+//! A person as a verifier: a call waits until somebody answers, whatever happens to the run meanwhile.
+
+mod cut;
+mod desks;
+mod generators;
+mod terms;
+
+use std::sync::Arc;
+
+use goodarm_core::Cost;
+use goodarm_live::deck::{Card, Deck as _, Said};
+use goodarm_live::folder::Folder;
+use goodarm_live::people::{PeopleDeck, waiting};
+use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
+use goodarm_live::view::Overview;
+
+use crate::place::Place;
+
+/// A cheap check that some answers pass, and a person who says the last word.
+fn cascade(person: &str) -> String {
+    format!(
+        "candidates = \"answers.jsonl\"\nbudget = 100\nunit = \"dollars\"\ndelta = 0.1\nseed = 1\n\
+         [[verifiers]]\nname = \"says right\"\nkind = \"check\"\ncheck = \"regex\"\n\
+         pattern = \"right\"\nprice = 0.001\n\
+         [[verifiers]]\nname = \"person\"\nkind = \"human\"\n{person}\n"
+    )
+}
+
+const EXACT: &str = "scores = \"exact\"\nprice = 2";
+
+fn place(person: &str) -> Place {
+    let place = Place::new(9);
+    place.write("job.toml", &cascade(person));
+    place
+}
+
+/// Runs, or goes on, until only people are awaited or all is done.
+fn go_on(place: &Place) -> (Ending, Overview) {
+    let job = place.good_job();
+    let folder = Folder::new(&job.settings.output);
+    let mut run =
+        if folder.journal().exists() { Run::resume(job) } else { Run::begin(job) }.expect("a run");
+    run.set_waits_for_people(false);
+    let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
+    let overview = goodarm_live::outputs::write(&run, &ending.to_string()).expect("outputs");
+    (ending, overview)
+}
+
+fn deck(place: &Place) -> PeopleDeck {
+    PeopleDeck::open(&place.output()).expect("the run has people")
+}
+
+fn cards(place: &Place, labeller: &str) -> Vec<Card> {
+    deck(place).upcoming(labeller, 100).expect("cards")
+}
+
+/// Answers all cards: an answer is right if its number is even.
+fn answer_all(place: &Place, labeller: &str) -> usize {
+    let mut deck = deck(place);
+    let cards = deck.upcoming(labeller, 100).expect("cards");
+    for card in &cards {
+        deck.say(labeller, &card.key, verdict(card)).expect("it waits");
+    }
+    cards.len()
+}
+
+fn verdict(card: &Card) -> Said {
+    if number(&card.id).is_multiple_of(2) { Said::Right } else { Said::Wrong }
+}
+
+fn certified_ids(place: &Place) -> Vec<String> {
+    let id = |line: &String| {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["id"].as_str().expect("an id").to_owned()
+    };
+    place.certified().iter().map(id).collect()
+}
+
+fn number(id: &str) -> u64 {
+    id.trim_matches(|c: char| !c.is_ascii_digit()).parse().expect("an id with a number")
+}
+
+#[test]
+fn a_person_is_asked_only_about_answers_that_passed_the_cheap_check() {
+    let place = place(EXACT);
+    let (ending, overview) = go_on(&place);
+    let asked = cards(&place, "anna");
+    assert_eq!(ending, Ending::WaitsForPeople { count: asked.len() });
+    assert_eq!(overview.for_people, asked.len());
+    assert!(!asked.is_empty() && asked.len() < 9, "{}", asked.len());
+    for card in &asked {
+        assert_eq!(card.asks, "Is this answer right?");
+        assert!(card.fields.iter().any(|it| it.text.contains("right")), "{card:?}");
+        assert!(card.evidence.is_empty() && card.fields.iter().all(|it| it.name != "id"));
+    }
+    assert_eq!(waiting(&place.output()).expect("a count"), asked.len());
+    assert_eq!(overview.money.reserved, Cost::from_units(2 * asked.len() as u64));
+    place.assert_clean();
+
+    assert_eq!(answer_all(&place, "anna"), asked.len());
+    assert_eq!(waiting(&place.output()).expect("a count"), 0);
+    let (ending, overview) = go_on(&place);
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    assert_eq!((overview.in_flight, overview.for_people), (0, 0));
+    let right = asked.iter().filter(|card| verdict(card) == Said::Right);
+    let mut right: Vec<String> = right.map(|card| card.id.clone()).collect();
+    let mut certified = certified_ids(&place);
+    right.sort();
+    certified.sort();
+    assert_eq!(certified, right);
+    assert_eq!(overview.money.reserved, Cost::ZERO);
+    place.assert_clean();
+}
+
+/// Answers when the run has said that it waits, and stops it when so many calls have come back.
+struct Answerer<'a> {
+    place: &'a Place,
+    control: Arc<Control>,
+    answers_left: usize,
+}
+
+impl Observer for Answerer<'_> {
+    fn notice(&mut self, notice: Notice<'_>) {
+        let Notice::Progress(progress) = notice else { return };
+        if progress.overview.for_people == 0 {
+            return;
+        }
+        let mut deck = deck(self.place);
+        match deck.next("anna").expect("a deck") {
+            Some(card) if self.answers_left > 0 => {
+                self.answers_left -= 1;
+                deck.say("anna", &card.key, verdict(&card)).expect("it waits");
+            }
+            Some(_) if !self.control.is_stopping() => self.control.stop(),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
+    let place = place(EXACT);
+    let all = {
+        go_on(&place);
+        cards(&place, "anna").len()
+    };
+    let control = Arc::new(Control::default());
+    let mut answerer = Answerer { place: &place, control: Arc::clone(&control), answers_left: 2 };
+    let mut run = Run::resume(place.good_job()).expect("a run");
+    assert_eq!((run.lost_count(), run.waiting_for_people()), (0, all));
+    let ending = run.drive(&control, &mut answerer).expect("it goes on");
+    assert_eq!(ending, Ending::Interrupted);
+    // Those that nobody has answered stand, and nothing of them is lost.
+    assert_eq!(run.waiting_for_people(), all - 2);
+    assert_eq!(run.session().books().in_flight_count(), all - 2);
+    goodarm_live::outputs::write(&run, &ending.to_string()).expect("outputs");
+    drop(run);
+    place.assert_clean();
+    assert_eq!(cards(&place, "anna").len(), all - 2);
+    // Said while nobody runs it.
+    answer_all(&place, "bob");
+    let control = Arc::new(Control::default());
+    let mut answerer = Answerer { place: &place, control, answers_left: 0 };
+    let mut run = Run::resume(place.good_job()).expect("a run");
+    let ending = run.drive(&Control::default(), &mut answerer).expect("it goes on");
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    goodarm_live::outputs::write(&run, &ending.to_string()).expect("outputs");
+    let people = &run.account().callers[1];
+    assert_eq!((people.call_count, people.score_count()), (all as u64, all as u64));
+    drop(run);
+    place.assert_clean();
+}
+
+/// So many a person at once, and the budget holds with all of them out.
+#[test]
+fn other_calls_go_on_while_cards_wait_and_the_budget_holds() {
+    let place = Place::new(40);
+    let job = cascade("scores = \"exact\"\nprice = 30\ncards_max = 2").replace(
+        "[[verifiers]]\nname = \"person\"",
+        "[[verifiers]]\nname = \"judge\"\nkind = \"command\"\nscores = \"binary\"\nprice = 0.1\n\
+         threshold = 0.5\nshell = 'read line; echo x >> judged; echo 1'\n\
+         [[verifiers]]\nname = \"person\"",
+    );
+    place.write("job.toml", &job.replace("budget = 100", "budget = 200\nconcurrency = 2"));
+    let (ending, overview) = go_on(&place);
+    assert_eq!(ending, Ending::WaitsForPeople { count: 2 });
+    assert_eq!(overview.money.reserved, Cost::from_units(60));
+    // 2 % of the money would be two cards a fifteenth each; the judge goes on to answers that are not asked.
+    let judged = place.read("judged").lines().count();
+    assert!(judged > 60, "{judged}");
+    let mut most = 0.0_f64;
+    for _ in 0..30 {
+        let (_, overview) = go_on(&place);
+        most = most.max(overview.money.spent.units() + overview.money.reserved.units());
+        if answer_all(&place, "anna") == 0 {
+            break;
+        }
+    }
+    assert!(most <= 200.0 && most > 150.0, "{most}");
+    place.assert_clean();
+}
+
+#[test]
+fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
+    let place = Place::new(30);
+    place.write("job.toml", &cascade("scores = \"exact\"\nprice = 2\ncards_max = 30"));
+    go_on(&place);
+    let mut deck = deck(&place);
+    let said: Vec<(String, Said)> = deck
+        .upcoming("anna", 99)
+        .expect("cards")
+        .into_iter()
+        .map(|card| (card.key, Said::Skip))
+        .collect();
+    assert!(said.len() > 10, "more than a machine may fail at first: {}", said.len());
+    deck.say_all("anna", said.clone()).expect("they wait");
+    let (ending, overview) = go_on(&place);
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    let person = &overview.verifiers[1];
+    assert_eq!(person.failures["refused"], said.len() as u64);
+    let paid = Cost::from_units(2 * said.len() as u64);
+    assert_eq!((overview.certified, person.spent), (0, paid));
+    place.assert_clean();
+}
+
+/// Each call is another person's: a person who remembers is no fresh call.
+#[test]
+fn a_noisy_person_is_several_people() {
+    let place = Place::new(2);
+    place.write("job.toml", &cascade("price = 2\nthreshold = 0.3"));
+    go_on(&place);
+    let first = cards(&place, "anna");
+    let ids = |cards: &[Card]| cards.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    let mut distinct = ids(&first);
+    distinct.dedup();
+    assert!(first.len() > 2 && distinct.len() < first.len(), "{first:?}");
+    for card in &first {
+        let mut deck = deck(&place);
+        let is_new = deck.upcoming("anna", 99).expect("cards").iter().any(|it| it.key == card.key);
+        assert_eq!(deck.say("anna", &card.key, Said::Right).is_ok(), is_new, "{card:?}");
+    }
+    let mut desk = deck(&place);
+    let standing = desk.standing().expect("it stands");
+    assert!(standing.statement.contains("wait for a person"), "{standing:?}");
+    assert!(standing.outlook.contains("want somebody else"), "{standing:?}");
+    assert_eq!(desk.next("anna").expect("a deck"), None);
+    for person in ["bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ida"] {
+        let mut deck = deck(&place);
+        while let Some(card) = deck.next(person).expect("a deck") {
+            deck.say(person, &card.key, Said::Right).expect("it waits");
+        }
+        go_on(&place);
+    }
+    let (ending, overview) = go_on(&place);
+    assert!(matches!(ending, Ending::Done(_) | Ending::WaitsForPeople { .. }), "{ending:?}");
+    assert!(overview.certified >= 1, "{overview:?}");
+    place.assert_clean();
+}

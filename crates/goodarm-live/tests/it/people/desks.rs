@@ -1,0 +1,102 @@
+//! Several people at several desks, and what a desk refuses.
+
+use std::thread;
+
+use goodarm_live::deck::DeckError;
+use goodarm_live::folder::Folder;
+
+use super::*;
+
+#[test]
+fn two_desks_at_once_answer_each_card_once() {
+    let place = Place::new(60);
+    place.write("job.toml", &cascade("scores = \"exact\"\nprice = 2\ncards_max = 40"));
+    let (_, overview) = go_on(&place);
+    let all = overview.for_people;
+    assert!(all > 20, "{all}");
+    let at_desk = |person: &'static str| {
+        let folder = place.output();
+        thread::spawn(move || {
+            let mut deck = PeopleDeck::open(&folder).expect("a deck");
+            let mut said = 0;
+            while let Some(card) = deck.next(person).expect("a deck") {
+                match deck.say(person, &card.key, verdict(&card)) {
+                    Ok(()) => said += 1,
+                    // The other desk was first.
+                    Err(DeckError::Doubled { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            said
+        })
+    };
+    let desks = [at_desk("anna"), at_desk("bob")];
+    let said: usize = desks.map(|desk| desk.join().expect("a desk")).iter().sum();
+    assert_eq!(said, all);
+    assert_eq!(waiting(&place.output()).expect("a count"), 0);
+    let (ending, _) = go_on(&place);
+    assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
+    place.assert_clean();
+}
+
+/// At one desk, people who look at the same time see different cards.
+#[test]
+fn nobody_gets_the_card_that_another_looks_at() {
+    let place = place(EXACT);
+    go_on(&place);
+    let mut deck = deck(&place);
+    let first = deck.next("anna").expect("a deck").expect("a card");
+    let second = deck.next("bob").expect("a deck").expect("a card");
+    assert_ne!(first.key, second.key);
+    assert_eq!(deck.next("anna").expect("a deck"), Some(first.clone()));
+    // The only one that is left is for whoever comes.
+    while let Some(card) = deck.next("bob").expect("a deck").filter(|it| it.key != first.key) {
+        deck.say("bob", &card.key, Said::Right).expect("it waits");
+    }
+    assert_eq!(deck.next("bob").expect("a deck"), Some(first.clone()));
+    deck.say("bob", &first.key, Said::Right).expect("it waits");
+    let late = deck.say("anna", &first.key, Said::Right);
+    assert!(matches!(late, Err(DeckError::Doubled { by, .. }) if by == "bob"));
+    assert_eq!(deck.undo("bob").expect("a deck"), None, "the run has it");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_written() {
+    let place = place(EXACT);
+    go_on(&place);
+    let mut deck = deck(&place);
+    let keys: Vec<String> =
+        deck.upcoming("anna", 9).expect("cards").into_iter().map(|it| it.key).collect();
+    let mut refuse = |person: &str, key: &str, said: Said, words: &str| {
+        let said = vec![(keys[0].clone(), Said::Right), (key.to_owned(), said)];
+        let error = deck.say_all(person, said).expect_err(words).to_string();
+        assert!(error.contains(words), "{error}");
+        assert_eq!(place.read("run/replies.jsonl"), "", "all of it or nothing");
+    };
+    refuse("anna", &keys[1], Said::Score(0.5), "right or wrong was asked for");
+    refuse("anna", &keys[1], Said::Answer("4".into()), "right or wrong was asked for");
+    refuse("anna", "9999", Said::Right, "there is no card \"9999\"");
+    refuse("anna", "x", Said::Right, "there is no card \"x\"");
+    refuse("anna", &keys[0], Said::Wrong, "has said something about");
+    // The first call is the check's, which no person is asked.
+    refuse("anna", "0", Said::Right, "there is no card \"0\"");
+    assert!(deck.say(" ", &keys[0], Said::Right).is_err());
+    deck.say("anna", &keys[0], Said::Right).expect("it waits");
+    go_on(&place);
+    let again = deck.say("bob", &keys[0], Said::Wrong).expect_err("it is settled");
+    assert!(matches!(again, DeckError::Doubled { .. }), "{again}");
+}
+
+#[test]
+fn a_folder_without_people_has_no_deck() {
+    let place = Place::new(3);
+    let error = PeopleDeck::open(&Folder::new(place.path())).expect_err("no run");
+    assert!(error.to_string().contains("journal"), "{error}");
+    let job =
+        cascade("").split("[[verifiers]]\nname = \"person\"").next().expect("a job").to_owned();
+    place.write("job.toml", &job);
+    place.run();
+    let error = PeopleDeck::open(&place.output()).expect_err("nobody is asked");
+    assert!(error.to_string().contains("kind = \"human\""), "{error}");
+    assert_eq!(waiting(&place.output()).expect("nobody"), 0);
+}

@@ -1,0 +1,44 @@
+//! `goodarm label`: a page on which people say what they think of cards, one at a time.
+//!
+//! Several may have it open at once: whoever asks says who they are, and the deck is asked by one at a time,
+//! away from the server's thread. What the page is told to be kept is on the disk.
+
+mod site;
+
+use std::sync::Arc;
+
+use goodarm_live::deck::Deck;
+
+use crate::site::{Port, Server, SiteError};
+use site::Desk;
+
+/// What the page tells about itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The run's folder.
+    pub folder: String,
+    /// The name that a new labeller is offered.
+    pub by: String,
+    /// The command that starts the page again.
+    pub command: String,
+}
+
+/// A page that serves the cards of a deck until it is closed.
+pub struct LabelPage {
+    desk: Arc<Desk>,
+    _server: Server,
+}
+
+impl LabelPage {
+    /// Begins to serve.
+    pub fn open(port: Port, deck: Box<dyn Deck + Send>, about: About) -> Result<Self, SiteError> {
+        let desk = Arc::new(Desk::new(deck, about));
+        let server = port.serve(site::page(), Arc::clone(&desk))?;
+        Ok(Self { desk, _server: server })
+    }
+
+    /// Waits for what is being kept, takes nothing more, and hands the deck back; nothing if it broke.
+    pub fn close(self) -> Option<Box<dyn Deck + Send>> {
+        self.desk.close()
+    }
+}

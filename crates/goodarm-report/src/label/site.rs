@@ -1,0 +1,240 @@
+//! What the labelling page asks for: the next card, to keep what was said, to take it back.
+
+use std::sync::{Arc, Mutex};
+
+use goodarm_live::deck::{Card, Deck, DeckError, Field, Said, Standing, Wanted};
+use hyper::body::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::About;
+use crate::markup::Template;
+use crate::report::{STYLE, beginning, plain_script};
+use crate::site::{Asked, Page, Site};
+
+pub(super) fn page() -> Page {
+    Page::new(&Template::Label, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
+}
+
+/// A deck, and whoever wants a card of it.
+pub(super) struct Desk {
+    about: About,
+    /// None when the page is closed.
+    deck: Mutex<Option<Box<dyn Deck + Send>>>,
+}
+
+impl Desk {
+    pub(super) fn new(deck: Box<dyn Deck + Send>, about: About) -> Self {
+        Self { about, deck: Mutex::new(Some(deck)) }
+    }
+
+    pub(super) fn close(&self) -> Option<Box<dyn Deck + Send>> {
+        self.deck.lock().ok()?.take()
+    }
+
+    /// Does what is asked for; nothing if the body is not what our page sends.
+    fn turn(&self, route: Route, body: &[u8]) -> Option<String> {
+        let Wish { by, key, said } = serde_json::from_slice(body).ok()?;
+        // A deck that broke in the middle of something is not asked again.
+        let mut deck = self.deck.lock().ok();
+        let deck = deck.as_mut().and_then(|deck| deck.as_mut());
+        let Some(deck) = deck else { return Some(self.failed("the page has been closed")) };
+        let mut answer = Answer::new(&self.about);
+        let done = match (route, by.as_deref(), key, said) {
+            (Route::State, ..) => Ok(()),
+            (Route::Say, Some(by), Some(key), Some(said)) => {
+                answer.say(&mut **deck, by, &key, said)
+            }
+            (Route::Undo, Some(by), ..) => answer.undo(&mut **deck, by),
+            _ => return None,
+        };
+        let looked = match done {
+            Ok(()) => answer.look(&mut **deck, by.as_deref()),
+            Err(error @ (DeckError::File(_) | DeckError::Folder(_))) => Err(error),
+            Err(refusal) => {
+                answer.refused = Some(refusal.to_string());
+                answer.look(&mut **deck, by.as_deref())
+            }
+        };
+        Some(match looked {
+            Ok(()) => serde_json::to_string(&answer).expect("plain data with text keys"),
+            Err(error) => self.failed(&error.to_string()),
+        })
+    }
+
+    /// Says that nothing was kept, and why.
+    fn failed(&self, why: &str) -> String {
+        serde_json::json!({"failed": why, "command": self.about.command}).to_string()
+    }
+}
+
+/// What may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// The next card, and how far it is.
+    State,
+    /// Keep what was said.
+    Say,
+    /// Take back what was said last.
+    Undo,
+}
+
+impl Site for Desk {
+    type Route = Route;
+
+    fn route(asked: &Asked<'_>) -> Option<Route> {
+        match (asked.may_change, asked.path, asked.query) {
+            (true, "state", None) => Some(Route::State),
+            (true, "say", None) => Some(Route::Say),
+            (true, "undo", None) => Some(Route::Undo),
+            _ => None,
+        }
+    }
+
+    fn body_bytes_max(route: &Route) -> usize {
+        match route {
+            Route::Say => SAY_BYTES_MAX,
+            Route::State | Route::Undo => BODY_BYTES_MAX,
+        }
+    }
+
+    async fn answer(self: Arc<Self>, route: Route, body: Bytes) -> Option<String> {
+        // The disk is waited for elsewhere.
+        tokio::task::spawn_blocking(move || self.turn(route, &body)).await.ok()?
+    }
+}
+
+/// What the page sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    /// None before a person has said who they are.
+    by: Option<String>,
+    key: Option<String>,
+    said: Option<Said>,
+}
+
+/// What the page is told.
+#[derive(Serialize)]
+struct Answer<'a> {
+    folder: &'a str,
+    by: &'a str,
+    command: &'a str,
+    standing: Standing,
+    card: Option<CardView>,
+    /// The card that was labelled just now.
+    last: Option<Last>,
+    /// Why what was asked for was not done, though all is well.
+    refused: Option<String>,
+}
+
+/// A card without its evidence: that would lead.
+#[derive(Serialize)]
+struct CardView {
+    key: String,
+    id: String,
+    asks: String,
+    wanted: Wanted,
+    fields: Vec<FieldView>,
+}
+
+#[derive(Serialize)]
+struct FieldView {
+    name: String,
+    text: String,
+    /// So many bytes of the text are not sent.
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Last {
+    id: String,
+    said: Said,
+    evidence: Vec<FieldView>,
+}
+
+impl<'a> Answer<'a> {
+    fn new(about: &'a About) -> Self {
+        Self {
+            folder: &about.folder,
+            by: &about.by,
+            command: &about.command,
+            standing: Standing::default(),
+            card: None,
+            last: None,
+            refused: None,
+        }
+    }
+
+    fn say(
+        &mut self,
+        deck: &mut dyn Deck,
+        by: &str,
+        key: &str,
+        said: Said,
+    ) -> Result<(), DeckError> {
+        let shown = match &said {
+            Said::Answer(text) if text.len() > ANSWER_BYTES_MAX => {
+                return Err(DeckError::Unfit("an answer may have 1 MiB at most".into()));
+            }
+            Said::Answer(text) => Said::Answer(beginning(text, SHOWN_BYTES_MAX).to_owned()),
+            said => said.clone(),
+        };
+        let card = deck.next(by)?.filter(|card| card.key == key);
+        deck.say(by, key, said)?;
+        self.last = card.map(|card| Last {
+            id: card.id,
+            said: shown,
+            evidence: views(card.evidence, SHOWN_BYTES_MAX),
+        });
+        Ok(())
+    }
+
+    fn undo(&mut self, deck: &mut dyn Deck, by: &str) -> Result<(), DeckError> {
+        match deck.undo(by)? {
+            Some(_) => Ok(()),
+            None => Err(DeckError::Unfit("there is nothing that could be taken back".into())),
+        }
+    }
+
+    fn look(&mut self, deck: &mut dyn Deck, by: Option<&str>) -> Result<(), DeckError> {
+        self.standing = deck.standing()?;
+        self.card = match by {
+            Some(by) => deck.next(by)?.map(CardView::from),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+impl From<Card> for CardView {
+    fn from(Card { key, id, asks, wanted, fields, .. }: Card) -> Self {
+        Self { key, id, asks, wanted, fields: views(fields, FIELD_BYTES_MAX) }
+    }
+}
+
+fn views(fields: Vec<Field>, bytes_max: usize) -> Vec<FieldView> {
+    let view = |Field { name, text }: Field| {
+        let kept = beginning(&text, bytes_max);
+        let left_out = text.len() - kept.len();
+        FieldView { name, text: kept.to_owned(), left_out }
+    };
+    fields.into_iter().take(FIELDS_MAX).map(view).collect()
+}
+
+const OWN_STYLE: &str = include_str!("../../web/label/style.css");
+const SCRIPTS: [&str; 3] = [
+    include_str!("../../web/label/card.js"),
+    include_str!("../../web/label/actions.js"),
+    include_str!("../../web/label/start.js"),
+];
+
+/// An answer, written as JSON, and the key.
+const SAY_BYTES_MAX: usize = 4 << 20;
+const BODY_BYTES_MAX: usize = 16 << 10;
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+const FIELD_BYTES_MAX: usize = 2 << 20;
+const SHOWN_BYTES_MAX: usize = 20_000;
+const FIELDS_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! `goodarm label`: what people say about the answers of a run, on a page, in the terminal, or by files.
+
+mod talk;
+
+use std::env;
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use goodarm_live::deck::{Deck, Standing, cards_file, gold, labels_file};
+use goodarm_live::folder::Folder;
+use goodarm_live::labels::{self, ClaimDeck, LabelError, Rule, Terms};
+use goodarm_live::people::{self, PeopleDeck};
+use goodarm_report::label::{About, LabelPage};
+use goodarm_report::site::{Port, SiteError};
+use goodarm_report::words::counted;
+
+use crate::cli::{LabelArguments, RuleName};
+use crate::commands::Failure;
+use crate::commands::run::{label_command, write_report};
+use crate::terminal;
+
+pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {
+    let folder = Folder::new(&arguments.folder);
+    if !folder.journal().is_file() {
+        let path = arguments.folder.display();
+        return Err(Failure::wrong_input(format!(
+            "{path} holds no run: there is no journal in it; name the output folder of a job"
+        )));
+    }
+    let subject = Subject::of(arguments, &folder)?;
+    if arguments.status {
+        return status(arguments, &folder, subject);
+    }
+    // First of all, because without its port nothing should begin.
+    let is_page = !arguments.terminal
+        && arguments.export.is_none()
+        && arguments.import.is_none()
+        && arguments.field.is_none();
+    let port = is_page.then(|| Port::take(arguments.port.unwrap_or(0))).transpose();
+    let port = port.map_err(page_failure)?;
+    let deck = subject.open(arguments, &folder)?;
+    let by = name(arguments);
+    let before = written(&folder);
+    let outcome = match port {
+        Some(port) => on_page(port, deck, arguments, by),
+        None => in_place(deck, arguments, &by),
+    };
+    // Whatever happened then, what was said is on the disk.
+    if subject == Subject::Claim && written(&folder) != before {
+        publish(&folder)?;
+    }
+    outcome
+}
+
+/// What people are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// Whether certified answers are right.
+    Claim,
+    /// What the run waits for.
+    People,
+}
+
+impl Subject {
+    /// As was said, or else what the run waits for, if it does.
+    fn of(arguments: &LabelArguments, folder: &Folder) -> Result<Self, Failure> {
+        let is_about_claim = arguments.claim
+            || arguments.another
+            || arguments.field.is_some()
+            || arguments.labels.is_some()
+            || arguments.rule.is_some()
+            || arguments.delta.is_some()
+            || arguments.at_least.is_some();
+        if arguments.people {
+            return Ok(Self::People);
+        }
+        let waits = !is_about_claim && people::waiting(folder).map_err(Failure::wrong_input)? > 0;
+        Ok(if waits { Self::People } else { Self::Claim })
+    }
+
+    fn open(
+        self,
+        arguments: &LabelArguments,
+        folder: &Folder,
+    ) -> Result<Box<dyn Deck + Send>, Failure> {
+        match self {
+            Self::People => Ok(Box::new(PeopleDeck::open(folder).map_err(Failure::wrong_input)?)),
+            Self::Claim => Ok(Box::new(claim(arguments, folder).map_err(claim_failure)?)),
+        }
+    }
+}
+
+fn terms(arguments: &LabelArguments) -> Terms {
+    let rule = |rule| match rule {
+        RuleName::One => Rule::One,
+        RuleName::Majority => Rule::Majority,
+        RuleName::All => Rule::All,
+    };
+    Terms {
+        delta: arguments.delta,
+        rule: arguments.rule.map(rule),
+        labels_per_card: arguments.labels,
+        wanted: arguments.at_least,
+    }
+}
+
+/// The claim that has begun, or a new one.
+fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimDeck, LabelError> {
+    let terms = terms(arguments);
+    if !arguments.another || !folder.labels().exists() {
+        return ClaimDeck::open(folder, &terms);
+    }
+    let mut deck = ClaimDeck::open(folder, &Terms { wanted: terms.wanted, ..Terms::default() })?;
+    deck.begin_another(&terms)?;
+    Ok(deck)
+}
+
+fn claim_failure(error: LabelError) -> Failure {
+    let hint = match error {
+        LabelError::OtherTerms { .. } => ": --another",
+        _ => "",
+    };
+    Failure::wrong_input(format!("{error}{hint}"))
+}
+
+/// Everything but the page.
+fn in_place(
+    mut deck: Box<dyn Deck + Send>,
+    arguments: &LabelArguments,
+    by: &str,
+) -> Result<(), Failure> {
+    let deck = &mut *deck;
+    if let Some(file) = &arguments.export {
+        let count = cards_file::write(deck, by, file).map_err(Failure::wrong_input)?;
+        let cards = counted(count, "card");
+        terminal::print(&format!("wrote {} with {cards} for {by}\n", file.display()));
+        return Ok(());
+    }
+    if let Some(file) = &arguments.import {
+        import(deck, by, file)?;
+    } else if let (Some(field), Some(equals)) = (&arguments.field, &arguments.equals) {
+        let (right, all) = gold::label(deck, by, [field, equals]).map_err(Failure::wrong_input)?;
+        let cards = counted(all, "card");
+        terminal::print(&format!(
+            "{cards} labelled by {by}: {right} right, {} wrong\n",
+            all - right
+        ));
+    } else {
+        return talk::talk(deck, by, &listen(true)?).map_err(Failure::wrong_input);
+    }
+    terminal::print(&told(&deck.standing().map_err(Failure::wrong_input)?));
+    Ok(())
+}
+
+/// Takes the labels of a file, and says what became of its rows.
+fn import(deck: &mut dyn Deck, by: &str, file: &Path) -> Result<(), Failure> {
+    let imported = labels_file::take(deck, by, file).map_err(Failure::wrong_input)?;
+    let mut text = format!("{} taken", counted(imported.taken, "label"));
+    let others = [
+        (imported.known, "known before"),
+        (imported.empty, "not filled in"),
+        (imported.settled, "about cards that have all their labels"),
+        (imported.behind, "not taken"),
+    ];
+    for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!(", {} {what}", counted(count, "row"));
+    }
+    for (id, by) in &imported.gaps {
+        text += &format!("\nthe rows behind {id:?} are not taken: {by} has not labelled it yet");
+    }
+    terminal::print(&format!("{text}\n"));
+    Ok(())
+}
+
+/// Serves the page until Ctrl-C.
+fn on_page(
+    port: Port,
+    deck: Box<dyn Deck + Send>,
+    arguments: &LabelArguments,
+    by: String,
+) -> Result<(), Failure> {
+    let heard = listen(false)?;
+    let address = port.address();
+    let about = About {
+        folder: arguments.folder.display().to_string(),
+        by,
+        command: label_command(&arguments.folder),
+    };
+    let page = LabelPage::open(port, deck, about).map_err(page_failure)?;
+    terminal::say(&format!("label: {address}\nopen it in a browser; Ctrl-C ends it"));
+    // An error means that nobody can end it any more.
+    let _ = heard.recv();
+    let deck = page.close();
+    let mut deck = deck.ok_or_else(|| {
+        Failure::wrong_input("the page broke; all labels that it has confirmed are kept")
+    })?;
+    terminal::print(&told(&deck.standing().map_err(Failure::wrong_input)?));
+    Ok(())
+}
+
+/// What is heard while people label.
+pub(crate) enum Heard {
+    /// They typed a line.
+    Line(String),
+    /// They pressed Ctrl-C, or there are no more lines.
+    Ended,
+}
+
+/// Listens for Ctrl-C, and for lines if they are wanted.
+fn listen(to_lines: bool) -> Result<Receiver<Heard>, Failure> {
+    let (sender, heard) = channel();
+    ctrl_c(sender.clone())?;
+    if to_lines {
+        thread::spawn(move || read_lines(&sender));
+    }
+    Ok(heard)
+}
+
+fn ctrl_c(sender: Sender<Heard>) -> Result<(), Failure> {
+    ctrlc::set_handler(move || drop(sender.send(Heard::Ended)))
+        .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
+}
+
+fn read_lines(sender: &Sender<Heard>) {
+    let mut input = io::stdin().lock();
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
+        if !matches!(read, Ok(1..)) {
+            let _ = sender.send(Heard::Ended);
+            return;
+        }
+        let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
+        if sender.send(Heard::Line(line)).is_err() {
+            return;
+        }
+    }
+}
+
+/// How far it is, without a change.
+fn status(arguments: &LabelArguments, folder: &Folder, subject: Subject) -> Result<(), Failure> {
+    let deck: Option<Box<dyn Deck + Send>> = match subject {
+        Subject::People => Some(subject.open(arguments, folder)?),
+        Subject::Claim => {
+            let deck = ClaimDeck::look(folder, &terms(arguments)).map_err(claim_failure)?;
+            deck.map(|deck| Box::new(deck) as Box<dyn Deck + Send>)
+        }
+    };
+    let standing = match deck {
+        Some(mut deck) => deck.standing().map_err(Failure::wrong_input)?,
+        None => Standing { statement: "nobody has labelled yet".into(), ..Standing::default() },
+    };
+    let json = serde_json::to_string(&standing).expect("plain data with text keys");
+    terminal::print(&if arguments.json { format!("{json}\n") } else { told(&standing) });
+    Ok(())
+}
+
+/// How far it is, in a line or two.
+fn told(standing: &Standing) -> String {
+    let Standing { statement, outlook, .. } = standing;
+    let more = if outlook.is_empty() { String::new() } else { format!("{outlook}\n") };
+    format!("{statement}\n{more}")
+}
+
+/// Brings the summary and the report up to date.
+fn publish(folder: &Folder) -> Result<(), Failure> {
+    match labels::publish(folder).map_err(Failure::wrong_input)? {
+        Some(overview) => terminal::print(&write_report(folder, &overview)),
+        None => {
+            terminal::print("the run has not ended: its summary will have the claim when it has\n")
+        }
+    }
+    Ok(())
+}
+
+/// How much people have said.
+fn written(folder: &Folder) -> u64 {
+    std::fs::metadata(folder.labels()).map_or(0, |file| file.len())
+}
+
+fn name(arguments: &LabelArguments) -> String {
+    let login = || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| env::var(name).ok());
+    let default = || match arguments.field {
+        Some(_) => "gold".to_owned(),
+        None => login().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "me".to_owned()),
+    };
+    arguments.by.clone().unwrap_or_else(default)
+}
+
+fn page_failure(error: SiteError) -> Failure {
+    let hint = match error {
+        SiteError::Port { .. } => ": choose another with --port, or leave it out for a free one",
+        _ => "",
+    };
+    Failure::wrong_input(format!("{error}{hint}"))
+}
+
+/// An answer is the longest that anybody types.
+const LINE_BYTES_MAX: u64 = 2 << 20;

@@ -1,0 +1,188 @@
+//! `goodarm label --terminal`: one card after the other, what is said a line each. A pipe will do as well as
+//! a person.
+
+use std::sync::mpsc::Receiver;
+
+use goodarm_live::deck::{Card, Deck, DeckError, Said, Wanted};
+
+use super::Heard;
+use crate::terminal;
+
+/// Asks until nothing waits for `by`, or nobody speaks any more.
+pub(super) fn talk(
+    deck: &mut dyn Deck,
+    by: &str,
+    heard: &Receiver<Heard>,
+) -> Result<(), DeckError> {
+    let mut talk = Talk { deck, by, heard };
+    talk.show_standing()?;
+    while let Some(card) = talk.deck.next(by)? {
+        if !talk.ask(&card)? {
+            return Ok(());
+        }
+    }
+    terminal::print("nothing waits for you\n");
+    Ok(())
+}
+
+struct Talk<'a> {
+    deck: &'a mut dyn Deck,
+    by: &'a str,
+    heard: &'a Receiver<Heard>,
+}
+
+impl Talk<'_> {
+    /// Asks about a card until something is said; whether to go on.
+    fn ask(&mut self, card: &Card) -> Result<bool, DeckError> {
+        terminal::print(&shown(card, TEXT_CHARS_MAX));
+        loop {
+            terminal::print(&format!("{} > ", prompt(card.wanted)));
+            let Some(line) = self.line() else {
+                terminal::print("\n");
+                return Ok(false);
+            };
+            match line.trim().strip_prefix(sign(card.wanted)).map(str::to_lowercase).as_deref() {
+                Some("q" | "quit") => return Ok(false),
+                Some("m" | "more") => terminal::print(&shown(card, usize::MAX)),
+                Some("u" | "undo") => {
+                    if self.undo()? {
+                        return Ok(true);
+                    }
+                }
+                Some("h" | "help") => terminal::print(HELP),
+                _ => {
+                    if self.say(card, line)? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what was typed about a card, if it is that.
+    fn say(&mut self, card: &Card, line: String) -> Result<bool, DeckError> {
+        let text = match card.wanted {
+            Wanted::Answer => self.lines(line),
+            _ => line,
+        };
+        let said = match Said::read(&text, card.wanted) {
+            Ok(Some(said)) => said,
+            Ok(None) => return Ok(false),
+            Err(fault) => {
+                terminal::print(&format!("{fault}; h for help\n"));
+                return Ok(false);
+            }
+        };
+        match self.deck.say(self.by, &card.key, said) {
+            Ok(()) => {}
+            Err(error @ (DeckError::File(_) | DeckError::Folder(_))) => return Err(error),
+            Err(refusal @ DeckError::Unfit(_)) => {
+                terminal::print(&format!("{refusal}\n"));
+                return Ok(false);
+            }
+            // Somebody else was faster.
+            Err(refusal) => terminal::print(&format!("not kept: {refusal}\n")),
+        }
+        for field in &card.evidence {
+            terminal::print(&format!("  {}: {}\n", field.name, one_line(&field.text)));
+        }
+        self.show_standing()?;
+        Ok(true)
+    }
+
+    fn undo(&mut self) -> Result<bool, DeckError> {
+        let card = self.deck.undo(self.by)?;
+        match &card {
+            Some(card) => terminal::print(&format!("taken back: {}\n", one_line(&card.id))),
+            None => terminal::print("there is nothing that could be taken back\n"),
+        }
+        Ok(card.is_some())
+    }
+
+    fn show_standing(&mut self) -> Result<(), DeckError> {
+        terminal::print(&super::told(&self.deck.standing()?));
+        Ok(())
+    }
+
+    /// The next line; none if nobody speaks any more.
+    fn line(&self) -> Option<String> {
+        match self.heard.recv() {
+            Ok(Heard::Line(line)) => Some(line),
+            Ok(Heard::Ended) | Err(_) => None,
+        }
+    }
+
+    /// An answer has many lines, and ends with a dot alone; one that is skipped has one.
+    fn lines(&self, first: String) -> String {
+        if matches!(first.trim().to_lowercase().as_str(), "skip" | ":s" | ":skip") {
+            return "skip".to_owned();
+        }
+        let mut text = String::new();
+        let mut next = Some(first);
+        while let Some(line) =
+            next.filter(|line| line.trim() != "." && text.len() < ANSWER_BYTES_MAX)
+        {
+            text += &line;
+            text.push('\n');
+            next = self.line();
+        }
+        text
+    }
+}
+
+/// What stands before a command, where anything else may be an answer.
+const fn sign(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Answer => ":",
+        Wanted::Verdict | Wanted::Score { .. } => "",
+    }
+}
+
+fn prompt(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Verdict => "r right, w wrong, s skip, u undo, q quit, h help".to_owned(),
+        Wanted::Score { lowest, highest } => {
+            format!("a score from {lowest} to {highest}, s skip, u undo, q quit, h help")
+        }
+        Wanted::Answer => {
+            "an answer, then a line with a dot; :s skip, :u undo, :q quit, :h help".to_owned()
+        }
+    }
+}
+
+/// A card without its evidence, each text up to so many characters.
+fn shown(card: &Card, chars_max: usize) -> String {
+    let mut text = format!("\n── {} ──\n{}\n", one_line(&card.id), card.asks);
+    for field in &card.fields {
+        let kept = field.text.char_indices().nth(chars_max).map_or(field.text.len(), |it| it.0);
+        text += &format!("\n{}:\n", one_line(&field.name));
+        for line in field.text[..kept].lines() {
+            text += &format!("  {line}\n");
+        }
+        if kept < field.text.len() {
+            text += &format!("  … {} more bytes: m shows all\n", field.text.len() - kept);
+        }
+    }
+    text + "\n"
+}
+
+fn one_line(text: &str) -> String {
+    let mut kept: String = text.chars().take(LINE_CHARS_MAX).collect();
+    if kept.len() < text.len() {
+        kept.push('…');
+    }
+    kept.replace(['\n', '\t'], " ")
+}
+
+const HELP: &str = "\
+r, right, yes, 1   the answer is right
+w, wrong, no, 0    it is wrong
+s, skip            you cannot tell; counts against the claim
+u, undo            take back your last label
+m, more            show long texts whole
+q, quit            stop; everything is kept, and the same command goes on
+Where an answer is asked for, these begin with a colon.
+";
+const TEXT_CHARS_MAX: usize = 6000;
+const LINE_CHARS_MAX: usize = 300;
+const ANSWER_BYTES_MAX: usize = 1 << 20;

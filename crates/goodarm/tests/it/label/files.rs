@@ -1,0 +1,99 @@
+//! By files, and by known answers.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::place::Place;
+
+#[test]
+fn a_spreadsheet_goes_out_and_comes_back() {
+    let place = Place::new();
+    place.typed(&[], "r\n");
+    let cards = place.path("cards.csv");
+    let wrote = place.label(&["--export", &cards]);
+    let all = place.status()["all"].as_u64().expect("a count");
+    assert!(wrote.contains(&format!("with {} cards for me", all - 1)), "{wrote}");
+    let sheet = place.read("cards.csv");
+    assert!(sheet.starts_with("place,id,asks,answer,gold,question,label\n2,sum-"), "{sheet}");
+    // As a spreadsheet would save it: the third has no label yet, and the order is another.
+    let mut rows: Vec<&str> = sheet.lines().collect();
+    let header = rows.remove(0);
+    let label = |(index, row): (usize, &&str)| match index {
+        0 | 1 => format!("{row}right"),
+        2 => (*row).to_owned(),
+        _ => format!("{row}0"),
+    };
+    let mut filled: Vec<String> = rows.iter().enumerate().map(label).collect();
+    filled.reverse();
+    let text = format!("\u{feff}{header}\r\n{}\r\n", filled.join("\r\n"));
+    let file = place.write("filled.csv", &text);
+    let told = place.label(&["--import", &file]);
+    let gap = rows[2].split(',').nth(1).expect("an id");
+    let behind = all - 4;
+    assert!(
+        told.starts_with(&format!(
+            "2 labels taken, 1 row not filled in, {behind} rows not taken\n"
+        )),
+        "{told}"
+    );
+    assert!(told.contains(&format!("behind \"{gap}\" are not taken: me has not")), "{told}");
+    assert_eq!(place.status()["done"], 3);
+    let before = place.read("run/labels.jsonl");
+    let again = place.label(&["--import", &file]);
+    assert!(again.starts_with("0 labels taken, 2 rows known before, 1 row not"), "{again}");
+    assert_eq!(place.read("run/labels.jsonl"), before, "nothing changed");
+    let other = place.write("other.csv", &text.replace("right\r\n", "wrong\r\n"));
+    let refusal = place.refusal(&["--import", &other]);
+    assert!(
+        refusal.contains("other.csv: line ") && refusal.contains("has said right"),
+        "{refusal}"
+    );
+    let whole = place.write(
+        "whole.csv",
+        &text.replace(&format!("{}\r\n", rows[2]), &format!("{}1\r\n", rows[2])),
+    );
+    place.label(&["--import", &whole]);
+    assert_eq!(place.status()["done"], all);
+    place.assert_clean();
+    let nothing = place.label(&["--export", &place.path("rest.csv")]);
+    assert!(nothing.contains("with 0 cards"), "{nothing}");
+}
+
+#[test]
+fn two_people_label_each_card_by_a_file() {
+    let place = Place::new();
+    let cards = place.path("cards.jsonl");
+    place.label(&["--export", &cards, "--labels", "2", "--rule", "majority"]);
+    let rows: String = fs::read_to_string(&cards)
+        .expect("it was written")
+        .lines()
+        .take(2)
+        .flat_map(|line| {
+            let card: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            ["anna", "bo"].map(|by| json!({"id": card["id"], "label": by == "anna", "by": by}))
+        })
+        .map(|row| format!("{row}\n"))
+        .collect();
+    let file = place.write("labels.jsonl", &rows);
+    let told = place.label(&["--import", &file]);
+    assert!(told.starts_with("4 labels taken\n"), "{told}");
+    let claim = place.claim();
+    assert_eq!((&claim["labels"], &claim["disagreements"]), (&2.into(), &2.into()), "{claim}");
+    let other = place.refusal(&["--terminal", "--labels", "3"]);
+    assert!(other.contains("labels a card 2") && other.contains("--another"), "{other}");
+}
+
+#[test]
+fn known_answers_label_the_run() {
+    let place = Place::new();
+    let wrong = place.refusal(&["--field", "glod", "--equals", "answer"]);
+    assert!(wrong.contains("has no field \"glod\"; did you mean \"gold\"?"), "{wrong}");
+    assert!(place.claim().is_null(), "nothing was labelled");
+    let told = place.label(&["--field", "gold", "--equals", "answer"]);
+    assert!(told.starts_with("20 cards labelled by gold: 19 right, 1 wrong\n"), "{told}");
+    assert_eq!((&place.claim()["at_least"], &place.claim()["right"]), (&19.into(), &19.into()));
+    let none = place.label(&["--field", "gold", "--equals", "answer"]);
+    assert!(none.starts_with("0 cards labelled"), "{none}");
+    place.assert_clean();
+}

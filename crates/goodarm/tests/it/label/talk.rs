@@ -1,0 +1,82 @@
+//! In the terminal.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use super::place::{Place, hostile_place};
+
+#[test]
+fn labels_are_typed_one_after_the_other() {
+    let place = Place::new();
+    let told = place.typed(&[], "r\nWRONG\n\nrihgt\ns\nu\nno\nq\n");
+    let (before, after) = told.split_once("q quit, h help > ").expect("a prompt");
+    assert!(before.contains("Is this answer right?") && before.contains("question:"), "{before}");
+    assert!(!before.contains("judge"), "evidence would lead: {before}");
+    assert!(
+        after.starts_with("  has text: mean 1.000 ") && after.contains("\n  judge: mean "),
+        "{after}"
+    );
+    assert!(told.contains("did you mean \"right\"?"), "{told}");
+    assert!(told.contains("taken back: sum-"), "{told}");
+    let claim = place.claim();
+    assert_eq!(
+        (&claim["right"], &claim["wrong"], &claim["skipped"]),
+        (&1.into(), &2.into(), &0.into())
+    );
+    assert_eq!(claim["changed"], 1, "what was taken back is kept");
+    assert_eq!(claim["labellers"][0]["name"], "me");
+    assert_eq!(place.status()["done"], 3);
+    assert_eq!(told.matches("(3 labels").count(), 2, "how far it is, behind each label: {told}");
+    assert!(told.contains("report: ") && place.read("run/report.html").contains("3 labels"));
+    place.assert_clean();
+}
+
+/// The same order goes on where it was left, for each person.
+#[test]
+fn it_goes_on_where_it_was_left() {
+    let place = Place::new();
+    let first = place.typed(&[], "r\nr\n");
+    let ids = |told: &str| -> Vec<String> {
+        let lines = told.lines().filter_map(|line| line.strip_prefix("── ")?.strip_suffix(" ──"));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(ids(&first).len(), 3, "the third was asked for and not labelled: {first}");
+    let second = place.typed(&[], "");
+    assert_eq!(ids(&second), ids(&first)[2..]);
+    assert!(second.starts_with(&place.label(&["--status"])), "{second}");
+    let all = "r\n".repeat(100);
+    let last = place.typed(&[], &all);
+    assert!(last.contains("nothing waits for you"), "{last}");
+    let status = place.status();
+    assert_eq!(status["done"], status["all"]);
+    assert!(status["statement"].as_str().expect("a text").contains("at least 100 %"), "{status}");
+    place.assert_clean();
+}
+
+#[test]
+fn nothing_in_an_answer_does_anything_to_the_terminal() {
+    let place = hostile_place();
+    let told = place.typed(&[], &"m\nr\n".repeat(30));
+    assert!(told.contains("\\u202e") && told.contains("\\u001b"), "what is hidden is shown");
+    let is_harmless = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    assert!(told.chars().all(is_harmless) && !told.contains('\u{202e}'));
+    assert!(told.contains("more bytes: m shows all"), "a text of a megabyte is cut");
+}
+
+#[test]
+fn what_was_said_before_a_kill_is_kept() {
+    let place = Place::new();
+    let mut child =
+        place.command(&["--terminal"]).stdin(Stdio::piped()).spawn().expect("the tool starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"r\nw\n").expect("it reads");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let is_second = |line: &String| line.contains("(2 labels");
+    assert!(lines.map_while(Result::ok).any(|line| is_second(&line)), "both are confirmed");
+    child.kill().expect("it is there");
+    child.wait().expect("it ends");
+    assert_eq!(place.status()["done"], 2);
+    place.typed(&[], "r\n");
+    assert_eq!(place.claim()["labels"], 3);
+    place.assert_clean();
+}

@@ -1,0 +1,34 @@
+//! What people have said: lines as they are, and lines whose checksums are right.
+
+use std::fs;
+
+use goodarm_live::fuzzing::replies_at;
+use goodarm_live::sealed_lines::SealedWriter;
+use serde_json::Value;
+
+use crate::place;
+
+/// Bytes as they are, and then as the lines of somebody who knows how they are sealed.
+pub(crate) fn read(bytes: &[u8]) {
+    let path = place::file("replies.jsonl", bytes);
+    if let Err(error) = replies_at(&path) {
+        assert!(!error.to_string().is_empty());
+    }
+    fs::remove_file(&path).expect("it was written");
+    let (mut writer, _) = SealedWriter::open::<Value>(&path).expect("a new file");
+    let lines = bytes.split(|byte| *byte == b'\n').take(LINES_MAX);
+    for mut line in lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
+        let Some(keys) = line.as_object_mut() else { continue };
+        keys.remove("crc");
+        if !keys.is_empty() {
+            writer.append(&line).expect("the folder takes files");
+        }
+    }
+    drop(writer);
+    if let Err(error) = replies_at(&path) {
+        assert!(error.to_string().contains("damaged at line"), "{error}");
+    }
+}
+
+/// Each of them waits for the disk.
+const LINES_MAX: usize = 8;
