@@ -2,7 +2,7 @@
 //!
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on; [`experiment_file`] reads an
 //! experiment, [`figures`] turns its trials into figures and a page, [`trials`] into tables;
-//! [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
+//! [`calibrate`] chooses thresholds; [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
 //! or exits.
 //!
 //! ```no_run
@@ -12,6 +12,7 @@
 //! # Ok::<(), goodarm_report::ReportError>(())
 //! ```
 
+pub mod calibrate;
 pub mod description;
 pub mod experiment_file;
 pub mod export;

@@ -14,6 +14,8 @@ pub(crate) enum Template {
     Watch,
     /// All figures of `goodarm reproduce`.
     Reproduction,
+    /// Thresholds that labels chose.
+    Calibration,
 }
 
 impl Template {
@@ -22,6 +24,7 @@ impl Template {
             Self::Report => include_str!("../web/report/page.html"),
             Self::Watch => include_str!("../web/watch/page.html"),
             Self::Reproduction => include_str!("../web/reproduction/page.html"),
+            Self::Calibration => include_str!("../web/calibration/page.html"),
         }
     }
 
