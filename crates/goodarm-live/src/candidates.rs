@@ -324,6 +324,11 @@ impl Candidates {
         self.lines[arm.index()]
     }
 
+    /// The same in words, such as "line 3".
+    pub(crate) fn place(&self, arm: ArmId) -> String {
+        format!("{} {}", self.unit, self.line(arm))
+    }
+
     /// Everything about an arm.
     pub fn get(&self, arm: ArmId) -> Candidate {
         Candidate::new(self.id(arm).to_owned(), self.json(arm).to_owned())

@@ -19,6 +19,7 @@ pub mod history;
 pub mod job;
 pub mod job_file;
 pub mod journal;
+pub mod label_file;
 pub mod labels;
 mod line_file;
 pub mod open_files;

@@ -3,7 +3,7 @@
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on, and [`label`]
 //! asks people, both on a page of a [`site`]; [`experiment_file`] reads an
 //! experiment, [`figures`] turns its trials into figures and a page, [`trials`] into tables;
-//! [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
+//! [`calibrate`] chooses thresholds; [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
 //! or exits.
 //!
 //! ```no_run
@@ -13,6 +13,7 @@
 //! # Ok::<(), goodarm_report::ReportError>(())
 //! ```
 
+pub mod calibrate;
 pub mod description;
 pub mod experiment_file;
 pub mod export;

@@ -16,6 +16,8 @@ pub(crate) enum Template {
     Label,
     /// All figures of `goodarm reproduce`.
     Reproduction,
+    /// Thresholds that labels chose.
+    Calibration,
 }
 
 impl Template {
@@ -25,6 +27,7 @@ impl Template {
             Self::Watch => include_str!("../web/watch/page.html"),
             Self::Label => include_str!("../web/label/page.html"),
             Self::Reproduction => include_str!("../web/reproduction/page.html"),
+            Self::Calibration => include_str!("../web/calibration/page.html"),
         }
     }
 

@@ -52,6 +52,9 @@ fn long_version() -> &'static str {
 pub(crate) enum Command {
     /// Compute every certificate and the ledger again from a run's raw calls.
     Audit(AuditArguments),
+    /// Choose the thresholds of a job's verifiers by labelled answers.
+    #[command(long_about = CALIBRATE_LONG, after_long_help = CALIBRATE_EXITS)]
+    Calibrate(CalibrateArguments),
     /// Print shell completions, or the man page.
     Completions(CompletionsArguments),
     /// Certify answers of a real model, recorded, and compare: everything at once, offline.
@@ -306,6 +309,45 @@ pub(crate) enum RuleName {
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["labels", "field"]))]
+pub(crate) struct CalibrateArguments {
+    /// The job whose thresholds are chosen, and written into it.
+    #[arg(value_name = "JOB.toml")]
+    pub(crate) job: PathBuf,
+    /// Labelled answers: id and label (right, wrong or skip), as .csv, .tsv, .jsonl or .json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// The candidates' field with the right answer, where that is known, in place of labels.
+    #[arg(long, value_name = "FIELD", conflicts_with = "labels")]
+    pub(crate) field: Option<String>,
+    /// The candidates' field with the answer, for --field.
+    #[arg(long, value_name = "FIELD", default_value = "answer", requires = "field")]
+    pub(crate) equals: String,
+    /// The pilot that `goodarm record` made; recording.jsonl beside the job if not given.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recording: Option<PathBuf>,
+    /// The share of right answers that is wanted among those that pass.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    pub(crate) precision: f64,
+    /// The probability with which they may be fewer.
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.05)]
+    pub(crate) delta: f64,
+    /// For how many labels the search is laid out; the same number again when more labels have come keeps
+    /// all looks together at --delta.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) planned_labels: Option<u64>,
+    /// The folder for the page, the table and the plots; calibration beside the job if not given.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// Leave the job as it is.
+    #[arg(long)]
+    pub(crate) keep_job: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
     /// The job whose verifiers are called.
     #[arg(value_name = "JOB.toml")]
@@ -539,6 +581,27 @@ counts against the claim.
 If verifiers or generators of the run are people (kind = \"human\") and calls wait for them, these are the
 cards; --claim and --people choose. Every label is on the disk before the next card comes. Ctrl-C ends it,
 and the same command goes on.";
+
+const CALIBRATE_LONG: &str = "\
+Choose the thresholds of a job's verifiers by labelled answers.
+
+  goodarm record job.toml -k 5                             a pilot: a few calls of each verifier
+  goodarm calibrate job.toml --labels labels.csv           thresholds for a precision of 0.95
+  goodarm calibrate job.toml --labels labels.csv --precision 0.9 --keep-job
+  goodarm calibrate job.toml --field gold --equals answer  where the right answers are known
+
+labels.csv has the columns id and label: right, wrong or skip (which counts as wrong). Label answers that
+were drawn at random. The thresholds go down from strict to lax along a path that is fixed before a label
+is looked at, for as long as the labels show that more than the wanted share of the answers that pass is
+right: with probability 1 - delta it is. They are written into the job; comments and all else stay. The
+folder calibration/ gets a page, a table and plots.";
+
+const CALIBRATE_EXITS: &str = "\
+Exit codes:
+  0  done
+  1  a bug in goodarm
+  2  wrong input (the message names the file and the line), or a file that cannot be written
+  5  the labels do not show the precision: the job is left as it is, and it is said how many it takes";
 
 const RECORD_LONG: &str = "\
 Call each verifier of a job several times on each candidate, for replays.

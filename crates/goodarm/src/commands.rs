@@ -1,6 +1,7 @@
 //! One module for each command.
 
 mod audit;
+mod calibrate;
 mod completions;
 mod dry_run;
 mod example;
@@ -36,6 +37,7 @@ use crate::terminal;
 pub(crate) fn run(cli: Cli) -> Exit {
     let outcome = match cli.command {
         Command::Audit(arguments) => audit::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Example(arguments) => example::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     VerifierDown = 3,
     /// An audit found something wrong.
     AuditFailed = 4,
+    /// Labels do not show what was asked for.
+    NotShown = 5,
     /// Stopped by Ctrl-C; what was done until then has been kept.
     Interrupted = 130,
 }

@@ -5,6 +5,7 @@
 //! Sessions of different settings have independent luck, so their errors may be added up: a sum over
 //! policies stays below the same binomial law, and shows a smaller excess.
 
+mod calibration;
 mod claim;
 mod crash;
 mod false_discovery;

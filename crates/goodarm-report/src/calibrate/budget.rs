@@ -1,0 +1,80 @@
+//! What the job's budget buys at other wishes, by simulation.
+
+use goodarm_core::calibration::Column;
+use goodarm_live::job::Job;
+use goodarm_sim::plan::{AnswerSpec, Purchase, Spread, plan};
+
+use super::finding::{Offer, Setting};
+use super::pilot::Pilot;
+use super::real;
+use crate::forecast;
+
+/// What each of some wishes would give, and the one that was asked for.
+pub(super) fn offers(job: &Job, setting: &Setting<'_>, columns: &[Column]) -> Vec<Offer> {
+    let asked = setting.goal.precision();
+    let mut wishes: Vec<f64> = WISHES.to_vec();
+    if wishes.iter().all(|wish| (wish - asked).abs() > SAME_WISH) {
+        wishes.push(asked);
+        wishes.sort_by(f64::total_cmp);
+    }
+    let mut offers: Vec<Offer> = Vec::new();
+    for precision in wishes {
+        let Some((thresholds, kept)) = setting.kept(columns, precision) else {
+            let nothing =
+                Offer { precision, thresholds: None, kept: 0, certified: None, spent: None };
+            offers.push(nothing);
+            continue;
+        };
+        let thresholds = Some(thresholds);
+        // Neighbouring wishes often lead to the same step.
+        let same = offers.iter().find(|offer| offer.thresholds == thresholds).cloned();
+        offers.push(match same {
+            Some(same) => Offer { precision, ..same },
+            None => {
+                let bought = thresholds.as_deref().and_then(|it| bought(job, setting.pilot, it));
+                let (certified, spent) = bought.unzip();
+                Offer { precision, thresholds, kept, certified, spent }
+            }
+        });
+    }
+    offers
+}
+
+/// What the budget buys with these thresholds; none if such verifiers cannot be simulated.
+fn bought(job: &Job, pilot: &Pilot, thresholds: &[f64]) -> Option<(Spread, f64)> {
+    let mut spec = forecast::of_job(job, REPETITIONS).spec;
+    for ((verifier, threshold), recorded) in
+        spec.verifiers.iter_mut().zip(thresholds).zip(&pilot.verifiers)
+    {
+        verifier.threshold = *threshold;
+        verifier.price = recorded.price.max(PRICE_MIN);
+    }
+    // Some answers from all over the pilot stand for all, with their share of the budget.
+    let stride = pilot.arms.len().div_ceil(ANSWERS_MAX);
+    let answers = (0..pilot.arms.len()).step_by(stride).map(|place| {
+        let mean = |it: &super::pilot::PilotVerifier| {
+            it.column.means[place].unwrap_or(0.0).clamp(0.0, 1.0)
+        };
+        let means = pilot.verifiers.iter().map(mean).collect();
+        AnswerSpec { count: 1, means, spread: 0.0 }
+    });
+    spec.answers = answers.collect();
+    let scale = real(job.candidates.len() as u64) / real(spec.answers.len() as u64);
+    spec.budget = Some(job.settings.budget.units() / scale);
+    spec.calls_max = Some(CALLS_MAX);
+    forecast::keep_apart(&mut spec);
+    let Purchase { realistic: Spread { low, median, high }, spent, .. } =
+        plan(&spec).ok()?.purchase?;
+    let whole = |count: f64| (count * scale).round();
+    let spread = Spread { low: whole(low), median: whole(median), high: whole(high) };
+    Some((spread, spent * scale))
+}
+
+/// Wishes that a curve is drawn through.
+const WISHES: [f64; 6] = [0.8, 0.85, 0.9, 0.95, 0.97, 0.99];
+const SAME_WISH: f64 = 1e-9;
+const REPETITIONS: u64 = 30;
+const ANSWERS_MAX: usize = 200;
+/// Over all sessions: what would take longer is cut off, which shows fewer certificates.
+const CALLS_MAX: u64 = 2_000_000;
+const PRICE_MIN: f64 = 1e-9;

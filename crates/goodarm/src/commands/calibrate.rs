@@ -1,0 +1,101 @@
+//! `goodarm calibrate`: which thresholds a job's verifiers should have, from labelled answers.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use goodarm_live::job::{Job, Overrides};
+use goodarm_live::outputs;
+use goodarm_report::calibrate::{self, CalibrateError, Finding, LabelSource, Request};
+use goodarm_report::words::printable;
+
+use crate::cli::CalibrateArguments;
+use crate::commands::{Failure, tell_notes};
+use crate::exit::Exit;
+use crate::terminal;
+
+pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
+    let path = &arguments.job;
+    let job = Job::read(path, &Overrides::default()).map_err(Failure::wrong_input)?;
+    tell_notes(job.candidates.notes(), arguments.json);
+    let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
+    let recording = arguments.recording.clone().unwrap_or_else(|| beside(RECORDING));
+    let labels = match (&arguments.labels, &arguments.field) {
+        (Some(file), _) => LabelSource::File(file),
+        (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
+        // The parser asks for one of the two.
+        (None, None) => return Err(Failure::wrong_input("--labels or --field is needed")),
+    };
+    let request = Request {
+        job: &job,
+        recording: &recording,
+        labels,
+        precision: arguments.precision,
+        delta: arguments.delta,
+        planned_labels: arguments.planned_labels,
+    };
+    let finding = calibrate::calibrate(&request)?;
+    // Whatever is wrong with the new job is found before anything is written.
+    let text = calibrate::new_job_text(&job, &finding)?;
+    let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
+    calibrate::write(&finding, &folder)?;
+    if arguments.json {
+        terminal::print(&(calibrate::json(&finding) + "\n"));
+    } else {
+        terminal::print(&calibrate::text(&finding));
+    }
+    let Some(text) = text else {
+        let message = format!(
+            "the labels do not show it; {} was left as it is, and {} has the details",
+            path.display(),
+            page(&folder).display()
+        );
+        return Err(Failure::with_exit(Exit::NotShown, message));
+    };
+    let said = if arguments.keep_job {
+        format!("{} was left as it is", path.display())
+    } else {
+        put(path, &job, &text)?;
+        format!("{} has the new thresholds: {}", path.display(), changes(&finding))
+    };
+    if !arguments.json {
+        terminal::print(&format!("\n{said}\n{} shows how\n", page(&folder).display()));
+    }
+    Ok(())
+}
+
+fn page(folder: &Path) -> PathBuf {
+    folder.join("index.html")
+}
+
+/// Old and new, of those that have moved.
+fn changes(finding: &Finding) -> String {
+    let moved = finding.verifiers.iter().filter_map(|verifier| {
+        let (old, new) = (verifier.old_threshold, verifier.new_threshold?);
+        Some(format!("{} {old} → {new}", printable(&verifier.name)))
+    });
+    moved.collect::<Vec<_>>().join(", ")
+}
+
+/// Writes the job, unless somebody has changed it meanwhile. A link stays one.
+fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
+    let told = |error| Failure::file(path, &error);
+    let target = fs::canonicalize(path).map_err(told)?;
+    if fs::read_to_string(&target).map_err(told)? != job.text {
+        let message = "was changed meanwhile, and is left as it is: calibrate again";
+        return Err(Failure::wrong_input(format!("{}: {message}", path.display())));
+    }
+    let mode = fs::metadata(&target).map_err(told)?.permissions();
+    outputs::replace(&target, |file| file.write_all(text.as_bytes()))
+        .map_err(Failure::wrong_input)?;
+    fs::set_permissions(&target, mode).map_err(told)
+}
+
+impl From<CalibrateError> for Failure {
+    fn from(error: CalibrateError) -> Self {
+        Self::wrong_input(error)
+    }
+}
+
+const RECORDING: &str = "recording.jsonl";
+const FOLDER: &str = "calibration";
