@@ -9,6 +9,7 @@ mod answers;
 mod candidates;
 mod job;
 mod journal;
+mod labels;
 mod people;
 mod place;
 mod programs;
@@ -58,6 +59,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job", run: job::read },
     Target { name: "journal", run: journal::read },
     Target { name: "journal-records", run: journal::read_records },
+    Target { name: "labels", run: labels::read },
     Target { name: "pool", run: recording::read_pool },
     Target { name: "program-output", run: programs::output },
     Target { name: "recording", run: recording::read },

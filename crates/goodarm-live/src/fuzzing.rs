@@ -4,11 +4,14 @@ use std::path::Path;
 
 use crate::candidates::Candidate;
 use crate::deck;
+use crate::labels::labelled::Labels;
+use crate::labels::line::Line;
 use crate::people::{Replies, verdict};
 use crate::sealed_lines::SealedError;
 use crate::verifier::Verdict;
 use crate::verifier::command::worker::request::{Owner, Request};
 use crate::verifier::command::{Wanted, read};
+use crate::view::ClaimView;
 
 /// The score in what a program wrote, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {
@@ -38,4 +41,21 @@ pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
         }
     }
     Ok(replies.iter().count())
+}
+
+/// What lines of labels prove, without their checksums, up to the first that nobody can have said.
+pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
+    let mut labels = Labels::default();
+    for bytes in lines.split(|byte| *byte == b'\n') {
+        let Ok(line) = serde_json::from_slice::<Line>(bytes) else { break };
+        let text = serde_json::to_string(&line).expect("plain data with text keys");
+        let again: Line = serde_json::from_str(&text).expect("what was written can be read");
+        assert_eq!(again, line, "a line is written as it was read");
+        let is_right = labels.check(&line).is_ok();
+        assert_eq!(labels.take(&line).is_ok(), is_right, "what is checked is taken");
+        if !is_right {
+            break;
+        }
+    }
+    ClaimView::new(&labels, 0)
 }

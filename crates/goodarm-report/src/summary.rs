@@ -4,15 +4,16 @@ use goodarm_core::Cost;
 use goodarm_live::view::Overview;
 
 use crate::words::{
-    achieved, amount, brought, counted, ending, failures, failures_of_generator, is_free, money,
-    printable, printable_note, remaining, tried, were,
+    achieved, amount, brought, claimed, counted, ending, failures, failures_of_generator, is_free,
+    money, printable, printable_note, remaining, tried, were,
 };
 
 /// The end of a run, in a few lines.
 pub fn summary_text(summary: &Overview) -> String {
     let unit = summary.money.unit;
     let ending = ending(summary).unwrap_or_default();
-    let mut text = match &summary.questions {
+    let mut text = summary.claim.as_ref().map_or_else(String::new, |claim| claimed(claim) + "\n");
+    text += &match &summary.questions {
         Some(questions) => {
             format!("{}; {}: {ending}\n", achieved(summary), tried(summary, questions))
         }

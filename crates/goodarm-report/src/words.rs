@@ -11,7 +11,7 @@ use goodarm_live::outputs::calls::failure_of;
 use goodarm_live::run::Ending;
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::questions::{GeneratorView, QuestionsView};
-use goodarm_live::view::{Overview, Remaining, VerifierView};
+use goodarm_live::view::{ClaimView, Overview, Remaining, VerifierView};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {
@@ -57,6 +57,12 @@ pub fn condition_text(condition: &Condition) -> String {
 /// How many answers there are to certify: of each question one, if there are questions.
 pub fn whole(overview: &Overview) -> usize {
     overview.questions.as_ref().map_or(overview.candidates, |questions| questions.count)
+}
+
+/// What people's labels prove, as a sentence of its own.
+pub fn claimed(claim: &ClaimView) -> String {
+    let (first, rest) = claim.statement.split_at(1);
+    format!("{}{rest}.", first.to_uppercase())
 }
 
 /// How far a run has come, in its own words.

@@ -73,6 +73,8 @@ impl ClaimView {
         let view = |labelled: &Labelled| Self::of(labelled, certified, labels.line_count);
         let mut own = view(last);
         own.earlier = earlier.iter().map(view).collect();
+        let said = |it: &Self| format!("Claim {} before it: {}.", it.claim, it.statement);
+        own.rests_on.extend(own.earlier.iter().map(said));
         if !earlier.is_empty() {
             let deltas = labels.claims.iter().map(|claim| claim.begun.delta);
             own.rests_on.push(format!(

@@ -5,18 +5,19 @@ use std::fmt::Write;
 use goodarm_core::{ArmStatus, Cost};
 use goodarm_live::job_file::GuaranteeName;
 use goodarm_live::view::questions::QuestionsView;
-use goodarm_live::view::{Overview, VerifierView};
+use goodarm_live::view::{ClaimView, Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{
-    self, about, about_money, achieved, amount, confidence, counted, duration, failures,
+    self, about, about_money, achieved, amount, claimed, confidence, counted, duration, failures,
     failures_of_generator, is_free, number, printable, printable_note, rate, remaining, tried,
 };
 
 /// The whole report as text.
 pub(crate) fn text(data: &Data) -> String {
     let overview = &data.overview;
-    let mut text = headline(overview);
+    let mut text = overview.claim.as_ref().map_or_else(String::new, claim);
+    text += &headline(overview);
     text += &coverage(overview);
     text += &spending(overview);
     text += &verifiers(overview);
@@ -33,6 +34,15 @@ pub(crate) fn text(data: &Data) -> String {
         let _ = write!(text, "\nNote: {}\n", printable_note(note));
     }
     text
+}
+
+/// What people's labels prove, and what that rests on.
+fn claim(claim: &ClaimView) -> String {
+    let mut text = format!("{}\n", claimed(claim));
+    for reason in &claim.rests_on {
+        let _ = writeln!(text, "  {}", printable_note(reason));
+    }
+    text + "\n"
 }
 
 fn headline(overview: &Overview) -> String {

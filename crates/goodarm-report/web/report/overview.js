@@ -3,6 +3,8 @@
 function showOverview(overview) {
   if (overview.questions) speakOfQuestions(QUESTION_TEXTS);
   replace(byId("run"), ...runLine(overview));
+  replace(byId("claim"), ...claim(overview));
+  byId("claim").hidden = !overview.claim;
   replace(byId("headline"), h("b", null, count(overview.certified)), achieved(overview));
   replace(byId("lede"), ...lede(overview));
   replace(byId("notes"), ...notes(overview).map((note) => untrusted(note, "p")));
@@ -23,6 +25,13 @@ function runLine(overview) {
   const { in_flight_mean } = overview.pace;
   const inFlight = in_flight_mean >= 0.1 ? `, ${digits(in_flight_mean, 2)} in flight on average` : "";
   return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}${inFlight}`];
+}
+
+/// What people's labels prove, and what that rests on.
+function claim({ claim }) {
+  if (!claim) return [];
+  const [first] = claim.statement;
+  return [untrusted(`${first.toUpperCase()}${claim.statement.slice(1)}.`, "p"), h("ul", null, claim.rests_on.map((reason) => untrusted(reason, "li")))];
 }
 
 const isAverage = (overview) => overview.guarantee === "fdr";

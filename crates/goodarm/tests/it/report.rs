@@ -1,6 +1,7 @@
 //! `goodarm report`: the page, the text, the JSON and the plots of real runs.
 
 pub(crate) mod browser;
+mod claim;
 pub(crate) mod hostile;
 mod page;
 mod questions;
