@@ -9,6 +9,7 @@ mod answers;
 mod candidates;
 mod job;
 mod journal;
+mod label_files;
 mod labels;
 mod people;
 mod place;
@@ -59,6 +60,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job", run: job::read },
     Target { name: "journal", run: journal::read },
     Target { name: "journal-records", run: journal::read_records },
+    Target { name: "label-rows-csv", run: |bytes| label_files::read("a.csv", bytes) },
+    Target { name: "label-rows-jsonl", run: |bytes| label_files::read("a.jsonl", bytes) },
     Target { name: "labels", run: labels::read },
     Target { name: "pool", run: recording::read_pool },
     Target { name: "program-output", run: programs::output },

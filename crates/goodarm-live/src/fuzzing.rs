@@ -28,6 +28,21 @@ pub fn answers_call(candidate: &Candidate, number: u64, line: &[u8]) -> bool {
     matches!(request.owner(line, true), Owner::This)
 }
 
+/// How many replies of people a file has, each taken for whatever may have been asked.
+pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
+    let mut replies = Replies::new(path);
+    replies.read_on()?;
+    let score = deck::Wanted::Score { lowest: 0.0, highest: 1.0 };
+    for (reply, _) in replies.iter() {
+        for wanted in [deck::Wanted::Verdict, score, deck::Wanted::Answer] {
+            if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
+                assert!((0.0..=1.0).contains(&score), "{score}");
+            }
+        }
+    }
+    Ok(replies.iter().count())
+}
+
 /// What lines of labels prove, without their checksums, up to the first that nobody can have said.
 pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
     let mut labels = Labels::default();
@@ -43,19 +58,4 @@ pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
         }
     }
     ClaimView::new(&labels, 0)
-}
-
-/// How many replies of people a file has, each taken for whatever may have been asked.
-pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
-    let mut replies = Replies::new(path);
-    replies.read_on()?;
-    let score = deck::Wanted::Score { lowest: 0.0, highest: 1.0 };
-    for (reply, _) in replies.iter() {
-        for wanted in [deck::Wanted::Verdict, score, deck::Wanted::Answer] {
-            if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
-                assert!((0.0..=1.0).contains(&score), "{score}");
-            }
-        }
-    }
-    Ok(replies.iter().count())
 }

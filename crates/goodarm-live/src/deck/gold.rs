@@ -29,14 +29,15 @@ pub enum GoldError {
     Deck(#[from] DeckError),
 }
 
-/// Labels all cards that wait for `labeller`: right where the two fields say the same, else wrong. How many
-/// are right, and how many there were.
+/// Labels up to `most` cards that wait for `labeller`: right where the two fields say the same, else wrong. How
+/// many are right, and how many there were.
 pub fn label(
     deck: &mut dyn Deck,
     labeller: &str,
     [field, equals]: [&str; 2],
+    most: usize,
 ) -> Result<(usize, usize), GoldError> {
-    let cards = deck.upcoming(labeller, usize::MAX)?;
+    let cards = deck.upcoming(labeller, most)?;
     let mut said = Vec::with_capacity(cards.len());
     for card in cards {
         if card.wanted != Wanted::Verdict {

@@ -10,15 +10,16 @@ use std::thread;
 
 use goodarm_live::deck::{Deck, Standing, cards_file, gold, labels_file};
 use goodarm_live::folder::Folder;
-use goodarm_live::labels::{self, ClaimDeck, LabelError, Rule, Terms};
+use goodarm_live::labels::{ClaimDeck, LabelError, Rule, Terms};
 use goodarm_live::people::{self, PeopleDeck};
 use goodarm_report::label::{About, LabelPage};
+use goodarm_report::publish_claim;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::words::counted;
 
 use crate::cli::{LabelArguments, RuleName};
 use crate::commands::Failure;
-use crate::commands::run::{label_command, write_report};
+use crate::commands::run::label_command;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {
@@ -265,13 +266,13 @@ fn told(standing: &Standing) -> String {
     format!("{statement}\n{more}")
 }
 
-/// Brings the summary and the report up to date.
+/// Brings the summary and the report up to date, and says where the report is.
 fn publish(folder: &Folder) -> Result<(), Failure> {
-    match labels::publish(folder).map_err(Failure::wrong_input)? {
-        Some(overview) => terminal::print(&write_report(folder, &overview)),
-        None => {
-            terminal::print("the run has not ended: its summary will have the claim when it has\n")
-        }
+    let report = folder.report();
+    match publish_claim(folder).map_err(Failure::wrong_input)? {
+        Some(_) if report.exists() => terminal::print(&format!("report: {}\n", report.display())),
+        Some(_) => {}
+        None => terminal::print("the run has not ended: when it has, its summary has the claim\n"),
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::place::{PATIENCE, Place, hostile_place};
 use crate::report::browser::Browser;
 
-fn wait(browser: &mut Browser, condition: &str) {
+pub(super) fn wait(browser: &mut Browser, condition: &str) {
     let started = Instant::now();
     while browser.value(condition) != true {
         assert!(started.elapsed() < PATIENCE, "{condition}: {:?}", browser.complaints);
@@ -18,7 +18,7 @@ fn wait(browser: &mut Browser, condition: &str) {
 }
 
 /// Opens the page as somebody, by keys alone.
-fn open(name: &str, address: &str, by: &str) -> Browser {
+pub(super) fn open(name: &str, address: &str, by: &str) -> Browser {
     let mut browser = Browser::start(name);
     browser.navigate(address);
     wait(&mut browser, "document.activeElement.id === 'name'");
@@ -28,7 +28,7 @@ fn open(name: &str, address: &str, by: &str) -> Browser {
     browser
 }
 
-const CARD: &str = "document.querySelector('#card .id')?.textContent";
+pub(super) const CARD: &str = "document.querySelector('#card .id')?.textContent";
 const DONE: &str = "Number(document.getElementById('track').getAttribute('aria-valuenow'))";
 const LAST: &str = "document.getElementById('last').textContent";
 
@@ -121,6 +121,26 @@ fn two_people_at_once_are_two_people_and_a_held_key_labels_one_card() {
         .map(|it| (&it["name"], &it["labels"]))
         .collect();
     assert_eq!(counts, [(&json!("anna"), &json!(1)), (&json!("bo"), &json!(2))]);
+}
+
+/// One label is enough, and both look at the same card.
+#[test]
+fn who_is_second_is_told_and_gets_the_next_card() {
+    let place = Place::new();
+    let desk = place.page(&[]);
+    let mut anna = open("label-first", &desk.address, "anna");
+    let mut bo = open("label-second", &desk.address, "bo");
+    let first = anna.text(CARD);
+    press(&mut anna, "r", 1);
+    assert_eq!(bo.text(CARD), first, "it is not taken away from under his eyes");
+    bo.press("w", 0);
+    wait(&mut bo, &format!("{CARD} !== {}", json!(first)));
+    let alert = bo.text("document.getElementById('alert').textContent");
+    assert!(alert.contains("\"anna\" has said something about"), "{alert}");
+    press(&mut bo, "w", 2);
+    assert_eq!(bo.value("document.getElementById('alert').childElementCount"), 0);
+    desk.end();
+    assert_eq!((&place.claim()["right"], &place.claim()["wrong"]), (&1.into(), &1.into()));
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! What a run waits for.
 
+use serde_json::json;
+
+use super::page::{CARD, open, wait};
 use super::place::Place;
+use crate::report::browser::Browser;
 
 fn waiting(person: &str) -> Place {
     let place = Place::new();
@@ -47,4 +51,57 @@ fn scores_are_typed_as_numbers() {
     assert_eq!(told.matches("expected a number from 0 to 1, or skip").count(), 2, "{told}");
     let replies = place.read("run/replies.jsonl");
     assert!(replies.contains("{\"score\":0.75}") && replies.contains("\"skip\""), "{replies}");
+}
+
+fn type_text(browser: &mut Browser, text: &str) {
+    browser.call("Input.insertText", &json!({"text": text}));
+    browser.settle();
+}
+
+#[test]
+fn scores_and_answers_are_given_on_the_page_by_keys_alone() {
+    let place = waiting("scores = \"bounded\"\nthreshold = 0.5");
+    let desk = place.page(&[]);
+    let mut browser = open("label-score", &desk.address, "anna");
+    let first = browser.text(CARD);
+    wait(&mut browser, "document.activeElement.id === 'said'");
+    type_text(&mut browser, "7");
+    browser.press("Enter", 13);
+    let fault = browser.text("document.querySelector('.fault').textContent");
+    assert_eq!(fault, "A number from 0 to 1 is needed.");
+    browser.value("document.activeElement.value = ''");
+    type_text(&mut browser, "0,25");
+    browser.press("Enter", 13);
+    wait(&mut browser, &format!("{CARD} !== {}", json!(first)));
+    let second = browser.text(CARD);
+    browser.press("s", 83);
+    wait(&mut browser, &format!("{CARD} !== {}", json!(second)));
+    desk.end();
+    let replies = place.read("run/replies.jsonl");
+    assert!(replies.contains("{\"score\":0.25}") && replies.contains("\"skip\""), "{replies}");
+
+    let question = json!({"id": "q1", "question": "Who <b>wrote</b> it?"});
+    place.write("questions.jsonl", &format!("{question}\n"));
+    let job = "questions = \"questions.jsonl\"\nbudget = 200\ndelta = 0.1\n[generator]\nkind = \"human\"\n\
+        ask = \"Please answer.\"\n[[verifiers]]\nname = \"any\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \".\"\n";
+    place.run(job, &["--again", "--no-wait", "--quiet"]);
+    let desk = place.page(&[]);
+    let mut browser = open("label-answer", &desk.address, "anna");
+    wait(&mut browser, "document.activeElement.id === 'said'");
+    type_text(&mut browser, "It was r,");
+    browser.press("Enter", 13);
+    type_text(&mut browser, "<i>Ann</i>.");
+    // A reload in the middle loses nothing.
+    browser.navigate("about:blank");
+    browser.navigate(&desk.address);
+    wait(&mut browser, "document.activeElement.id === 'said'");
+    let control = json!({"type": "keyDown", "key": "Enter", "code": "Enter", "modifiers": 2, "windowsVirtualKeyCode": 13});
+    browser.call("Input.dispatchKeyEvent", &control);
+    wait(&mut browser, "document.querySelector('.nothing') !== null");
+    desk.end();
+    let replies = place.read("run/replies.jsonl");
+    assert!(replies.contains("{\"answer\":\"It was r,\\n<i>Ann</i>.\"}"), "{replies}");
+    place.run(job, &["--resume", "--no-wait", "--quiet"]);
+    assert_eq!(place.read("run/certified.jsonl").lines().count(), 1);
+    place.assert_clean();
 }

@@ -1,0 +1,95 @@
+//! Files of labels, as people and other tools write them.
+
+use goodarm_live::deck::labels_file::{self, LabelsFileError};
+use goodarm_live::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
+
+use crate::place;
+
+/// Reads a file of this name. What is refused changes nothing, and what was taken is known.
+pub(crate) fn read(name: &str, bytes: &[u8]) {
+    let path = place::file(name, bytes);
+    let mut deck = ThreeCards::default();
+    match labels_file::take(&mut deck, "me", &path) {
+        Ok(imported) => {
+            assert_eq!(imported.taken, deck.said.len(), "{imported:?}");
+            let again = labels_file::take(&mut deck, "me", &path).expect("it was read before");
+            assert_eq!((again.taken, again.known), (0, imported.taken), "{again:?}");
+        }
+        Err(LabelsFileError::Deck(error)) => panic!("only what fits is said: {error}"),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            assert!(deck.said.is_empty(), "{error}");
+        }
+    }
+}
+
+/// Cards of each kind, in an order that is fixed, for whoever comes.
+#[derive(Default)]
+struct ThreeCards {
+    said: Vec<(String, Said)>,
+}
+
+impl ThreeCards {
+    /// The next card and those behind it.
+    fn rest(&self) -> impl Iterator<Item = (&'static str, Wanted)> {
+        CARDS.into_iter().skip(self.said.len())
+    }
+}
+
+impl Deck for ThreeCards {
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+        Ok(self.upcoming(labeller, 1)?.pop())
+    }
+
+    fn upcoming(&mut self, _: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+        let card = |(id, wanted): (&str, Wanted)| Card {
+            key: id.to_owned(),
+            id: id.to_owned(),
+            asks: String::new(),
+            wanted,
+            fields: Vec::new(),
+            evidence: Vec::new(),
+        };
+        Ok(self.rest().take(most).map(card).collect())
+    }
+
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+        let place = |(index, (id, wanted)): (usize, (&str, Wanted))| {
+            let said = self.said.get(index).filter(|(by, _)| by == labeller);
+            Place {
+                key: id.to_owned(),
+                id: id.to_owned(),
+                wanted,
+                said: said.map(|(_, said)| said.clone()),
+                waits: index >= self.said.len(),
+            }
+        };
+        Ok(CARDS.into_iter().enumerate().map(place).collect())
+    }
+
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+        let next: Vec<&str> = self.rest().map(|(id, _)| id).collect();
+        for (place, (key, _)) in said.iter().enumerate() {
+            if next.get(place) != Some(&key.as_str()) {
+                let next = next.first().copied().unwrap_or_default().to_owned();
+                return Err(DeckError::OutOfOrder { key: key.clone(), next });
+            }
+        }
+        self.said.extend(said.into_iter().map(|(_, said)| (labeller.to_owned(), said)));
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+        Ok(None)
+    }
+
+    fn standing(&mut self) -> Result<Standing, DeckError> {
+        Ok(Standing::default())
+    }
+}
+
+const CARDS: [(&str, Wanted); 3] = [
+    ("a", Wanted::Verdict),
+    ("-b", Wanted::Score { lowest: 0.0, highest: 5.0 }),
+    ("c", Wanted::Answer),
+];
