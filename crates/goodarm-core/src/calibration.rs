@@ -14,6 +14,10 @@
 //! behind it, so that H(i*) was rejected: one test at level δ, and no correction for the search
 //! (fixed-sequence testing).
 //!
+//! There are two starts if the labels suffice: at the first, strict one all labels have to be right, and a
+//! single wrong one would end the search there; at the second one of them may be wrong. Each has half of δ, and
+//! the laxer of the two outcomes is chosen (a union bound).
+//!
 //! H(i) is rejected when [`log_evidence_of_precision`] reaches ln(1/δ) on the labelled arms that pass step i.
 //! The evidence is a convex function of how many of them are right. Among arms that were drawn without
 //! replacement that number is less spread than under independent draws with the same mean (Hoeffding 1963,
@@ -23,8 +27,8 @@
 //! **Which arms are labelled** may be looked at, too: how many labelled arms pass step i depends on the draw and
 //! the means, not on what is right. Given that number n, the labelled passers of step i are n random ones of
 //! its passers, and the above holds for each n. It decides whether a step has enough labels, and a step that
-//! has not is simply not rejected. The *start* does not even need it: it is laid where so many labelled
-//! passers are to be expected. Were it laid where the labels at hand happen to be enough, the draw would
+//! has not is simply not rejected. The *starts* do not even need it: they are laid where so many
+//! labelled passers are to be expected. Were they laid where the labels at hand happen to be enough, the draw would
 //! choose among several true H(i), given which the passers of a step are no plain sample of it any more.
 //!
 //! **Looking again.** A path that stays as it is (same pilot, c, δ and *planned* number of labels) may be
@@ -81,6 +85,13 @@ impl Goal {
     /// The probability with which it may be wrong.
     pub const fn delta(self) -> f64 {
         self.error_rate.get()
+    }
+
+    /// The same with one of so many equal parts of δ, rounded down.
+    fn part(self, count: usize) -> Self {
+        let delta = self.error_rate.get() / real_size(count.max(1));
+        // A δ so small that half of it is nothing has no parts; it is as good as nothing itself.
+        Self { error_rate: ErrorRate::new(delta).unwrap_or(self.error_rate), ..self }
     }
 
     /// Whether labels show it.
@@ -144,7 +155,8 @@ pub struct Path {
     goal: Goal,
     arm_count: usize,
     steps: Vec<Step>,
-    start: Option<usize>,
+    /// Each has an equal part of δ.
+    starts: Vec<usize>,
 }
 
 /// One threshold for each verifier.
@@ -178,8 +190,8 @@ impl Path {
                 steps.push(Step { thresholds, passers });
             }
         }
-        let start = start(&steps, goal, arm_count, planned_labels);
-        Self { goal, arm_count, steps, start }
+        let starts = starts(&steps, goal, arm_count, planned_labels);
+        Self { goal, arm_count, steps, starts }
     }
 
     /// What is to be shown.
@@ -192,9 +204,14 @@ impl Path {
         &self.steps
     }
 
-    /// The first step that is tested; none if the planned labels are too few for any.
-    pub const fn start(&self) -> Option<usize> {
-        self.start
+    /// The steps where testing begins, the strictest first; none if the planned labels are too few for any.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// What each step has to show: the goal, with the part of δ that a start has.
+    pub fn tested(&self) -> Goal {
+        self.goal.part(self.starts.len())
     }
 
     /// The share of all arms that passes a step.
@@ -211,11 +228,17 @@ impl Path {
                 *said = Some(is_right);
             }
         }
-        let rows: Vec<Row> = self.steps.iter().map(|step| self.row(step, &said)).collect();
-        let tested = rows.iter().skip(self.start.unwrap_or(rows.len()));
-        let rejected_count = tested.take_while(|row| row.is_shown).count();
-        let chosen =
-            self.start.filter(|_| rejected_count > 0).map(|start| start + rejected_count - 1);
+        let mut rows: Vec<Row> = self.steps.iter().map(|step| self.row(step, &said)).collect();
+        let mut chosen = None;
+        for &start in &self.starts {
+            for (place, row) in rows.iter_mut().enumerate().skip(start) {
+                row.is_tested = true;
+                if !row.is_shown {
+                    break;
+                }
+                chosen = chosen.max(Some(place));
+            }
+        }
         Calibration { rows, chosen }
     }
 
@@ -223,11 +246,13 @@ impl Path {
         let of =
             |what: bool| step.passers.iter().filter(|&&arm| said[arm] == Some(what)).count() as u64;
         let (right_count, wrong_count) = (of(true), of(false));
+        let goal = self.tested();
         Row {
             right_count,
             wrong_count,
-            log_evidence: self.goal.log_evidence(right_count, wrong_count),
-            is_shown: self.goal.is_shown(right_count, wrong_count),
+            log_evidence: goal.log_evidence(right_count, wrong_count),
+            is_shown: goal.is_shown(right_count, wrong_count),
+            is_tested: false,
         }
     }
 }
@@ -237,7 +262,7 @@ impl Path {
 pub struct Calibration {
     /// One for each step.
     pub rows: Vec<Row>,
-    /// The last step of an unbroken row of rejections from the path's start.
+    /// The laxest step that an unbroken row of rejections leads to from one of the path's starts.
     pub chosen: Option<usize>,
 }
 
@@ -252,6 +277,8 @@ pub struct Row {
     pub log_evidence: f64,
     /// Whether that is enough for this step alone.
     pub is_shown: bool,
+    /// Whether the search came to this step.
+    pub is_tested: bool,
 }
 
 impl Row {
@@ -267,9 +294,9 @@ fn passes(columns: &[Column], thresholds: &[f64], arm: usize) -> bool {
     pairs.all(|(column, threshold)| column.means[arm].is_some_and(|mean| mean >= *threshold))
 }
 
-/// The first step whose labelled passers will do even if one of them is wrong; with fewer labels the first
-/// that will do if none is. Uses how many labels there will be, and neither which nor what they say.
-fn start(steps: &[Step], goal: Goal, arm_count: usize, planned_labels: u64) -> Option<usize> {
+/// The first step whose labelled passers will do if none of them is wrong, and the first where one may be. Uses
+/// how many labels there will be, and neither which nor what they say.
+fn starts(steps: &[Step], goal: Goal, arm_count: usize, planned_labels: u64) -> Vec<usize> {
     let all = real_size(arm_count.max(1));
     let share = libm::fmin(1.0, real(planned_labels) / all);
     let surely = |step: &Step| {
@@ -280,7 +307,11 @@ fn start(steps: &[Step], goal: Goal, arm_count: usize, planned_labels: u64) -> O
         expected - 2.0 * libm::sqrt(variance)
     };
     let first = |needed: u64| steps.iter().position(|step| surely(step) >= real(needed));
-    first(goal.labels_needed(1)).or_else(|| first(goal.labels_needed(0)))
+    let half = goal.part(2);
+    match [0, 1].map(|wrong_count| first(half.labels_needed(wrong_count))) {
+        [Some(strict), Some(lax)] if strict < lax => [strict, lax].into(),
+        _ => first(goal.labels_needed(0)).into_iter().collect(),
+    }
 }
 
 /// Where a verifier's threshold may lie: once between any two neighbouring means.

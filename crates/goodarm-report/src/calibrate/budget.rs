@@ -73,8 +73,8 @@ fn bought(job: &Job, pilot: &Pilot, thresholds: &[f64]) -> Option<(Spread, f64)>
 /// Wishes that a curve is drawn through.
 const WISHES: [f64; 6] = [0.8, 0.85, 0.9, 0.95, 0.97, 0.99];
 const SAME_WISH: f64 = 1e-9;
-const REPETITIONS: u64 = 30;
-const ANSWERS_MAX: usize = 200;
+const REPETITIONS: u64 = 20;
+const ANSWERS_MAX: usize = 100;
 /// Over all sessions: what would take longer is cut off, which shows fewer certificates.
-const CALLS_MAX: u64 = 2_000_000;
+const CALLS_MAX: u64 = 300_000;
 const PRICE_MIN: f64 = 1e-9;

@@ -41,14 +41,14 @@ fn verifier(verifier: &VerifierFinding) -> Panel {
     let threshold = verifier.new_threshold.unwrap_or(verifier.old_threshold);
     let auc = verifier.auc.map_or_else(String::new, |auc| format!(", AUC {auc:.2}"));
     Panel {
-        title: format!("{}{auc}", printable(&verifier.name)),
+        title: format!("{}: {threshold}{auc}", printable(&verifier.name)),
         content: Content::Lines(LineChart {
             x: Axis { range: Some((lowest, highest)), ..Axis::linear("threshold") },
             y: Axis { range: Some((0.0, 1.0)), ..Axis::linear("share that passes") },
             series: vec![
                 series("right answers", 0, &verifier.right_means),
                 series("wrong answers", 1, &verifier.wrong_means),
-                upright(&format!("threshold {threshold}"), threshold),
+                upright("threshold", threshold),
             ],
         }),
     }
@@ -143,6 +143,7 @@ fn budget(finding: &Finding) -> Figure {
         let error = Some(0.5 * (spread.high - spread.low));
         Some(Point { x: 100.0 * offer.precision, y: spread.median, error })
     });
+    let lowest = finding.offers.iter().map(|offer| 100.0 * offer.precision).fold(80.0, f64::min);
     let ticks = finding.offers.iter().map(|offer| {
         (100.0 * offer.precision, format!("{}", (1000.0 * offer.precision).round() / 10.0))
     });
@@ -157,11 +158,14 @@ fn budget(finding: &Finding) -> Figure {
         "Answers that pass the thresholds of each wish, and how many of them simulated sessions certify with the job's budget: the median, and half the width of the range of eight in ten. A wish without a point is not shown by these labels.".into(),
         LineChart {
             x: Axis {
-                range: Some((78.0, 100.0)),
+                range: Some((lowest - 2.0, 100.0)),
                 ticks: Some(ticks.collect()),
                 ..Axis::linear("precision wanted (%)")
             },
-            y: Axis::linear("answers"),
+            y: Axis {
+                range: Some((0.0, real(finding.settings.answers as u64))),
+                ..Axis::linear("answers")
+            },
             series: vec![
                 line("pass", 5, Kind::Line, kept.collect()),
                 line("certified", 0, Kind::ErrorBars, certified.collect()),

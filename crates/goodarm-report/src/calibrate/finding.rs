@@ -14,6 +14,8 @@ use super::real;
 pub struct Finding {
     /// What was asked, and of what.
     pub settings: Settings,
+    /// What ln of the evidence for a step must reach: ln(1/δ), or ln(2/δ) where the search has two starts.
+    pub log_evidence_needed: f64,
     /// In the job's order; a criterion is one, too.
     pub verifiers: Vec<VerifierFinding>,
     /// From strict to lax.
@@ -95,7 +97,7 @@ pub struct StepFinding {
     pub right: u64,
     /// Those that are labelled and wrong.
     pub wrong: u64,
-    /// ln of the evidence, which must reach ln(1/δ).
+    /// ln of the evidence, which must reach `log_evidence_needed`.
     pub log_evidence: f64,
     /// So large a share is shown to be right by this step's labels alone.
     pub shown_precision: f64,
@@ -108,13 +110,13 @@ pub struct StepFinding {
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// Too few labels were to be expected among its answers.
-    NotTested,
+    TooFewLabels,
     /// The labels show that it keeps enough right answers.
     Shown,
-    /// They do not, and the search ended here.
+    /// They do not: the search from a start ended here.
     NotShown,
-    /// It comes behind the end of the search.
-    BehindTheEnd,
+    /// No search came here.
+    NotReached,
 }
 
 /// What it would take.
@@ -188,6 +190,7 @@ impl Setting<'_> {
         };
         Finding {
             settings,
+            log_evidence_needed: -libm::log(path.tested().delta()),
             verifiers: verifiers.collect(),
             steps: self.steps(path, walked),
             chosen: walked.chosen,
@@ -223,14 +226,12 @@ impl Setting<'_> {
     }
 
     fn steps(&self, path: &Path, walked: &Calibration) -> Vec<StepFinding> {
-        let end = walked.chosen.map_or(path.start(), |chosen| Some(chosen + 1));
-        let standing = |place: usize| match (path.start(), end) {
-            (Some(start), Some(end)) if place >= start => match place.cmp(&end) {
-                std::cmp::Ordering::Less => Standing::Shown,
-                std::cmp::Ordering::Equal => Standing::NotShown,
-                std::cmp::Ordering::Greater => Standing::BehindTheEnd,
-            },
-            _ => Standing::NotTested,
+        let first = path.starts().first().copied().unwrap_or(usize::MAX);
+        let standing = |place: usize, row: &Row| match (row.is_tested, row.is_shown) {
+            (true, true) => Standing::Shown,
+            (true, false) => Standing::NotShown,
+            (false, _) if place < first => Standing::TooFewLabels,
+            (false, _) => Standing::NotReached,
         };
         let steps = path.steps().iter().zip(&walked.rows).enumerate();
         let step = steps.map(|(place, (step, row))| StepFinding {
@@ -240,8 +241,8 @@ impl Setting<'_> {
             right: row.right_count,
             wrong: row.wrong_count,
             log_evidence: row.log_evidence,
-            shown_precision: shown_precision(row, self.goal.delta()),
-            standing: standing(place),
+            shown_precision: shown_precision(row, path.tested().delta()),
+            standing: standing(place, row),
         });
         step.collect()
     }
@@ -251,19 +252,19 @@ impl Setting<'_> {
         let rows = || walked.rows.iter().enumerate();
         let labelled = self.labels.len() as u64;
         let if_right = rows().map(|(place, row)| {
-            let more = self.goal.labels_to_go(row.right_count, row.wrong_count);
+            let more = path.tested().labels_to_go(row.right_count, row.wrong_count);
             labelled.saturating_add(shared(more, path.share_kept(place)))
         });
         let at_rate = rows().filter(|(_, row)| row.label_count() > 0).filter_map(|(place, row)| {
             let rate = real(row.right_count) / real(row.label_count());
-            Some(shared(self.goal.labels_at_rate(rate)?, path.share_kept(place)))
+            Some(shared(path.tested().labels_at_rate(rate)?, path.share_kept(place)))
         });
         let columns: Vec<Column> =
             self.pilot.verifiers.iter().map(|verifier| verifier.column.clone()).collect();
         let lower = REACHES.iter().copied().filter(|reach| *reach < self.goal.precision());
         let reached = lower.rev().find(|precision| self.kept(&columns, *precision).is_some());
         Shortfall {
-            is_untestable: path.start().is_none(),
+            is_untestable: path.starts().is_empty(),
             labels_if_right: if_right.min(),
             labels_at_rate: at_rate.min(),
             reached,
@@ -355,10 +356,22 @@ mod tests {
 
     #[test]
     fn a_step_shows_what_its_labels_show() {
-        let row = Row { right_count: 68, wrong_count: 0, log_evidence: 0.0, is_shown: true };
+        let row = Row {
+            right_count: 68,
+            wrong_count: 0,
+            log_evidence: 0.0,
+            is_shown: true,
+            is_tested: true,
+        };
         let shown = shown_precision(&row, 0.05);
         assert!((0.95..0.951).contains(&shown), "{shown}");
-        let nothing = Row { right_count: 0, wrong_count: 9, log_evidence: 0.0, is_shown: false };
+        let nothing = Row {
+            right_count: 0,
+            wrong_count: 9,
+            log_evidence: 0.0,
+            is_shown: false,
+            is_tested: true,
+        };
         assert!(shown_precision(&nothing, 0.05) < 0.01);
     }
 }

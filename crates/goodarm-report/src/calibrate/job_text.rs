@@ -47,11 +47,14 @@ fn named<'a>(list: &'a mut Item, name: &str) -> Option<&'a mut dyn TableLike> {
     }
 }
 
-/// Sets a threshold; spaces and comments around the old one stay.
+/// Sets a threshold; spaces and comments around the old one and before its key stay.
 fn set(table: &mut dyn TableLike, threshold: f64) {
     let mut value = Value::from(threshold);
-    if let Some(old) = table.get("threshold").and_then(Item::as_value) {
-        *value.decor_mut() = old.decor().clone();
+    match table.get_mut("threshold") {
+        Some(Item::Value(old)) => {
+            *value.decor_mut() = old.decor().clone();
+            *old = value;
+        }
+        _ => drop(table.insert("threshold", Item::Value(value))),
     }
-    table.insert("threshold", Item::Value(value));
 }

@@ -5,9 +5,10 @@ use minijinja::context;
 
 use super::finding::{Finding, Standing, StepFinding};
 use super::percent;
-use super::text::{adds_nothing, asked, bought, caution, contradicts, moved, outcome, separates};
+use super::text::{
+    adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
+};
 use crate::markup::{Template, own};
-use crate::words::about_money;
 
 /// The whole page.
 pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> String {
@@ -19,7 +20,7 @@ pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> Str
             why => it.stays,
             auc => separates(it),
             noise => contradicts(it),
-            price => about_money(it.price, finding.settings.unit),
+            price => call_price(finding, it),
             calls => it.calls,
             failed => it.failed,
         }
@@ -52,7 +53,7 @@ pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> Str
         asked => asked(finding),
         outcome => outcome(finding),
         caution => caution(finding),
-        needed => format!("{:.1}", 1.0 / finding.settings.delta),
+        needed => format!("{:.0}", finding.log_evidence_needed.exp()),
         omissions => finding.omissions.iter().map(|it| adds_nothing(finding, it)).collect::<Vec<_>>(),
         verifiers => verifiers.collect::<Vec<_>>(),
         names => names.collect::<Vec<_>>(),
@@ -71,10 +72,10 @@ fn evidence(step: &StepFinding) -> String {
 
 const fn standing(standing: Standing) -> &'static str {
     match standing {
-        Standing::NotTested => "too few labels to begin with",
+        Standing::TooFewLabels => "too few labels",
         Standing::Shown => "shown",
-        Standing::NotShown => "not shown: the search ends",
-        Standing::BehindTheEnd => "behind the end",
+        Standing::NotShown => "not shown: a search ends here",
+        Standing::NotReached => "not reached",
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) fn adds_nothing(finding: &Finding, omission: &Omission) -> String {
         "{} adds nothing but its price, {} a call: without it {} pass, and {} with it, at the same precision. \
          A hint from the same labels, and no claim.",
         quoted(verifier),
-        about_money(*price, finding.settings.unit),
+        priced(finding, *price),
         counted(*kept_without, "answer"),
         number(*kept_with as u64),
     )
@@ -138,7 +138,7 @@ fn table(finding: &Finding) -> String {
             moved(verifier),
             separates(verifier),
             contradicts(verifier),
-            about_money(verifier.price, finding.settings.unit)
+            call_price(finding, verifier)
         );
     }
     text
@@ -152,6 +152,25 @@ pub(super) fn moved(verifier: &VerifierFinding) -> String {
         (None, Some(_)) => format!("{old} (stays)"),
         (None, None) => old.to_string(),
     }
+}
+
+/// What a call costs on average, with three digits.
+pub(super) fn call_price(finding: &Finding, verifier: &VerifierFinding) -> String {
+    priced(finding, verifier.price)
+}
+
+/// The place of the first digit: 2 for 155.
+#[expect(clippy::cast_possible_truncation, reason = "a double has at most 308 places")]
+fn magnitude(price: f64) -> i32 {
+    libm::floor(libm::log10(price)) as i32
+}
+
+fn priced(finding: &Finding, price: f64) -> String {
+    if price <= PRICE_MIN {
+        return "free".to_owned();
+    }
+    let digits = 10_f64.powi(2 - magnitude(price));
+    about_money((price * digits).round() / digits, finding.settings.unit)
 }
 
 pub(super) fn separates(verifier: &VerifierFinding) -> String {
@@ -180,3 +199,6 @@ pub(super) fn bought(offer: &Offer) -> String {
         |spread| format!("about {} ({} to {})", spread.median, spread.low, spread.high),
     )
 }
+
+/// What a check costs in a job.
+const PRICE_MIN: f64 = 1e-9;

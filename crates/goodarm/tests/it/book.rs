@@ -33,6 +33,11 @@ fn trying_works() {
 }
 
 #[test]
+fn thresholds_are_chosen_as_shown() {
+    check("how-to/calibrate.md");
+}
+
+#[test]
 fn questions_are_answered_as_shown() {
     check("how-to/questions.md");
 }

@@ -1,6 +1,7 @@
 //! The built tool, run as a user runs it.
 
 mod book;
+mod calibrate;
 mod ends;
 mod files;
 mod forecasts;
