@@ -314,18 +314,21 @@ fn known_answers_label_each_card() {
         || vec![gold("a", "72", " 72.0"), gold("b", "Paris", "paris "), gold("c", "7", "8")];
     for field in ["gold", "meta.gold"] {
         let mut deck = MemoryDeck::new(cards());
-        let counts = gold::label(&mut deck, "gold", [field, "answer"]).expect("all are there");
+        let counts =
+            gold::label(&mut deck, "gold", [field, "answer"], usize::MAX).expect("all are there");
         assert_eq!((counts, deck.letters().as_str()), ((2, 3), "rrw"), "{field}");
         assert_eq!(
-            gold::label(&mut deck, "gold", [field, "answer"]).expect("nothing to do"),
+            gold::label(&mut deck, "gold", [field, "answer"], usize::MAX).expect("nothing to do"),
             (0, 0)
         );
     }
     let mut deck = MemoryDeck::new(cards());
     deck.cards[1].fields.remove(0);
-    let fault = gold::label(&mut deck, "gold", ["gold", "answer"]).expect_err("b has none");
+    let fault =
+        gold::label(&mut deck, "gold", ["gold", "answer"], usize::MAX).expect_err("b has none");
     assert_eq!(fault.to_string(), "\"b\" has no field \"gold\"");
     assert_eq!(deck.letters(), "...");
-    let fault = gold::label(&mut deck, "gold", ["gold", "answr"]).expect_err("a typing error");
+    let fault =
+        gold::label(&mut deck, "gold", ["gold", "answr"], usize::MAX).expect_err("a typing error");
     assert!(fault.to_string().contains("did you mean \"answer\"?"), "{fault}");
 }

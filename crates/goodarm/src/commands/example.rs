@@ -1,17 +1,20 @@
 //! `goodarm example`: the whole of it, offline, on recorded calls of a real model.
 
+use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use goodarm_live::deck::{Deck as _, gold};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::labels::{ClaimDeck, Terms};
 use goodarm_live::outputs;
 use goodarm_live::run::{Control, Run};
 use goodarm_live::view::Overview;
-use goodarm_report::summary_text;
 use goodarm_report::words::amount;
+use goodarm_report::{publish_claim, summary_text};
 
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
@@ -31,10 +34,11 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     text += &write_report(&run, &summary);
     let _ = writeln!(text, "\n{FAILURES}");
     text += &comparison(&job, &summary)?;
+    text += &labelled(&run).map_err(Failure::wrong_input)?;
     let _ = write!(
         text,
         "\nLook at {0}/report.html and {0}/certified.jsonl, or try it yourself:\n  \
-         goodarm audit {0}\n  goodarm run {1} --output again\n",
+         goodarm label {0}\n  goodarm audit {0}\n  goodarm run {1} --output again\n",
         run.path().display(),
         job.display()
     );
@@ -66,6 +70,23 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// What share of the certified answers is right, by the right ones that the file has: labels as people would give
+/// them, in the order of the claim, until it says what is hoped for. The rest is left to whoever tries it.
+fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
+    let mut deck = ClaimDeck::open(run, &Terms { wanted: Some(HOPED_FOR), ..Terms::default() })?;
+    while deck.claim().share < HOPED_FOR {
+        let (_, count) = gold::label(&mut deck, "gold", ["gold", "answer"], 1)?;
+        if count == 0 {
+            break;
+        }
+    }
+    publish_claim(run)?;
+    let statement = deck.standing()?.statement;
+    Ok(format!(
+        "\nAre they right, too? The verifiers never saw the right answers; as labels they say:\n  {statement}\n"
+    ))
+}
+
 fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder), Failure> {
     let output = path.parent().unwrap_or(Path::new(".")).join(output);
     if output.join("journal").exists() {
@@ -81,6 +102,7 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder)
     Ok((summary, Folder::new(&job.settings.output)))
 }
 
+const HOPED_FOR: f64 = 0.9;
 /// The recording has them as they were.
 const FAILURES: &str = "The failed calls are real: the small model was cut off after its 12 tokens, or gave no \
     answer in them.\nNo call is left out because of how it ended, so they count against the answer.";

@@ -142,7 +142,8 @@ fn in_place(
     if let Some(file) = &arguments.import {
         import(deck, by, file)?;
     } else if let (Some(field), Some(equals)) = (&arguments.field, &arguments.equals) {
-        let (right, all) = gold::label(deck, by, [field, equals]).map_err(Failure::wrong_input)?;
+        let (right, all) =
+            gold::label(deck, by, [field, equals], usize::MAX).map_err(Failure::wrong_input)?;
         let cards = counted(all, "card");
         terminal::print(&format!(
             "{cards} labelled by {by}: {right} right, {} wrong\n",

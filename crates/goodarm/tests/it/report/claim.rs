@@ -15,7 +15,8 @@ const NAME: &str = "</script><img src=x onerror=\"document.title='owned'\"> \u{2
 /// Labels so many certified answers, all of them right.
 fn label(run: &Run, count: usize) {
     let folder = Folder::new(&run.root().join("run"));
-    let mut deck = ClaimDeck::open(&folder, &Terms::default()).expect("the run has certified answers");
+    let mut deck =
+        ClaimDeck::open(&folder, &Terms::default()).expect("the run has certified answers");
     for card in deck.upcoming(NAME, count).expect("there are cards") {
         deck.say(NAME, &card.key, Said::Right).expect("the card is next");
     }
