@@ -337,8 +337,8 @@ fn shown_precision(row: &Row, delta: f64) -> f64 {
 }
 
 const BISECTIONS: u32 = 30;
-/// What a check costs in a job.
-const PRICE_MIN: f64 = 1e-9;
+/// What a check costs in a job, and a little more.
+const PRICE_MIN: f64 = 1.5e-9;
 /// Wishes that are looked at if a higher one cannot be met.
 const REACHES: [f64; 11] = [0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97];
 

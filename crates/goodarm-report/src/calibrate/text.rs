@@ -200,5 +200,5 @@ pub(super) fn bought(offer: &Offer) -> String {
     )
 }
 
-/// What a check costs in a job.
-const PRICE_MIN: f64 = 1e-9;
+/// What a check costs in a job, and a little more.
+const PRICE_MIN: f64 = 1.5e-9;
