@@ -51,8 +51,9 @@ fn every_command_runs() {
     let mut count = 0;
     for command in shells.iter().flat_map(|block| block.body.lines()).filter_map(command_of) {
         let name = command.split(' ').next().unwrap();
-        // These take a minute and more: what is typed is parsed, and `laboratory` runs parts of them.
-        if ["reproduce", "simulate"].contains(&name) {
+        // These take a minute and more, or wait for people: what is typed is parsed, and `laboratory`, `label`
+        // and `calibrate` run parts of them.
+        if ["reproduce", "simulate", "label", "calibrate"].contains(&name) {
             run(&place, &format!("{command} --help"));
             for file in command.split(' ').filter(|word| word.ends_with(".toml")) {
                 let text = fs::read_to_string(root().join(file)).unwrap();
@@ -98,4 +99,7 @@ fn the_table_is_what_the_example_prints() {
         assert!(printed.iter().all(|own| own == count), "{name}: {count}, but {printed:?}");
     }
     assert_eq!(rows.len(), 5);
+    let claim = said.lines().find(|line| line.contains("with confidence")).expect("a claim");
+    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(readme.contains(&format!("*{}*", claim.trim())), "{claim}");
 }
