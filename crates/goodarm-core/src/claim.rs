@@ -102,6 +102,10 @@ impl Claim {
         if lowest >= highest {
             return highest;
         }
+        // Most labels do not move it.
+        if !self.rejects(lowest) {
+            return lowest;
+        }
         // E_r falls as r rises up to `end`, so whatever is below a rejected r there is rejected, too. Behind
         // `end` nothing is claimed.
         let end = first(lowest, highest, |allowed| !self.falls_after(allowed));

@@ -245,3 +245,53 @@ const fn real(count: u64) -> f64 {
 const ORDERS_MAX: u64 = 100_000;
 /// The luck of labels is none of the trial's.
 const LABELS: u64 = 0x1abe1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delta() -> ErrorRate {
+        ErrorRate::new(0.05).unwrap()
+    }
+
+    #[test]
+    fn a_share_of_a_count_is_the_least_whole_number_that_reaches_it() {
+        for (share, count, expected) in [
+            (0.95, 100, 95),
+            (0.9, 412, 371),
+            (0.95, 412, 392),
+            (1.0, 7, 7),
+            (0.01, 7, 1),
+            (0.9, 0, 0),
+        ] {
+            assert_eq!(wanted(share, count), expected, "{share} of {count}");
+        }
+    }
+
+    #[test]
+    fn a_clean_set_is_claimed_after_as_many_labels_as_it_takes() {
+        let after = |way: Way, truth: &[bool]| {
+            way.claimed_after(truth, wanted(0.9, truth.len()), delta(), Random::new(3))
+        };
+        assert_eq!(after(Way::Claim, &[true; 412]), Some(31));
+        // .9^29 < .05: the fixed interval needs fewer, and must not be looked at before.
+        assert_eq!(after(Way::Peeked, &[true; 412]), Some(29));
+        assert_eq!(after(Way::Claim, &[false; 412]), None);
+        assert_eq!(after(Way::Claim, &[]), None);
+    }
+
+    #[test]
+    fn the_tail_of_a_binomial_law_is_exact_and_does_not_vanish() {
+        assert!((upper_tail(2, 1, 0.5) - 0.5).abs() < 1e-12);
+        assert!((upper_tail(3, 0, 0.9) - 0.729).abs() < 1e-12);
+        assert!((upper_tail(1000, 1000, 0.5) - 0.5).abs() < 0.02);
+    }
+
+    /// Whoever takes the best of three cards takes each of them once.
+    #[test]
+    fn the_best_of_three_cards_are_all_cards() {
+        let cards = [false, false, true, false, true];
+        let taken: Vec<bool> = best_of_three(cards.into_iter()).collect();
+        assert_eq!(taken, [true, false, true, false, false]);
+    }
+}

@@ -233,10 +233,10 @@ fn labels_needed(run: &Run) -> Vec<String> {
 fn false_claims(run: &Run) -> Vec<String> {
     let rates = run.summaries.iter().flat_map(|cell| &cell.labelled);
     let ratio =
-        |one: &LabelledSummary| (one.false_claims.mean - 2.0 * one.false_claims.error) / one.delta;
+        |one: &LabelledSummary| (one.false_claims.mean - 3.0 * one.false_claims.error) / one.delta;
     let worst = rates.map(ratio).fold(0.0, f64::max);
     vec![format!(
-        "The largest frequency of false claims, less two standard errors, is {worst:.2} of its δ."
+        "The largest frequency of false claims, less three standard errors, is {worst:.2} of its δ."
     )]
 }
 

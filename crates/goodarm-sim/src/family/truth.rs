@@ -140,3 +140,56 @@ pub(super) fn approved(answers: usize, right: usize) -> Skeleton {
 /// A pilot that is larger is a mistake.
 const PILOT_MAX: usize = 1_000_000;
 const CALLS_MAX: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use goodarm_core::ArmId;
+    use goodarm_files::toml_text::parse;
+
+    use super::*;
+    use crate::family::WorldSpec;
+    use crate::instance::Instance;
+
+    fn world(more: &str) -> Result<Instance, WorldError> {
+        let text = format!(
+            "name = 'x'\nscores = 'binary'\nmeans.biased = {{ arms = 4000, right = 0.7, misleading = 0.26, \
+             right_means = [37, 3], wrong_means = [2, 8], misleading_means = [30, 10], prices = [1, 3, 10], \
+             threshold = 0.5{more} }}"
+        );
+        parse::<WorldSpec>(&text).unwrap().instance(5, None)
+    }
+
+    /// Good answers, and the share of them that is right.
+    fn precision(instance: &Instance) -> (usize, f64) {
+        let arms = (0..instance.means.len()).map(|arm| ArmId(u32::try_from(arm).unwrap()));
+        let good: Vec<ArmId> = arms.filter(|&arm| instance.is_good(arm)).collect();
+        let right = instance.right.as_ref().unwrap();
+        let count = good.iter().filter(|arm| right[arm.index()]).count();
+        let share = |count: usize| f64::from(u32::try_from(count).unwrap());
+        (good.len(), share(count) / share(good.len()))
+    }
+
+    #[test]
+    fn answers_that_mislead_reach_guessed_thresholds_and_not_calibrated_ones() {
+        let (count, share) = precision(&world("").unwrap());
+        assert!(count > 2900 && (0.88..0.92).contains(&share), "{count} {share}");
+        let pilot = ", calibrated = { answers = 600, calls = 20, labels = 600, precision = 0.95, delta = 0.05 }";
+        let (count, share) = precision(&world(pilot).unwrap());
+        assert!(count > 1000 && share > 0.95, "{count} {share}");
+    }
+
+    #[test]
+    fn a_pilot_that_cannot_be_is_refused() {
+        for wrong in
+            ["answers = 10, calls = 0", "answers = 9, calls = 1", "answers = 90000000, calls = 1"]
+        {
+            let pilot = format!(
+                ", calibrated = {{ {wrong}, labels = 10, precision = 0.95, delta = 0.05 }}"
+            );
+            assert_eq!(world(&pilot).unwrap_err(), WorldError::Pilot, "{wrong}");
+        }
+        let text = "name = 'x'\nmeans.approved = { answers = 3, right = 4 }";
+        let error = parse::<WorldSpec>(text).unwrap().instance(5, None).unwrap_err();
+        assert_eq!(error, WorldError::Right { right: 4, answers: 3 });
+    }
+}

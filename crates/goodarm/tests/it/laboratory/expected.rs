@@ -15,7 +15,7 @@ use crate::tool::{goodarm, message, root};
 
 mod page;
 
-const EXPERIMENTS: [&str; 20] = [
+const EXPERIMENTS: [&str; 24] = [
     "synthetic-coverage",
     "synthetic-difficulty",
     "allocation",
@@ -36,6 +36,10 @@ const EXPERIMENTS: [&str; 20] = [
     "questions-capitals-votes",
     "shared-calls",
     "implied-majority",
+    "truth",
+    "truth-labels",
+    "truth-boundary",
+    "truth-twins",
 ];
 
 /// The expected summaries of one experiment.
@@ -124,11 +128,30 @@ fn line(cell: &Value) -> Value {
     if !cell["certified_right"].is_null() {
         line.insert("certified_right".into(), short(&cell["certified_right"]["mean"]));
     }
+    if let Some(labelled) = cell["labelled"].as_array() {
+        line.insert("labelled".into(), labelled.iter().map(labelled_line).collect());
+    }
     if !cell["cost_of_all_median"].is_null() {
         line.insert("cost_of_all_median".into(), short(&cell["cost_of_all_median"]));
     }
     Value::Object(line)
 }
+
+/// What tables say of labels: the share of orders with a claim and with a false one, and labels until it.
+fn labelled_line(labelled: &Value) -> Value {
+    let mut line = Map::new();
+    for key in ["way", "share", "delta"] {
+        line.insert(key.into(), labelled[key].clone());
+    }
+    for key in OF_LABELS {
+        let estimate = &labelled[key];
+        line.insert(key.into(), json!([short(&estimate["mean"]), short(&estimate["error"])]));
+    }
+    line.insert("deviation".into(), short(&labelled["deviation"]));
+    Value::Object(line)
+}
+
+const OF_LABELS: [&str; 3] = ["claimed", "false_claims", "labels"];
 
 /// Six digits.
 fn short(value: &Value) -> Value {
@@ -140,7 +163,7 @@ const QUANTITIES: [&str; 6] =
     ["certified_good", "certified_share", "any_wrong", "false_discoveries", "spent", "pulls"];
 
 /// Parts of the experiments that take no time, with a seed of their own.
-const SHORT_RUNS: [(&str, &str); 7] = [
+const SHORT_RUNS: [(&str, &str); 9] = [
     ("ablation", "repetitions = 12\nbudgets = { normalized = [1, 2, 8] }"),
     ("held-out", "repetitions = 16\nbudgets = { normalized = [1] }"),
     ("error-rates", "repetitions = 60\ndeltas = [0.2, 0.4]"),
@@ -148,6 +171,8 @@ const SHORT_RUNS: [(&str, &str); 7] = [
     ("interaction", "repetitions = 4"),
     ("questions-invented", "repetitions = 3\nbudgets = { absolute = [50000] }"),
     ("shared-calls", "repetitions = 6"),
+    ("truth-labels", "repetitions = 6"),
+    ("truth-twins", "repetitions = 4"),
 ];
 
 #[test]
@@ -183,22 +208,31 @@ fn compare(expected: &Table, found: &Value) {
     };
     let expected_cell = expected.cells.iter().find(|cell| place(cell) == place(found));
     let expected_cell = expected_cell.unwrap_or_else(|| panic!("no cell {:?}", place(found)));
+    let ratio = number(&expected_cell["trials"]) / number(&found["trials"]);
+    let what = |quantity: &str| format!("{} {:?}: {quantity}", expected.name, place(found));
     for quantity in QUANTITIES {
-        let mean = number(&found[quantity]["mean"]);
-        let expected_mean = number(&expected_cell[quantity][0]);
-        let expected_error = number(&expected_cell[quantity][1]);
-        // A short run may not have seen how much it can scatter.
-        let ratio = number(&expected_cell["trials"]) / number(&found["trials"]);
-        let error = number(&found[quantity]["error"]).max(expected_error * ratio.sqrt());
-        let combined = error.hypot(expected_error) + 1e-5 * expected_mean.abs();
-        let distance = (mean - expected_mean).abs() / combined.max(1e-9);
-        assert!(
-            distance < FAR,
-            "{} {:?}: {quantity} is {mean}, expected {expected_mean}: {distance} standard errors",
-            expected.name,
-            place(found)
-        );
+        check_near(&what(quantity), &found[quantity], &expected_cell[quantity], ratio);
     }
+    let labelled = |cell: &Value| cell["labelled"].as_array().cloned().unwrap_or_default();
+    for (found, expected) in labelled(found).iter().zip(&labelled(expected_cell)) {
+        for quantity in OF_LABELS {
+            let what = format!("{}, {}", what(quantity), found["way"]);
+            check_near(&what, &found[quantity], &expected[quantity], ratio);
+        }
+    }
+}
+
+/// A short run may not have seen how much it can scatter; `ratio` is how many times more trials were expected.
+fn check_near(what: &str, found: &Value, expected: &Value, ratio: f64) {
+    let (mean, expected_mean) = (number(&found["mean"]), number(&expected[0]));
+    let expected_error = number(&expected[1]);
+    let error = number(&found["error"]).max(expected_error * ratio.sqrt());
+    let combined = error.hypot(expected_error) + 1e-5 * expected_mean.abs();
+    let distance = (mean - expected_mean).abs() / combined.max(1e-9);
+    assert!(
+        distance < FAR,
+        "{what} is {mean}, expected {expected_mean}: {distance} standard errors"
+    );
 }
 
 const FAR: f64 = 5.0;

@@ -464,3 +464,63 @@ fn the_page_has_the_numbers_of_questions() {
     ));
     assert_said(&said);
 }
+
+/// What labels of a cell claim at δ = 0.05.
+fn labelled<'a>(cell: &'a Value, way: &str, share: f64) -> &'a Value {
+    let is_asked = |one: &&Value| {
+        let near = |key: &str, value: f64| (number(&one[key]) - value).abs() < 1e-9;
+        one["way"] == way && near("share", share) && near("delta", 0.05)
+    };
+    let all = cell["labelled"].as_array().expect("labels");
+    all.iter().find(is_asked).unwrap_or_else(|| panic!("{way} {share}"))
+}
+
+#[test]
+fn the_page_has_the_numbers_of_the_truth() {
+    let [biased, labels, boundary, twins] =
+        ["truth", "truth-labels", "truth-boundary", "truth-twins"].map(Table::of);
+    let mut said = Vec::new();
+    for answers in [50, 100, 412, 2000] {
+        let mut row = format!("| {answers} |");
+        for (share, percent) in [(0.9, 90), (0.95, 95)] {
+            let count = |right: u32| {
+                let world = format!("{answers} answers, {right} % right");
+                let cell = labels.cell(&world, "goodarm", "budget", 10_000.0);
+                format!("{:.0}", number(&labelled(cell, "claim", share)["labels"][0]))
+            };
+            let world = format!("{answers} answers, one below {percent} %");
+            let cell = boundary.cell(&world, "goodarm", "budget", 10_000.0);
+            let wrong = number(&labelled(cell, "claim", share)["false_claims"][0]);
+            let counts = [100, 99, 98].map(count).join(", ");
+            row.push_str(&format!(" {counts} | {wrong:.3} |"));
+        }
+        said.push(row);
+    }
+    let cell = twins.cell("412 answers, one below 90 %", "goodarm", "budget", 10_000.0);
+    let wrong = |way| format!("{:.3}", number(&labelled(cell, way, 0.9)["false_claims"][0]));
+    said.push(format!(
+        "as it should be done {}, with skips that count as wrong {}, by the formula for a population {}; the right ones first {}, the \
+         best of three cards {}, cards put back {}, a fixed interval that is peeked at {}, skips left out {}, tried again \
+         {}",
+        wrong("claim"),
+        wrong("skips-wrong"),
+        wrong("endless"),
+        wrong("right-first"),
+        wrong("best-of-three"),
+        wrong("put-back"),
+        wrong("peeked"),
+        wrong("skips-left-out"),
+        wrong("tried-again")
+    ));
+    for answers in ["1 % wrong", "5 % wrong", "10 % wrong"] {
+        let certified = ["guessed 0.5", "guessed 0.9", "calibrated"].map(|thresholds| {
+            let world = format!("{answers}, {thresholds}");
+            let cell = biased.cell(&world, "goodarm", "budget", 150_000.0);
+            let (all, right) =
+                (number(&cell["certified_good"][0]), number(&cell["certified_right"]));
+            format!("{all:.1} ({:.1} wrong)", all - right)
+        });
+        said.push(format!("| {answers} | {} |", certified.join(" | ")));
+    }
+    assert_said(&said);
+}
