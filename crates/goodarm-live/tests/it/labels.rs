@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::crash::{REPLAY_JOB, replay_place};
 use crate::place::Place;
+use crate::questions::pools;
 
 /// Every answer has the word.
 const JOB: &str = r#"
@@ -96,6 +97,24 @@ fn a_card_has_the_fields_of_the_answer_and_what_the_verifiers_say() {
     assert_eq!(card.evidence.len(), 1);
     assert_eq!(card.evidence[0].name, "says something");
     assert_eq!(card.evidence[0].text, "mean 1.000 of 1 call, threshold 0.5");
+}
+
+#[test]
+fn an_answer_to_a_question_is_shown_behind_its_question() {
+    let place = pools(9);
+    place.run();
+    let mut deck = open(&place);
+    let cards = deck.upcoming("Ann", 99).expect("cards");
+    assert_eq!(cards.len(), place.certified().len());
+    for card in &cards {
+        let names: Vec<&str> = card.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["question", "right", "answer", "final_answer", "question_id"]);
+        assert_eq!(card.fields[2].text, format!("It is {}.", card.fields[1].text));
+    }
+    say(&mut deck, "Ann", 99, &Said::Right);
+    labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    assert_eq!(summary(&place)["claim"]["at_least"], cards.len());
+    place.assert_clean();
 }
 
 #[test]

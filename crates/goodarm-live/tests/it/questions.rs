@@ -68,7 +68,7 @@ extract = "last-number"
 threshold = 0.5
 "#;
 
-fn pools(count: usize) -> Place {
+pub(crate) fn pools(count: usize) -> Place {
     let place = place(count);
     write_pool(&place, count);
     place.write("job.toml", POOLS);
