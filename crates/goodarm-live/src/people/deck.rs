@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use goodarm_core::{ArmId, CountedFailure, QuestionId, Source, Target, Ticket};
-use goodarm_files::words::{counted, were};
+use goodarm_files::words::counted;
 
 use super::replies::{Line, ReplyTo};
 use super::{Asker, Replies, verdict, wanted};
@@ -37,6 +37,8 @@ pub struct PeopleDeck {
     seen: Option<(u64, Option<SystemTime>)>,
     /// Calls to people that have not come back, in the order in which they were asked.
     asked: BTreeMap<Ticket, Asked>,
+    /// All calls to people, those that have come back among them.
+    known: BTreeMap<u64, Target>,
     replies: Replies,
     /// The card that each person sees, so that others get another one.
     shown: BTreeMap<String, Ticket>,
@@ -78,6 +80,7 @@ impl PeopleDeck {
             roster: None,
             seen: None,
             asked: BTreeMap::new(),
+            known: BTreeMap::new(),
             replies: Replies::new(&folder.replies()),
             shown: BTreeMap::new(),
             folder: folder.clone(),
@@ -95,13 +98,17 @@ impl PeopleDeck {
         }
         let failed = |error: &dyn std::fmt::Display| of_journal(&self.folder, error);
         let mut history = History::open(&journal).map_err(|error| failed(&error))?;
-        while history.next_entry().map_err(|error| failed(&error))?.is_some() {}
         let attribute_count = self.charter.verifiers.len();
-        let in_flight: Vec<(Ticket, Target)> = history.in_flight().collect();
-        let of_people = in_flight
-            .into_iter()
-            .filter(|(_, target)| self.askers.contains_key(&target.caller(attribute_count)));
-        let of_people: Vec<(Ticket, Target)> = of_people.collect();
+        let is_peoples = |target: Target| self.askers.contains_key(&target.caller(attribute_count));
+        let mut known = BTreeMap::new();
+        while let Some(entry) = history.next_entry().map_err(|error| failed(&error))? {
+            if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
+                known.insert(call.ticket.0, call.target);
+            }
+        }
+        let in_flight = history.in_flight().filter(|(_, target)| is_peoples(*target));
+        let of_people: Vec<(Ticket, Target)> = in_flight.collect();
+        known.extend(of_people.iter().map(|(ticket, target)| (ticket.0, *target)));
         // Answers that were made during the run are in its journal, too.
         let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
         if of_people.iter().any(is_unknown) {
@@ -114,6 +121,7 @@ impl PeopleDeck {
             Some((ticket, Asked { target, verifier, id }))
         });
         self.asked = asked.collect();
+        self.known = known;
         self.seen = seen;
         Ok(())
     }
@@ -147,7 +155,11 @@ impl PeopleDeck {
         if terms.people.is_none_or(|people| people.same_person) || !is_vote {
             return BTreeSet::new();
         }
-        let is_same = |reply: &ReplyTo| reply.verifier == asked.verifier && reply.id == asked.id;
+        // A call that a power cut has taken out of the journal was never heard of.
+        let is_same = |reply: &ReplyTo| {
+            let is_known = self.known.get(&reply.call) == Some(&asked.target);
+            is_known && reply.verifier == asked.verifier && reply.id == asked.id
+        };
         self.replies.iter().filter(|(reply, _)| is_same(reply)).map(|(_, by)| by).collect()
     }
 
@@ -291,28 +303,21 @@ impl Deck for PeopleDeck {
             let wanted = self.charter.callers().nth(place).map(|terms| wanted(&terms));
             wanted == Some(Wanted::Answer)
         });
-        let done = self.replies.iter().count();
+        let done = self.known.len() - waiting.len();
         let what = if are_questions && !waiting.is_empty() { "question" } else { "answer" };
         let wait = if waiting.len() == 1 { "waits" } else { "wait" };
-        let statement = format!(
-            "{} {wait} for a person; {} answered",
-            counted(waiting.len(), what),
-            were_answered(done),
-        );
+        let were = if done == 1 { "was" } else { "were" };
+        let statement =
+            format!("{} {wait} for a person; {done} {were} answered", counted(waiting.len(), what));
         let outlook = match for_others {
             0 => String::new(),
             count => format!(
-                "{} spoken about by everyone who was here, and {} somebody else: each call is to be another person's",
-                were(count, "of them"),
+                "{count} of them {} somebody else: everyone who was here has spoken about it, and each call is to be another person's",
                 if count == 1 { "wants" } else { "want" }
             ),
         };
         Ok(Standing { statement, outlook, done, all: done + waiting.len() })
     }
-}
-
-fn were_answered(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "was" } else { "were" })
 }
 
 /// Another desk writes for a moment only.

@@ -85,7 +85,8 @@ impl HumanKeys {
         };
         let is_exact = setting.keys.scores == Some(Scores::Exact);
         Ok(Box::new(Human {
-            asker: Asker::new(&terms, wanted, ""),
+            // The job may call it otherwise; this is for a preview.
+            asker: Asker::new(&terms, wanted, "id"),
             fields: template.fields().into_iter().chain(shown).collect(),
             wanted,
             terms,

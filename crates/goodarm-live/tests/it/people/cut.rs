@@ -84,6 +84,10 @@ fn a_reply_to_a_call_that_is_gone_is_no_reply_to_another_of_its_number() {
     let (ending, _) = go_on(&place);
     assert!(matches!(ending, Ending::WaitsForPeople { .. }), "{ending:?}");
     assert!(cards(&place, "anna").iter().any(|it| it.key == card.key), "it waits still");
+    // Nor has the person spoken, if the same answer is asked about under another number.
+    fs::remove_file(place.output().replies()).expect("replies");
+    seal(&place, &forged.replace("q999", &card.id).replace("\"call\":", "\"call\":7"));
+    assert!(cards(&place, "anna").iter().any(|it| it.key == card.key), "it waits still");
     assert!(finish(&place) > 0);
     place.assert_clean();
 }

@@ -82,3 +82,13 @@ fn a_question_is_asked_in_the_words_of_the_job() {
     assert_eq!(card.asks, format!("Does right answer Q{}?", number(&card.id)));
     assert_eq!(card.fields.len(), 1);
 }
+
+/// A question is read before its answer.
+#[test]
+fn fields_are_shown_in_the_order_of_the_file() {
+    let place = place(EXACT);
+    go_on(&place);
+    let card = cards(&place, "anna").remove(0);
+    let names: Vec<&str> = card.fields.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["question", "answer"]);
+}
