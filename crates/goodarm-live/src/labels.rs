@@ -15,8 +15,10 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use goodarm_core::EventError;
+use goodarm_files::nearest;
 use serde::{Deserialize, Serialize};
 
 use crate::charter::Charter;
@@ -72,6 +74,19 @@ impl Rule {
             Self::Majority => "majority",
             Self::All => "all",
         }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = [Self::One, Self::Majority, Self::All];
+        all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
+            let meant = nearest(name, all.map(Self::name));
+            let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
+            format!("there is no rule {name:?}: expected one, majority or all{meant}")
+        })
     }
 }
 
@@ -234,6 +249,11 @@ impl ClaimDeck {
     pub fn claim(&self) -> ClaimView {
         let certified = self.record.certified().len();
         ClaimView::new(&self.labels, certified).expect("a deck has a claim")
+    }
+
+    /// Whether the claim is about an answer.
+    pub fn is_about(&self, id: &str) -> bool {
+        self.last().is_about(id)
     }
 
     /// The line with which the next claim begins.

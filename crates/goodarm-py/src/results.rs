@@ -1,5 +1,6 @@
 //! A run's folder: what was certified, every call, the money, the audit and the report.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,14 +8,16 @@ use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int64Builder, LargeStringBuilder};
 use goodarm_core::Cost;
 use goodarm_live::audit;
+use goodarm_live::deck::{Card, Deck as _, DeckError, Said};
 use goodarm_live::folder::Folder;
 use goodarm_live::history::{History, HistoryError};
+use goodarm_live::labels::{ClaimDeck, Terms};
 use goodarm_live::outputs::KEY;
 use goodarm_live::outputs::calls::CallLine;
 use goodarm_live::questions::Roster;
 use goodarm_live::table::Column;
-use goodarm_report::Report;
-use pyo3::exceptions::PyFileNotFoundError;
+use goodarm_report::{Report, publish_claim};
+use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -89,6 +92,29 @@ impl Results {
         (report.checked, wrong, count, notes)
     }
 
+    /// The next cards for this person, as JSON.
+    fn cards(&self, py: Python<'_>, by: &str, most: usize) -> PyResult<String> {
+        py.detach(|| {
+            let mut deck = self.deck(&Terms::default())?;
+            let cards = deck.upcoming(by, most).map_err(|error| raised("DeckError", &error))?;
+            Ok(serde_json::to_string(&cards).expect("plain data with text keys"))
+        })
+    }
+
+    /// Takes labels of the next cards, or of those that are named; how many were taken.
+    fn label(
+        &self,
+        py: Python<'_>,
+        by: &str,
+        said: Vec<(Option<String>, Option<bool>)>,
+        terms: (Option<f64>, Option<String>, Option<usize>),
+    ) -> PyResult<usize> {
+        let (delta, rule, labels) = terms;
+        let rule = rule.map(|rule| rule.parse()).transpose().map_err(PyValueError::new_err)?;
+        let terms = Terms { delta, rule, labels_per_card: labels, wanted: None };
+        py.detach(|| self.take_labels(by, said, &terms))
+    }
+
     /// Writes the report, and says where it is.
     #[pyo3(signature = (out = None))]
     fn write_report(&self, py: Python<'_>, out: Option<PathBuf>) -> PyResult<PathBuf> {
@@ -106,6 +132,48 @@ impl Results {
 impl Results {
     fn report(&self) -> PyResult<Report> {
         Report::read(&self.path, None).map_err(|error| raised("ReportError", &error))
+    }
+
+    fn deck(&self, terms: &Terms) -> PyResult<ClaimDeck> {
+        let deck = ClaimDeck::open(&Folder::new(&self.path), terms);
+        deck.map_err(|error| raised("LabelError", &error))
+    }
+
+    /// Labels with names count in the order of the deck, up to the first card that none of them is about.
+    fn take_labels(
+        &self,
+        by: &str,
+        said: Vec<(Option<String>, Option<bool>)>,
+        terms: &Terms,
+    ) -> PyResult<usize> {
+        let wrong = |error: DeckError| raised("DeckError", &error);
+        let mut deck = self.deck(terms)?;
+        let cards = deck.upcoming(by, said.len()).map_err(wrong)?;
+        let verdict = |said: Option<bool>| match said {
+            Some(true) => Said::Right,
+            Some(false) => Said::Wrong,
+            None => Said::Skip,
+        };
+        let labels: Vec<(String, Said)> = if said.iter().any(|(id, _)| id.is_some()) {
+            let by_id: HashMap<String, Said> =
+                said.into_iter().filter_map(|(id, said)| Some((id?, verdict(said)))).collect();
+            if let Some(id) = by_id.keys().filter(|id| !deck.is_about(id)).min() {
+                return Err(wrong(DeckError::Unknown(id.clone())));
+            }
+            let label = |card: Card| Some((by_id.get(&card.key)?.clone(), card.key));
+            cards.into_iter().map_while(label).map(|(said, key)| (key, said)).collect()
+        } else if said.len() > cards.len() {
+            let text = format!("{} labels, but {} cards wait", said.len(), cards.len());
+            return Err(wrong(DeckError::Unfit(text)));
+        } else {
+            let said = said.into_iter().map(|(_, said)| verdict(said));
+            cards.into_iter().map(|card| card.key).zip(said).collect()
+        };
+        let count = labels.len();
+        deck.say_all(by, labels).map_err(wrong)?;
+        drop(deck);
+        publish_claim(&Folder::new(&self.path)).map_err(|error| raised("ReportError", &error))?;
+        Ok(count)
     }
 
     fn read_calls(&self) -> Result<Table, HistoryError> {

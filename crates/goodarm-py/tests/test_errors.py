@@ -22,6 +22,8 @@ SOURCES = {
     "RunError": "goodarm-live/src/run/ending.rs",
     "HistoryError": "goodarm-live/src/history.rs",
     "OutputError": "goodarm-live/src/outputs.rs",
+    "LabelError": "goodarm-live/src/labels.rs",
+    "DeckError": "goodarm-live/src/deck.rs",
     "ReportError": "goodarm-report/src/report.rs",
     "ExportError": "goodarm-report/src/export.rs",
 }

@@ -106,3 +106,35 @@ def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
 def test_repr_says_what_matters(run: ga.Run) -> None:
     assert f"{len(run.certified)} of 30 answers certified" in repr(run)
     assert "rows of call, id" in repr(run.calls)
+
+
+def test_labels_prove_how_many_are_right(tmp_path: Path) -> None:
+    short = ga.verifier(lambda candidate: True, name="passes", threshold=0.5, scores="exact")
+    run = ga.run(candidates=candidates(20), verifiers=[short], budget=100, delta=0.05,
+                 output=tmp_path / "run", progress=False)
+    assert run.claim is None and "claim" not in run.summary
+    first, second = run.cards(2, by="Ann")
+    assert set(first) == {"id", "fields", "evidence"} and "answer" in first["fields"]
+    assert first["evidence"]["passes"].startswith("mean 1.000 of 1 call")
+    assert run.label([True], by="Ann") == 1
+    # What is behind the first gap waits; what has its label is passed over.
+    ids = [card["id"] for card in run.cards(20, by="Ann")]
+    assert ids[0] == second["id"] and first["id"] not in ids
+    assert run.label({first["id"]: True, ids[0]: True, ids[1]: None, ids[3]: True}, by="Ann") == 2
+    assert run.label({ids[5]: True}, by="Ann") == 0
+    claim = run.reload().claim
+    assert claim is not None and (claim.answers, claim.labels, claim.right, claim.skipped) == (20, 3, 2, 1)
+    assert claim.statement in run.text.lower() and run.audit().ok
+    with pytest.raises(ga.DeckError.Unknown, match="nobody"):
+        run.label({"nobody": True}, by="Ann")
+    with pytest.raises(ga.DeckError.Unfit):
+        run.label([True] * 20, by="Ann")
+    with pytest.raises(ga.DeckError.Unfit, match="name"):
+        run.label([True], by=" ")
+    with pytest.raises(ga.LabelError.OtherTerms, match="delta"):
+        run.label([True], by="Ann", delta=0.01)
+    with pytest.raises(ValueError, match="did you mean majority"):
+        run.label([True], by="Ann", rule="majorty")
+    assert run.label([True] * 17, by="Bob") == 17
+    claim = run.reload().claim
+    assert claim is not None and (claim.at_least, claim.share) == (19, 0.95)

@@ -122,6 +122,10 @@ impl Labelled {
         &self.begun.order[place]
     }
 
+    pub(crate) fn is_about(&self, id: &str) -> bool {
+        self.places.contains_key(id)
+    }
+
     /// The cards from this place on that wait for a person, in order.
     fn waiting(&self, name: &str, from: usize) -> impl Iterator<Item = usize> + '_ {
         let who = self.who(name);

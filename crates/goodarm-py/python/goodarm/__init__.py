@@ -19,7 +19,7 @@ never exceeded.
 from . import errors
 from ._laboratory import Plan, Reproduced, Simulation, plan, reproduce, simulate
 from ._native import Figure, Ledger, Pull, Session, Spec, Table, View, __version__
-from ._results import Audit, Money, Run, open
+from ._results import Audit, Claim, Money, Run, open
 from ._run import arun, run
 from ._verifiers import BuiltIn, Score, Verifier, Void, check, command, http, llm, replay, verifier
 from .errors import (
@@ -27,6 +27,7 @@ from .errors import (
     AskError,
     CandidatesError,
     CostError,
+    DeckError,
     Error,
     ExperimentError,
     ExportError,
@@ -34,6 +35,7 @@ from .errors import (
     HistoryError,
     Interrupted,
     JobError,
+    LabelError,
     LaboratoryInterrupted,
     LendError,
     NeverScored,
@@ -56,7 +58,9 @@ __all__ = [
     "Audit",
     "BuiltIn",
     "CandidatesError",
+    "Claim",
     "CostError",
+    "DeckError",
     "Error",
     "ExperimentError",
     "ExportError",
@@ -65,6 +69,7 @@ __all__ = [
     "HistoryError",
     "Interrupted",
     "JobError",
+    "LabelError",
     "LaboratoryInterrupted",
     "Ledger",
     "LendError",

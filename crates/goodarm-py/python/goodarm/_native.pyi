@@ -385,6 +385,15 @@ class Results:
         """Every call that came back."""
     def audit(self) -> tuple[list[str], list[str], int, list[str]]:
         """What was checked, what is wrong, how many things are, and what else there is to know."""
+    def cards(self, by: str, most: int) -> str:
+        """The next cards for this person, as JSON."""
+    def label(
+        self,
+        by: str,
+        said: list[tuple[str | None, bool | None]],
+        terms: tuple[float | None, str | None, int | None],
+    ) -> int:
+        """Takes labels of the next cards, or of those that are named; how many were taken."""
     def write_report(self, out: Path | None = None) -> Path:
         """Writes the report, and says where it is."""
     def text(self) -> str:

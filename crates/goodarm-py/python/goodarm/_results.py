@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,27 @@ class Money(NamedTuple):
     left: Decimal
     spent_on_failures: Decimal
     overrun: Decimal
+
+
+class Claim(NamedTuple):
+    """What labels by people prove about the certified answers; `run.summary["claim"]` has the rest."""
+
+    #: The claim in a sentence.
+    statement: str
+    #: How many answers it is about: those that were certified when the labels began.
+    answers: int
+    #: How many of them are right, at least.
+    at_least: int
+    #: The same as a share, rounded down.
+    share: float
+    #: The probability with which it is ever false, at most.
+    delta: float
+    #: Answers that count: they have all their labels, and none before them lacks one.
+    labels: int
+    right: int
+    wrong: int
+    #: Nobody could tell; counts as wrong.
+    skipped: int
 
 
 class Audit(NamedTuple):
@@ -74,6 +96,46 @@ class Run:
         money = self.summary["money"]
         amounts = ("budget", "spent", "reserved", "left", "spent_on_failures", "overrun")
         return Money(money["unit"], *(Decimal(str(money[amount])) for amount in amounts))
+
+    @property
+    def claim(self) -> Claim | None:
+        """What labels prove about the certified answers; None if nobody has begun to label."""
+        claim = self.summary.get("claim")
+        return None if claim is None else Claim(*(claim[key] for key in Claim._fields))
+
+    def cards(self, count: int = 1, *, by: str) -> list[dict[str, Any]]:
+        """The next answers that wait for a label by this person, in the order that was drawn when the claim
+        began: `id`, `fields` to judge by, and the verifiers' `evidence`, which would lead.
+        """
+        cards: list[dict[str, Any]] = json.loads(self._results.cards(by, count))
+        return [
+            {
+                "id": card["id"],
+                "fields": {field["name"]: field["text"] for field in card["fields"]},
+                "evidence": {field["name"]: field["text"] for field in card["evidence"]},
+            }
+            for card in cards
+        ]
+
+    def label(
+        self,
+        said: Mapping[str, bool | None] | Iterable[bool | None],
+        *,
+        by: str,
+        delta: float | None = None,
+        rule: str | None = None,
+        labels: int | None = None,
+    ) -> int:
+        """Says of certified answers whether they are right: True, False, or None if one cannot tell, which
+        counts as wrong. A list is about the next cards, in their order. With a mapping from ids, labels are
+        taken in the order that was drawn, up to the first answer that it does not have. Returns how many
+        were taken; the claim is in `reload().claim`.
+
+        The terms of a claim are fixed when it begins, here or in `cards`: `delta` (0.05), how many `labels` an
+        answer gets, by different people (1), and the `rule` that makes it right: "one", "majority" or "all".
+        """
+        pairs = list(said.items()) if isinstance(said, Mapping) else [(None, value) for value in said]
+        return self._results.label(by, pairs, (delta, rule, labels))
 
     @cached_property
     def certified(self) -> Table:

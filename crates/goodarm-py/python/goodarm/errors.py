@@ -151,7 +151,37 @@ class ReportError(Error):
     History: ClassVar[type[ReportError]]
     Mismatch: ClassVar[type[ReportError]]
     Candidates: ClassVar[type[ReportError]]
+    Labels: ClassVar[type[ReportError]]
     Output: ClassVar[type[ReportError]]
+
+
+class LabelError(Error):
+    """A run cannot be labelled, or its claim not be told."""
+
+    History: ClassVar[type[LabelError]]
+    Mismatch: ClassVar[type[LabelError]]
+    Read: ClassVar[type[LabelError]]
+    Roster: ClassVar[type[LabelError]]
+    OtherCandidates: ClassVar[type[LabelError]]
+    NothingCertified: ClassVar[type[LabelError]]
+    Labels: ClassVar[type[LabelError]]
+    OtherRun: ClassVar[type[LabelError]]
+    Older: ClassVar[type[LabelError]]
+    OtherTerms: ClassVar[type[LabelError]]
+    Terms: ClassVar[type[LabelError]]
+    Output: ClassVar[type[LabelError]]
+    Lock: ClassVar[type[LabelError]]
+
+
+class DeckError(Error, ValueError):
+    """A label cannot be taken; nothing has changed."""
+
+    Unknown: ClassVar[type[DeckError]]
+    Doubled: ClassVar[type[DeckError]]
+    OutOfOrder: ClassVar[type[DeckError]]
+    Unfit: ClassVar[type[DeckError]]
+    Folder: ClassVar[type[DeckError]]
+    File: ClassVar[type[DeckError]]
 
 
 class ExportError(Error):
