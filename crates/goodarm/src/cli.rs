@@ -573,7 +573,7 @@ Ask people: what share of the certified answers is right, or what a run waits fo
   goodarm label run --status                    what is known by now
 
 A certificate says that the verifiers approve. Labels say what share of the certified answers is right:
-\"with confidence 95 % at least 93.1 % of the 412 certified answers are right (61 labels, 1 wrong)\". That
+\"with confidence 95 % at least 95.1 % of the 412 certified answers are right (61 labels, 0 wrong)\". That
 holds at any time, however often one looks and whenever one stops. The order of the cards is drawn once,
 so that nobody can choose; labels count up to the first gap in it. Skip means that you cannot tell, and
 counts against the claim.
