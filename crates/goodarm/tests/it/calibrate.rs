@@ -62,8 +62,8 @@ fn place(answers: usize, labels: usize) -> TempDir {
     for index in 0..answers {
         lines += &format!("{{\"id\":\"q{index}\"}}\n");
         let judge = |call: usize| match is_right(index) {
-            true => u8::from((index + call) % 7 != 0),
-            false => u8::from((index / 10 + call) % 4 == 0),
+            true => u8::from(!(index + call).is_multiple_of(7)),
+            false => u8::from((index / 10 + call).is_multiple_of(4)),
         };
         let judge: Vec<u8> = (0..5).map(judge).collect();
         let coin: Vec<u64> = (0..5).map(|_| draw() % 2).collect();
