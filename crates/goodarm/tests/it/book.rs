@@ -43,6 +43,11 @@ fn questions_are_answered_as_shown() {
 }
 
 #[test]
+fn what_is_certified_is_labelled() {
+    check("how-to/certify-truth.md");
+}
+
+#[test]
 fn an_llm_judge_works() {
     check("how-to/llm-judge.md");
 }
