@@ -120,6 +120,8 @@ pub struct SealedWriter {
     path: PathBuf,
     storage: FileStorage,
     crc: u32,
+    /// A write has failed, so nobody knows how the file ends.
+    is_poisoned: bool,
 }
 
 impl SealedWriter {
@@ -129,31 +131,46 @@ impl SealedWriter {
             io::ErrorKind::ResourceBusy => SealedError::Busy(path.to_owned()),
             _ => SealedError::File { path: path.to_owned(), error },
         };
-        let storage = match FileStorage::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => FileStorage::create(path),
-            storage => storage,
-        };
-        let mut storage = storage.map_err(failed)?;
+        let mut storage = open_or_create(path).map_err(failed)?;
         let mut reader = SealedReader::new(path);
         let lines = reader.read_on()?;
         storage.truncate(reader.offset).map_err(failed)?;
         // What a killed process has left in the cache counts from now on.
         storage.sync().map_err(failed)?;
-        Ok((Self { path: path.to_owned(), storage, crc: reader.crc }, lines))
+        let path = path.to_owned();
+        Ok((Self { path, storage, crc: reader.crc, is_poisoned: false }, lines))
     }
 
     /// Adds a line, and returns when it is on the disk; what belongs together is one line, so that no crash
-    /// leaves half of it. After an error nothing is known about the end of the file: open it again.
+    /// leaves half of it. After an error nothing is known about the end of the file, and nothing more is written:
+    /// open it again.
     pub fn append<T: Serialize>(&mut self, line: &T) -> Result<(), SealedError> {
         let failed = |error| SealedError::File { path: self.path.clone(), error };
+        if self.is_poisoned {
+            return Err(failed(io::Error::other("an earlier write to it failed: open it again")));
+        }
         let line = serde_json::to_string(line).map_err(|error| failed(error.into()))?;
         let content = line.strip_suffix('}').expect("a line is an object with keys");
         let crc = crc_of(self.crc, content);
         let text = format!("{content}{SEAL}{crc:08x}\"}}\n");
+        self.is_poisoned = true;
         self.storage.append(text.as_bytes()).map_err(failed)?;
         self.storage.sync().map_err(failed)?;
+        self.is_poisoned = false;
         self.crc = crc;
         Ok(())
+    }
+}
+
+fn open_or_create(path: &Path) -> io::Result<FileStorage> {
+    match FileStorage::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match FileStorage::create(path) {
+        // Another process was quicker.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => FileStorage::open(path),
+        created => created,
     }
 }
 

@@ -70,3 +70,19 @@ fn no_change_goes_unseen() {
         assert!(SealedWriter::open::<Word>(&path).is_err());
     }
 }
+
+#[test]
+fn nothing_is_written_behind_a_write_that_failed() {
+    let (_folder, path) = written(&["one"]);
+    let (mut writer, _) = SealedWriter::open::<Word>(&path).unwrap();
+    // Somebody else has written to it: no line is set behind that.
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, [&bytes[..], b"x"].concat()).unwrap();
+    assert!(writer.append(&words(&["two"])[0]).is_err());
+    fs::write(&path, &bytes).unwrap();
+    assert!(writer.append(&words(&["three"])[0]).is_err(), "it is poisoned");
+    drop(writer);
+    let (mut writer, lines) = SealedWriter::open::<Word>(&path).unwrap();
+    assert_eq!(lines, words(&["one"]));
+    writer.append(&words(&["two"])[0]).unwrap();
+}
