@@ -134,6 +134,7 @@ class Run:
         The terms of a claim are fixed when it begins, here or in `cards`: `delta` (0.05), how many `labels` an
         answer gets, by different people (1), and the `rule` that makes it right: "one", "majority" or "all".
         """
+        pairs: list[tuple[str | None, bool | None]]
         pairs = list(said.items()) if isinstance(said, Mapping) else [(None, value) for value in said]
         return self._results.label(by, pairs, (delta, rule, labels))
 
