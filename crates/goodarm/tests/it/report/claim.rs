@@ -15,12 +15,12 @@ const NAME: &str = "</script><img src=x onerror=\"document.title='owned'\"> \u{2
 /// Labels so many certified answers, all of them right.
 fn label(run: &Run, count: usize) {
     let folder = Folder::new(&run.root().join("run"));
-    let mut deck = ClaimDeck::open(&folder, &Terms::default()).unwrap();
-    for card in deck.upcoming(NAME, count).unwrap() {
-        deck.say(NAME, &card.key, Said::Right).unwrap();
+    let mut deck = ClaimDeck::open(&folder, &Terms::default()).expect("a deck");
+    for card in deck.upcoming(NAME, count).expect("cards") {
+        deck.say(NAME, &card.key, Said::Right).expect("it is next");
     }
     drop(deck);
-    publish_claim(&folder).unwrap().expect("the run is over");
+    publish_claim(&folder).expect("the folder is whole").expect("the run is over");
 }
 
 #[test]
