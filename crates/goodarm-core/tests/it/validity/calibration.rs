@@ -38,13 +38,13 @@ impl World {
         let least =
             |arm: usize| columns.iter().filter_map(|column| column.means[arm]).fold(1.0, f64::min);
         // The least of m uniform means is above x with probability (1 - x)^m.
-        let rank = |arm| (1.0 - least(arm)).powf(f64::from(u32::try_from(self.verifiers).unwrap()));
+        let rank = |arm| (1.0 - least(arm)).powf(real(self.verifiers));
         let is_right: Vec<bool> =
             (0..self.arms).map(|arm| random.uniform() < (self.right)(1.0 - rank(arm))).collect();
         let mut order: Vec<usize> = (0..self.arms).collect();
         for place in (1..self.arms).rev() {
             let other = random.below(place as u64 + 1);
-            order.swap(place, usize::try_from(other).unwrap());
+            order.swap(place, usize::try_from(other).expect("below the number of arms"));
         }
         order.truncate(self.labels);
         let labels = order.into_iter().map(|arm| (arm, is_right[arm])).collect();
@@ -70,15 +70,15 @@ impl World {
 }
 
 fn count(holds: impl Fn(u32) -> bool) -> u32 {
-    u32::try_from((0..TRIALS).filter(|trial| holds(*trial)).count()).unwrap()
+    u32::try_from((0..TRIALS).filter(|trial| holds(*trial)).count()).expect("at most TRIALS")
 }
 
 fn real(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap())
+    f64::from(u32::try_from(count).expect("a few hundred arms"))
 }
 
 fn goal() -> Goal {
-    Goal::new(WANTED, DELTA).unwrap()
+    Goal::new(WANTED, DELTA).expect("two shares")
 }
 
 /// The means tell nothing. In the population each vector of thresholds keeps just as many right ones as are
@@ -197,14 +197,7 @@ fn the_share_of_right_labels_itself_breaks_it() {
             let (right, wrong) = counts(draw, kept);
             right * 10 > 8 * (right + wrong)
         };
-        path.steps()
-            .iter()
-            .map(|step| &step.passers)
-            .filter(shown)
-            .next_back()
-            .cloned()
-            .into_iter()
-            .collect()
+        path.steps().iter().map(|step| &step.passers).rfind(shown).cloned().into_iter().collect()
     };
     check_broken("share of labels", ALL_ALIKE.choices(naive), TRIALS, DELTA);
 }
