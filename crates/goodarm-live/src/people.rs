@@ -85,14 +85,3 @@ pub(crate) fn verdict(wanted: Wanted, answer_bytes_max: Option<usize>, said: &Sa
         (Wanted::Answer, _) => unfit("an answer was asked for".into()),
     }
 }
-
-/// What was said, in words.
-pub(crate) fn in_words(said: &Said) -> String {
-    match said {
-        Said::Right => "right".into(),
-        Said::Wrong => "wrong".into(),
-        Said::Skip => "cannot tell".into(),
-        Said::Score(score) => score.to_string(),
-        Said::Answer(text) => text.clone(),
-    }
-}

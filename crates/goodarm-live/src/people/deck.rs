@@ -1,8 +1,8 @@
 //! The cards of a run's people, for whoever shows them: while the run goes on, or when it does not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{SystemTime, UNIX_EPOCH};
-use std::{fs, io};
+use std::fs;
+use std::time::SystemTime;
 
 use goodarm_core::{ArmId, CountedFailure, QuestionId, Source, Target, Ticket};
 use goodarm_files::words::counted;
@@ -14,6 +14,7 @@ use crate::charter::Charter;
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::history::History;
+use crate::journal::unix_millis;
 use crate::questions::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::verifier::Verdict;
@@ -277,8 +278,7 @@ impl Deck for PeopleDeck {
             }
             replies.push(reply);
         }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let unix_millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        let unix_millis = unix_millis();
         writer.append(&Line { by: labeller.to_owned(), unix_millis, replies })?;
         self.shown.remove(labeller);
         Ok(())
@@ -322,17 +322,11 @@ impl Deck for PeopleDeck {
 
 /// Another desk writes for a moment only.
 fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
-    let is_busy = |error: &SealedError| match error {
-        // Each try waits for half a second.
-        SealedError::Busy(_) => true,
-        // Both found no file, and the other one has made it.
-        SealedError::File { error, .. } => error.kind() == io::ErrorKind::AlreadyExists,
-        SealedError::Damaged { .. } => false,
-    };
     let mut tries = 0;
     loop {
         match SealedWriter::open::<Line>(&folder.replies()) {
-            Err(error) if is_busy(&error) && tries < BUSY_TRIES_MAX => tries += 1,
+            // Each try waits for half a second.
+            Err(SealedError::Busy(_)) if tries < BUSY_TRIES_MAX => tries += 1,
             opened => return opened.map(|(writer, _)| writer),
         }
     }

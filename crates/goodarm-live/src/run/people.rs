@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::job::Job;
-use crate::people::{Heard, Replies, in_words, make_durable};
+use crate::people::{Heard, Replies, make_durable};
 use crate::run::announce::Announcer;
 use crate::run::{Origin, Run, RunError};
 use crate::sealed_lines::SealedError;
@@ -151,7 +151,7 @@ impl Run {
         {
             let called = self.job.called_at(self.job.caller_of(call.target()));
             let verdict = called.verifier.heard(&heard.said);
-            let text = format!("{}, says {}", in_words(&heard.said), heard.by);
+            let text = format!("{}, says {}", heard.said.words(), heard.by);
             let reply = Reply { verdict, usage: Usage::default(), text };
             self.settle(call, reply, Origin::Others, announcer);
         }
