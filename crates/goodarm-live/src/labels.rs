@@ -1,8 +1,8 @@
 //! Labels that people give to the certified answers of a run, and what they prove: with a confidence of
 //! their own, at least so many of these answers are right.
 //!
-//! A claim is about the answers that were certified when it began. Their order was drawn then, by the
-//! run's seed, and written down before the first label was seen, so that nobody could choose. Labels are
+//! A claim is about the answers that were certified when it began. Their order was drawn then, at
+//! random, and written down before the first label was seen, so that nobody could choose. Labels are
 //! taken in this order; those in front of the first gap count. No policy, no session and no books ever see
 //! them.
 
@@ -265,13 +265,16 @@ impl ClaimDeck {
         let claim = self.labels.claims.len() + 1;
         let labels_per_card = terms.labels_per_card.or(defaults.labels_per_card).unwrap_or(1);
         let rule = terms.rule.or(defaults.rule);
+        // After the terms are fixed, so that nobody can look for terms with a lucky order.
+        let draw = draw()?;
         let line = Line::Begun(Begun {
             claim,
             delta: terms.delta.or(defaults.delta).unwrap_or(DELTA),
             rule: rule.unwrap_or_else(|| Rule::natural(labels_per_card)),
             labels_per_card,
             journal: self.record.mark.clone(),
-            order: order::drawn(self.record.charter.seed(), claim, certified),
+            order: order::drawn(self.record.charter.seed(), claim, &draw, certified),
+            draw,
             unix_millis: unix_millis(),
         });
         self.labels.check(&line).map_err(LabelError::Terms)?;
@@ -384,6 +387,7 @@ pub fn claim(
     certified: &[&str],
 ) -> Result<Option<ClaimView>, LabelError> {
     let (_, labels) = record::read(folder)?;
+    check_seen(folder, &labels)?;
     for claim in &labels.claims {
         order::check(&claim.begun, &folder.journal(), charter.seed(), certified, None)
             .map_err(|reason| LabelError::OtherRun { path: folder.labels(), reason })?;
@@ -420,6 +424,24 @@ pub fn publish(folder: &Folder) -> Result<Option<Overview>, LabelError> {
     let overview = Overview { ending, ..record.overview(claim) };
     outputs::write_summary(folder, &overview)?;
     Ok(Some(overview))
+}
+
+/// Makes sure that no labels are gone that a run's summary was made from: a run that went on without them would
+/// write a summary that knows nothing of them.
+pub(crate) fn check_none_gone(folder: &Folder) -> Result<(), LabelError> {
+    match folder.labels_seen() {
+        Some(_) => check_seen(folder, &record::read(folder)?.1),
+        None => Ok(()),
+    }
+}
+
+/// 128 random bits.
+fn draw() -> Result<String, LabelError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        LabelError::Terms(DeckError::Folder(format!("no randomness for the order: {error}")))
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The summary has not seen more labels than there are.

@@ -13,7 +13,7 @@ mod replies;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::card::Asker;
-pub use self::deck::{PeopleDeck, waiting};
+pub use self::deck::{PeopleDeck, are_asked, waiting};
 pub(crate) use self::replies::{Heard, Replies, make_durable};
 use crate::charter::CallerTerms;
 use crate::deck::{Said, Wanted};

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure, DECISIONS,
-    Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source, Target, Ticket,
-    VoidFailure, policy,
+    ArmId, ArmStatus, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure,
+    DECISIONS, Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source,
+    StopReason, Target, Ticket, VoidFailure, policy,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -548,10 +548,20 @@ impl Run {
         Ok(Next::More)
     }
 
-    /// Waits for what is in flight, unless that is for people alone, and nobody waits for them.
+    /// Waits for what is in flight, unless that is for people alone, and nobody waits for them or they can add
+    /// nothing: all is decided, and a card that is still out stays unanswered and unpaid.
     fn wait(&mut self) -> Result<Next, RunError> {
-        if self.waits_for_people || !self.is_left_to_people()? {
+        let books = self.session.books();
+        let is_decided =
+            books.status_count(ArmStatus::Undecided) == 0 && books.problem().questions().is_none();
+        if self.waits_for_people && !is_decided || !self.is_left_to_people()? {
             return Ok(Next::Wait);
+        }
+        if is_decided {
+            let are_certified = self.session.books().status_count(ArmStatus::Rejected) == 0;
+            let reason =
+                if are_certified { StopReason::AllCertified } else { StopReason::AllDecided };
+            return Ok(Next::Done(Ending::Done(reason)));
         }
         let count = self.waiting_for_people();
         Ok(Next::Done(Ending::WaitsForPeople { count }))

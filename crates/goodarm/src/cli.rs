@@ -275,7 +275,7 @@ pub(crate) struct LabelArguments {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) at_least: Option<f64>,
     /// Begin another claim, about the answers that are certified by now.
-    #[arg(long, conflicts_with = "status")]
+    #[arg(long, conflicts_with_all = ["export", "import"], conflicts_with = "status")]
     pub(crate) another: bool,
     /// Say how far it is, and change nothing.
     #[arg(long)]

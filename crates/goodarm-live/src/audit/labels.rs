@@ -1,4 +1,4 @@
-//! What people say about the certified answers: the order that the seed gives, labels in this order, and
+//! What people say about the certified answers: the order that was drawn, labels in this order, and
 //! what they prove.
 
 use goodarm_files::words::counted;
@@ -33,7 +33,7 @@ impl Labelled {
         CertifiedAt::new(self.labels.claims.iter().map(|claim| &claim.begun))
     }
 
-    /// Each claim must be about what was certified when it began, in the order of the seed.
+    /// Each claim must be about what was certified when it began, in the order that was drawn.
     pub(super) fn compare(&self, folder: &Folder, auditor: &Auditor, report: &mut Report) {
         let Auditor { history, books, roster, certified_at, .. } = auditor;
         let certified: Vec<&str> = books.certified().iter().map(|&arm| roster.id(arm)).collect();
@@ -48,7 +48,7 @@ impl Labelled {
             report.checked(
                 before,
                 format!(
-                    "labels.jsonl: claim {} has {}, in the order of the seed, of the {} that were certified when it began",
+                    "labels.jsonl: claim {} has {}, in the order that was drawn, of the {} that were certified when it began",
                     claim.begun.claim,
                     counted(claim.label_count(), "label"),
                     counted(claim.size(), "answer"),

@@ -124,10 +124,15 @@ impl Checked<'_> {
         let by = column(row, "by").filter(|by| !by.is_empty());
         let by = by.unwrap_or_else(|| self.labeller.to_owned());
         if !self.people.contains_key(&by) {
-            if self.people.len() == PEOPLE_MAX {
-                return Ok(Err(format!("more than {PEOPLE_MAX} names in the column by")));
+            let people = self.people.len();
+            let places = deck.places(&by)?;
+            if people > 0 && (people + 1) * places.len() > PLACES_MAX {
+                return Ok(Err(format!(
+                    "more than {people} names in the column by, for {} cards: import them in several files",
+                    places.len()
+                )));
             }
-            self.people.insert(by.clone(), Person::new(deck.places(&by)?));
+            self.people.insert(by.clone(), Person::new(places));
         }
         let person = self.people.get_mut(&by).expect("it was just put there");
         Ok(person.take(row, line, &by).map(|became| match became {
@@ -320,5 +325,5 @@ impl fmt::Display for FaultList<'_> {
     }
 }
 
-/// Each has a list of all cards.
-const PEOPLE_MAX: usize = 100;
+/// Each person has a list of all cards: so many places are about 400 MB.
+const PLACES_MAX: usize = 1_000_000;

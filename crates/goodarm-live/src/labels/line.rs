@@ -26,6 +26,8 @@ pub(crate) struct Begun {
     pub(crate) labels_per_card: usize,
     /// How much of the journal there was: the claim is about what was certified then.
     pub(crate) journal: Mark,
+    /// Random digits of the moment in which the claim began: the order depends on them.
+    pub(crate) draw: String,
     /// The ids of all of these answers, in the order in which they are labelled.
     pub(crate) order: Vec<String>,
     pub(crate) unix_millis: u64,

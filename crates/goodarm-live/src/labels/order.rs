@@ -6,15 +6,17 @@ use std::path::Path;
 use super::line::Begun;
 
 /// The order of these ids for the so-many-th claim of a run with this seed: by the BLAKE3 hash of the
-/// seed, the number and the id, with spaces between them. Nobody can choose, and everybody can compute
-/// it again.
+/// seed, the number, the claim's own draw and the id, with spaces between them. Without the draw the order would
+/// be known beforehand, and the same in the next run of these answers, whose first labels are then known, too.
+/// Everybody can compute it again.
 pub(crate) fn drawn<'a>(
     seed: u64,
     claim: usize,
+    draw: &str,
     ids: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
     let hashed = |id: &'a str| {
-        let hash = blake3::hash(format!("{seed} {claim} {id}").as_bytes());
+        let hash = blake3::hash(format!("{seed} {claim} {draw} {id}").as_bytes());
         (*hash.as_bytes(), id)
     };
     let mut order: Vec<([u8; 32], &str)> = ids.into_iter().map(hashed).collect();
@@ -48,11 +50,11 @@ pub(crate) fn check(
         let count = certified.len();
         return Err(format!("claim {number} is about {size} answers, but {count} are certified"));
     };
-    let expected = drawn(seed, number, certified.iter().copied());
+    let expected = drawn(seed, number, &begun.draw, certified.iter().copied());
     match begun.order.iter().zip(&expected).zip(1..).find(|((id, own), _)| id != own) {
         None => Ok(()),
         Some(((id, own), place)) => Err(format!(
-            "the order of claim {number} is not the one of the run's seed and its certified answers: place {place} has {id:?}, and not {own:?}"
+            "the order of claim {number} is not the one of its draw and the certified answers: place {place} has {id:?}, and not {own:?}"
         )),
     }
 }

@@ -26,6 +26,13 @@ pub fn waiting(folder: &Folder) -> Result<usize, DeckError> {
     Ok(deck.waiting().count())
 }
 
+/// Whether calls of a run are with people: some wait, or were answered and the run has not heard it yet.
+pub fn are_asked(folder: &Folder) -> Result<bool, DeckError> {
+    let mut deck = PeopleDeck::read(folder)?;
+    deck.refresh()?;
+    Ok(!deck.asked.is_empty())
+}
+
 /// The calls of a run that wait for people. It changes nothing but `replies.jsonl`, so any number of these
 /// may be open at once, beside the run itself.
 #[derive(Debug)]
@@ -151,9 +158,7 @@ impl PeopleDeck {
     /// Who cannot be asked: people who have spoken to the same verifier about the same answer, or given it
     /// a vote on the same question. What they remember is no fresh call.
     fn spoken<'a>(&'a self, asked: &'a Asked) -> BTreeSet<&'a str> {
-        let terms = self.charter.called(asked.target);
-        let is_vote = !matches!(asked.target, Target::Question(_, Source::Generator(_)));
-        if terms.people.is_none_or(|people| people.same_person) || !is_vote {
+        if !self.wants_others(asked.target) {
             return BTreeSet::new();
         }
         // A call that a power cut has taken out of the journal was never heard of.
@@ -164,8 +169,21 @@ impl PeopleDeck {
         self.replies.iter().filter(|(reply, _)| is_same(reply)).map(|(_, by)| by).collect()
     }
 
+    /// Whether each call is to be another person's. Whoever makes answers may make several.
+    fn wants_others(&self, target: Target) -> bool {
+        let is_vote = !matches!(target, Target::Question(_, Source::Generator(_)));
+        let people = self.charter.called(target).people;
+        is_vote && people.is_some_and(|people| !people.same_person)
+    }
+
+    /// Of several cards that want different people, one.
     fn cards_for(&self, labeller: &str) -> impl Iterator<Item = (Ticket, &Asked)> {
-        self.waiting().filter(move |(_, asked)| !self.spoken(asked).contains(labeller))
+        let mut offered = BTreeSet::new();
+        self.waiting().filter(move |(_, asked)| {
+            !self.spoken(asked).contains(labeller)
+                && (!self.wants_others(asked.target)
+                    || offered.insert((asked.verifier.as_str(), asked.id.as_str())))
+        })
     }
 
     fn card(&self, ticket: Ticket, asked: &Asked) -> Option<Card> {
@@ -187,10 +205,7 @@ impl PeopleDeck {
             return Err(DeckError::Doubled { key: key.to_owned(), by: heard.by });
         }
         if self.spoken(asked).contains(labeller) {
-            let Asked { verifier, id, .. } = asked;
-            return Err(DeckError::Unfit(format!(
-                "{labeller:?} has spoken about {id:?} as {verifier:?} before, and each call is to be another person's (same_person = true in the job allows it)"
-            )));
+            return Err(not_fresh(labeller, asked));
         }
         let terms = self.charter.called(asked.target);
         let most = terms.people.and_then(|people| people.answer_bytes_max);
@@ -276,6 +291,11 @@ impl Deck for PeopleDeck {
             if replies.iter().any(|it| it.call == reply.call) {
                 return Err(DeckError::Doubled { key, by: labeller.to_owned() });
             }
+            let asked = &self.asked[&Ticket(reply.call)];
+            let is_same = |it: &ReplyTo| it.verifier == reply.verifier && it.id == reply.id;
+            if self.wants_others(asked.target) && replies.iter().any(is_same) {
+                return Err(not_fresh(labeller, asked));
+            }
             replies.push(reply);
         }
         let unix_millis = unix_millis();
@@ -318,6 +338,12 @@ impl Deck for PeopleDeck {
         };
         Ok(Standing { statement, outlook, done, all: done + waiting.len() })
     }
+}
+
+fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> DeckError {
+    DeckError::Unfit(format!(
+        "{labeller:?} has spoken about {id:?} as {verifier:?} before, and each call is to be another person's (same_person = true in the job allows it)"
+    ))
 }
 
 /// Another desk writes for a moment only.

@@ -10,6 +10,7 @@ use crate::charter::CharterError;
 use crate::folder::{Folder, OlderJournal};
 use crate::history::HistoryError;
 use crate::journal::LockError;
+use crate::labels::LabelError;
 use crate::outputs::OutputError;
 use crate::sealed_lines::SealedError;
 
@@ -112,6 +113,9 @@ pub enum RunError {
     /// What people have said cannot be read.
     #[error(transparent)]
     Replies(#[from] SealedError),
+    /// The labels of the run's answers are damaged, or some are gone.
+    #[error(transparent)]
+    Labels(Box<LabelError>),
     /// The journal's charter.
     #[error(transparent)]
     Charter(#[from] CharterError),

@@ -19,6 +19,7 @@ use crate::history::{Call, History, HistoryError, Scores};
 use crate::job::Job;
 use crate::job_file::GuaranteeName;
 use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
+use crate::labels;
 use crate::questions::Finals;
 use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
@@ -66,6 +67,7 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let Past { session, account, answers, refused, lost, ticket_next, tail } =
         Past::read(history, problem, &job)?;
     folder.check_seen()?;
+    labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = Run::assemble(job, (session, account, answers), (journal, ticket_next), lock)?;
     run.bytes_cut = tail.bytes_cut;
@@ -142,6 +144,8 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
         refusals.push(RunError::Changed(changes));
     }
     refusals.extend(folder.check_seen().err().map(RunError::from));
+    let labels = labels::check_none_gone(&folder).err();
+    refusals.extend(labels.map(|error| RunError::Labels(Box::new(error))));
     refusals
 }
 

@@ -142,6 +142,10 @@ impl ClaimView {
         if self.at_least == 0 {
             return format!("nothing is known yet about {which} ({found})");
         }
+        if self.labels == self.answers {
+            let right = number(self.at_least as u64);
+            return format!("{right} of {which} are right: all of them are labelled ({found})");
+        }
         let (confidence, share) = (&self.confidence, percent(self.at_least, self.answers));
         format!("with confidence {confidence} at least {share} of {which} are right ({found})")
     }
@@ -156,7 +160,7 @@ impl ClaimView {
         };
         let mut texts = vec![
             format!("Labels by {}; an answer is right if {rule}.", self.who()),
-            "The order of the answers was drawn by the run's seed before the first label, so that nobody could choose; a run's delta is about what its verifiers say, and this confidence about the labels.".to_owned(),
+            "The order of the answers was drawn at random before the first label, so that nobody could choose; a run's delta is about what its verifiers say, and this confidence about the labels.".to_owned(),
         ];
         if self.skipped > 0 {
             texts.push(format!(
@@ -239,7 +243,10 @@ pub(crate) fn outlook(claim: &Claim, wanted: f64, labels_per_card: usize) -> Str
     let wanted = 100.0 * wanted;
     match goal(wanted) {
         Some(0) => {
-            format!("{} is reached: more labels can only make the claim stronger", shown(wanted))
+            format!(
+                "{} is reached; labels that say wrong could still lower the claim",
+                shown(wanted)
+            )
         }
         Some(labels) => to_go(labels, wanted),
         None => {

@@ -229,11 +229,8 @@ fn a_noisy_person_is_several_people() {
     let place = Place::new(2);
     place.write("job.toml", &cascade("price = 2\nthreshold = 0.3"));
     go_on(&place);
-    let first = cards(&place, "anna");
-    let ids = |cards: &[Card]| cards.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
-    let mut distinct = ids(&first);
-    distinct.dedup();
-    assert!(first.len() > 2 && distinct.len() < first.len(), "{first:?}");
+    let first = deck(&place).places("anna").expect("places");
+    assert!(first.len() > cards(&place, "anna").len(), "{first:?}");
     for card in &first {
         let mut deck = deck(&place);
         let is_new = deck.upcoming("anna", 99).expect("cards").iter().any(|it| it.key == card.key);
@@ -255,4 +252,43 @@ fn a_noisy_person_is_several_people() {
     assert!(matches!(ending, Ending::Done(_) | Ending::WaitsForPeople { .. }), "{ending:?}");
     assert!(overview.certified >= 1, "{overview:?}");
     place.assert_clean();
+}
+
+#[test]
+fn a_person_is_taken_once_about_an_answer_in_a_batch_too() {
+    let place = place("threshold = 0.5\nprice = 0.5");
+    go_on(&place);
+    let mut deck = deck(&place);
+    let own = deck.upcoming("ann", 100).expect("cards");
+    let ids: std::collections::BTreeSet<&str> = own.iter().map(|card| card.id.as_str()).collect();
+    assert_eq!(ids.len(), own.len(), "one card for each answer");
+    let all = deck.places("ann").expect("places");
+    let first = &all[0].id;
+    let same: Vec<_> = all.iter().filter(|place| place.id == *first).collect();
+    assert!(same.len() > 1, "several cards want different people");
+    let both = same.iter().map(|place| (place.key.clone(), Said::Right)).collect();
+    let refused = deck.say_all("ann", both).expect_err("the second is not fresh");
+    assert!(refused.to_string().contains("has spoken about"), "{refused}");
+    deck.say("ann", &same[0].key, Said::Right).expect("one is");
+    deck.say("ben", &same[1].key, Said::Right).expect("another person");
+}
+
+#[test]
+fn a_run_in_which_all_is_decided_does_not_wait_for_cards_that_are_left() {
+    let place = place("threshold = 0.5\nprice = 0.5");
+    place.write("answers.jsonl", "{\"id\": \"a0\", \"question\": \"?\", \"answer\": \"right\"}\n");
+    for name in 0..40 {
+        let (ending, overview) = go_on(&place);
+        if let Ending::Done(_) = ending {
+            assert_eq!((overview.certified, overview.undecided), (1, 0));
+            assert!(overview.in_flight > 0, "cards are left, and nobody waits for them");
+            let report = goodarm_live::audit::audit(place.output().path());
+            assert!(report.is_clean(), "{:?}", report.problems);
+            return;
+        }
+        let labeller = format!("reader {name}");
+        let card = cards(&place, &labeller).remove(0);
+        deck(&place).say(&labeller, &card.key, Said::Right).expect("it waits");
+    }
+    panic!("40 people are enough");
 }

@@ -122,6 +122,7 @@ class RunError(Error):
     Journal: ClassVar[type[RunError]]
     NotDurable: ClassVar[type[RunError]]
     Replies: ClassVar[type[RunError]]
+    Labels: ClassVar[type[RunError]]
     Charter: ClassVar[type[RunError]]
     Output: ClassVar[type[RunError]]
     OlderJournal: ClassVar[type[RunError]]

@@ -77,8 +77,9 @@ impl Subject {
         if arguments.people {
             return Ok(Self::People);
         }
-        let waits = !is_about_claim && people::waiting(folder).map_err(Failure::wrong_input)? > 0;
-        Ok(if waits { Self::People } else { Self::Claim })
+        let is_asked =
+            !is_about_claim && people::are_asked(folder).map_err(Failure::wrong_input)?;
+        Ok(if is_asked { Self::People } else { Self::Claim })
     }
 
     fn open(
@@ -289,7 +290,7 @@ fn name(arguments: &LabelArguments) -> String {
         Some(_) => "gold".to_owned(),
         None => login().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "me".to_owned()),
     };
-    arguments.by.clone().unwrap_or_else(default)
+    arguments.by.clone().unwrap_or_else(default).trim().to_owned()
 }
 
 fn page_failure(error: SiteError) -> Failure {

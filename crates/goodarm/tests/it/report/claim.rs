@@ -37,7 +37,7 @@ fn a_report_leads_with_what_labels_prove() {
     let told = text(&run.report(&["--text"]));
     let lead = told.lines().next().unwrap();
     assert_eq!(lead.replacen("With", "with", 1), format!("{statement}."));
-    for part in ["  Labels by \"</script>", "(10); an answer is right if", "by the run's seed"] {
+    for part in ["  Labels by \"</script>", "(10); an answer is right if", "at random before"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
