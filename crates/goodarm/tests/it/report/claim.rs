@@ -56,7 +56,7 @@ fn a_report_leads_with_what_labels_prove() {
 #[test]
 fn hostile_labellers_do_nothing_in_a_browser() {
     let run = hostile::run("claim-shown");
-    label(&run, 8);
+    label(&run, 4);
     let page = run.page();
     assert!(!page.contains("<img") && !page.contains(['\u{1b}', '\u{202e}']));
     let mut browser = Browser::start("claim");
