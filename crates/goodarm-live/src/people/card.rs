@@ -1,12 +1,9 @@
 //! What a person sees of a call.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::PeopleTerms;
-use crate::candidates::Candidate;
+use crate::candidates::{Candidate, fields};
 use crate::deck::{Card, Field, Wanted};
 use crate::template::Template;
 use crate::verifier::check::text_of;
@@ -43,7 +40,8 @@ impl Asker {
             None => {
                 let is_seen =
                     |name: &String| *name != self.id_field && !self.terms.hide.contains(name);
-                let InOrder(all) = serde_json::from_str(&subject.json).unwrap_or_default();
+                // A question is read before its answer.
+                let all = fields::in_order(&subject.json);
                 let seen = all.iter().filter(|(name, _)| is_seen(name));
                 seen.map(|(name, value)| field(name, value)).collect()
             }
@@ -73,31 +71,5 @@ impl Asker {
             }
             Wanted::Answer => "(an answer, or cannot tell)".to_owned(),
         }
-    }
-}
-
-/// The fields of an object in the order of its text: a question is read before its answer.
-#[derive(Default)]
-struct InOrder(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for InOrder {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = InOrder;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(InOrder(fields))
-            }
-        }
-        deserializer.deserialize_map(Fields)
     }
 }
