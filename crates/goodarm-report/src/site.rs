@@ -1,6 +1,6 @@
 //! Pages for a browser on this machine, and for no one else: a port, an address that nobody can guess, a
 //! guard that decides who is answered, and a server on a thread of its own. What there is to ask for is
-//! a [`Site`]'s own.
+//! a `Site`'s own.
 
 mod guard;
 mod server;
