@@ -208,6 +208,7 @@ class ExperimentError(Error, ValueError):
     Empty: ClassVar[type[ExperimentError]]
     TooMany: ClassVar[type[ExperimentError]]
     Delta: ClassVar[type[ExperimentError]]
+    Labels: ClassVar[type[ExperimentError]]
     World: ClassVar[type[ExperimentError]]
     Budget: ClassVar[type[ExperimentError]]
     Trial: ClassVar[type[ExperimentError]]
