@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_what_is_read_and_written() {
-        use GuaranteeName::{Fdr, Holm, Paper, Union};
-        for guarantee in [Holm, Union, Fdr, Paper] {
+        use GuaranteeName::{Fdr, Holm, Lent, Paper, Union};
+        for guarantee in [Lent, Holm, Union, Fdr, Paper, GuaranteeName::None] {
             let text = serde_json::to_string(&guarantee).unwrap();
             assert_eq!(text, format!("\"{guarantee}\""));
             assert_eq!(serde_json::from_str::<GuaranteeName>(&text).unwrap(), guarantee);

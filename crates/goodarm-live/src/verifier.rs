@@ -15,6 +15,7 @@ mod kind;
 pub mod llm;
 pub mod pool;
 pub mod problem;
+mod recorded;
 pub mod replay;
 pub(crate) mod rubric;
 mod score;
@@ -25,6 +26,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
+use goodarm_files::Draws;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::endpoint::without_keys;
@@ -143,8 +145,9 @@ pub trait Verifier: Send + Sync {
         MeanOver::FreshCalls
     }
 
-    /// The file of replies that it goes through one by one: nobody else of the job may see them.
-    fn used_up(&self) -> Option<&str> {
+    /// Which recorded replies it draws, and how: those that it goes through one by one nobody else of the job
+    /// may see.
+    fn draws_from(&self) -> Option<(&str, Draws)> {
         None
     }
 

@@ -6,11 +6,9 @@ mod completions;
 mod dry_run;
 mod example;
 mod export;
-mod generate;
 mod init;
 mod label;
 mod plan;
-mod record;
 mod report;
 mod reproduce;
 pub(crate) mod run;
@@ -23,7 +21,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use goodarm_live::open_files;
 use goodarm_report::experiment_file::ExperimentFileError;
 use goodarm_report::figures::{FigureError, ReproduceError};
 use goodarm_report::forecast::ForecastError;
@@ -41,11 +38,9 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Example(arguments) => example::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
-        Command::Generate(arguments) => generate::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
-        Command::Record(arguments) => record::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
@@ -72,15 +67,6 @@ fn notes(notes: &[String]) -> String {
 fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
         notes(texts).lines().for_each(terminal::say);
-    }
-}
-
-/// Sees to it that so many files can be open, and says so if they cannot.
-fn make_room(needed: usize, is_quiet: bool) {
-    if let Err(shortage) = open_files::make_room(needed)
-        && !is_quiet
-    {
-        terminal::say(&format!("warning: {shortage}"));
     }
 }
 

@@ -19,7 +19,9 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let job = Job::read(path, &Overrides::default()).map_err(Failure::wrong_input)?;
     tell_notes(job.candidates.notes(), arguments.json);
     let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
-    let recording = arguments.recording.clone().unwrap_or_else(|| beside(RECORDING));
+    let [pilot, file] = [beside(PILOT), beside(RECORDING)];
+    let found = if file.exists() && !pilot.exists() { file } else { pilot };
+    let recording = arguments.recording.clone().unwrap_or(found);
     let labels = match (&arguments.labels, &arguments.field) {
         (Some(file), _) => LabelSource::File(file),
         (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
@@ -97,5 +99,6 @@ impl From<CalibrateError> for Failure {
     }
 }
 
+const PILOT: &str = "pilot";
 const RECORDING: &str = "recording.jsonl";
 const FOLDER: &str = "calibration";

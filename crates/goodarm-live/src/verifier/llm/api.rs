@@ -1,7 +1,6 @@
 //! What an endpoint speaks: where it is asked, how it knows us, and in which form.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use reqwest::Url;
 use schemars::JsonSchema;
@@ -23,19 +22,6 @@ pub enum Api {
     OpenAi,
     /// Anthropic's messages.
     Anthropic,
-}
-
-/// As a command line has it.
-impl FromStr for Api {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "openai" => Ok(Self::OpenAi),
-            "anthropic" => Ok(Self::Anthropic),
-            _ => Err("openai or anthropic is needed"),
-        }
-    }
 }
 
 impl Api {
