@@ -540,9 +540,6 @@ fn number(place: usize) -> u32 {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-/// What is promised of calls that are recorded.
-const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";
-
 const fn is_none_of_them(count: &usize) -> bool {
     *count == 0
 }
@@ -550,3 +547,6 @@ const fn is_none_of_them(count: &usize) -> bool {
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(costs.iter().map(ToString::to_string))
 }
+
+/// What is promised of calls that are recorded.
+const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";

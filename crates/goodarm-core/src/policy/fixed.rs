@@ -20,7 +20,7 @@ pub struct Fixed {
     least: Least<OnArms>,
     /// Who is asked about questions, and of each how often about which question.
     sources: Vec<Source>,
-    asked: Vec<MinTree<f64>>,
+    asked: Vec<MinTree<u64>>,
 }
 
 impl Fixed {
@@ -30,8 +30,8 @@ impl Fixed {
     }
 
     /// The question that was asked least, and of whom; those that stand first if there are several.
-    fn find_question(&mut self, books: &Books) -> Option<(f64, Target)> {
-        let mut best: Option<(f64, Target)> = None;
+    fn find_question(&mut self, books: &Books) -> Option<(u64, Target)> {
+        let mut best: Option<(u64, Target)> = None;
         for number in 0..self.sources.len() {
             let source = self.sources[number];
             if !may_ask(books, source) {
@@ -78,7 +78,7 @@ impl Measure for OnArms {
 }
 
 /// How often this was asked about a question; absent if it cannot be asked now.
-fn asked_count(books: &Books, question: QuestionId, source: Source) -> f64 {
+fn asked_count(books: &Books, question: QuestionId, source: Source) -> u64 {
     let (takes, count) = match source {
         Source::Votes(attribute) => {
             (books.takes_votes(question, attribute), books.votes_asked_count(question, attribute))
@@ -88,7 +88,7 @@ fn asked_count(books: &Books, question: QuestionId, source: Source) -> f64 {
             books.question(question).asked_count_of(generator),
         ),
     };
-    if takes { real(count) } else { f64::ABSENT }
+    if takes { count } else { u64::ABSENT }
 }
 
 fn may_ask(books: &Books, source: Source) -> bool {
@@ -114,7 +114,7 @@ impl Policy for Fixed {
         let generators = questions.generator_ids().map(Source::Generator);
         self.sources = generators.chain(votes.map(Source::Votes)).collect();
         let tree = |source: &Source| {
-            let mut tree = MinTree::new(questions.count(), f64::ABSENT);
+            let mut tree = MinTree::new(questions.count(), u64::ABSENT);
             tree.fill_with(|index| asked_count(books, QuestionId::at(index), *source));
             tree
         };
@@ -122,7 +122,7 @@ impl Policy for Fixed {
     }
 
     fn choose(&mut self, books: &Books) -> Option<Choice> {
-        let question = self.find_question(books);
+        let question = self.find_question(books).map(|(count, target)| (real(count), target));
         let pair = self.least.find(books).map(|(key, arm, attribute)| {
             let target = Target::Arm(arm, attribute);
             (key, target)

@@ -137,12 +137,8 @@ fn generators_and_solvers_have_as_many_calls_for_every_question() {
     assert!(books.problem().arm_count() > 4);
     assert!(counts(&session, CHECK).iter().all(|&count| count == 1));
     assert!(session.books().certified().is_empty());
-    assert_eq!(session.books().ledger().settled().units(), {
-        let checks = session.books().problem().arm_count();
-        #[expect(clippy::cast_precision_loss, reason = "a small count")]
-        let checks = checks as f64;
-        checks + 3.0 * 12.0
-    });
+    let checks = session.books().problem().arm_count() as u64;
+    assert_eq!(session.books().ledger().settled(), Cost::from_units(checks + 3 * 12));
 }
 
 #[test]
