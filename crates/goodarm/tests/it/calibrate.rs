@@ -291,7 +291,7 @@ threshold = 0.5
     write(&place, "job.toml", criteria);
     let output = calibrate(place.path(), &["--labels", "labels.csv"]);
     assert!(
-        message(&output).contains("no outcomes of \"both/judge\", a criterion"),
+        message(&output).contains("no outcomes of \"both/judge\"; it has"),
         "{}",
         message(&output)
     );

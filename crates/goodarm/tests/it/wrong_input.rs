@@ -307,7 +307,7 @@ fn certificates_guarantees_names_and_weights_are_checked() {
         (json!({"certificate": "papr"}), "certificate: unknown word `papr`; did you mean `paper`?"),
         (
             json!({"guarantee": "bonferroni"}),
-            "guarantee: unknown word `bonferroni`; there are lent, holm, union, fdr, paper",
+            "guarantee: unknown word `bonferroni`; there are lent, holm, union, fdr, paper, none",
         ),
         (
             json!({"certificate": "paper", "guarantee": "holm"}),
