@@ -179,6 +179,9 @@ impl<S: Storage> Journal<S> {
     }
 }
 
+/// The version of this package, for people: whether a run can be resumed depends on [`goodarm_core::DECISIONS`].
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Now, in milliseconds since 1970.
 pub(crate) fn unix_millis() -> u64 {
     // A clock before 1970 is wrong, but not worth losing a run for: times are only shown.

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::format::FORMAT_VERSION;
 use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
-use crate::verifier::Remark;
+use crate::reply::Remark;
 
 /// What a journal is about; its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]

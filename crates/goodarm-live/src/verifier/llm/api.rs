@@ -11,8 +11,8 @@ use super::LlmKeys;
 use super::keys::ParseName;
 use super::reply::{Answered, Completion, Message};
 use super::temperature::Temperature;
+use crate::problem::Problem;
 use crate::verifier::endpoint::KeyHeader;
-use crate::verifier::problem::Problem;
 
 /// The form of requests and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

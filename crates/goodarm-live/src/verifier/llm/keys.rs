@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::api::Api;
 use super::temperature::Temperature;
-use crate::job_file::{ExtractName, Scores, Votes};
+use crate::answer::ExtractName;
+use crate::job_file::{Scores, Votes};
+use crate::problem::Problem;
 use crate::verifier::Setting;
 use crate::verifier::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
-use crate::verifier::problem::Problem;
 
 /// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
