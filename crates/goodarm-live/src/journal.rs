@@ -36,11 +36,11 @@ mod tests;
 mod torn;
 mod varint;
 
-pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX};
+pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX, Malformed};
 pub use lock::{FolderLock, LockError};
 pub use mark::Mark;
 pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
-pub use record::{Header, Malformed, Note, Record};
+pub use record::{Header, Note, Record};
 pub(crate) use storage::sync_folder_of;
 pub use storage::{FileStorage, Storage, Syncer};
 

@@ -16,13 +16,12 @@ use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
 
-pub use self::api::Api;
 use self::chat::Chat;
 pub use self::chat::ChatReply;
 use self::freshness::Freshness;
 pub use self::freshness::Repeats;
 use self::judge::Parser;
-pub use self::keys::{LlmKeys, ParseName, Role, VerdictPlace};
+pub use self::keys::{Api, LlmKeys, ParseName, Role, VerdictPlace};
 use self::logprobs::Logprobs;
 use self::solver::Solver;
 pub use self::temperature::Temperature;

@@ -6,7 +6,7 @@ use goodarm_core::CountedFailure;
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
-use super::api::Api;
+use super::keys::Api;
 use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::Api;
 use super::temperature::Temperature;
 use crate::answer::ExtractName;
 use crate::job_file::{Scores, Votes};
@@ -261,3 +260,14 @@ impl LlmKeys {
 
 const REPEATS: &str = "gives the same reply again and again, and repeats are not evidence";
 const EXACT: &str = "or declare scores = \"exact\"";
+
+/// The form of requests and replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// Chat completions, as OpenAI, Azure, vLLM, llama.cpp, Ollama and LiteLLM have them.
+    #[default]
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+}
