@@ -50,7 +50,7 @@ mod _native {
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        goodarm_live::panics::hush();
+        goodarm_data::panics::hush();
         Ok(())
     }
 }

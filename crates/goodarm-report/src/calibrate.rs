@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use goodarm_core::calibration::{Column, Goal, Path as ThresholdPath};
 use goodarm_core::units::OutsideUnitInterval;
 use goodarm_live::job::{Job, JobError};
-use goodarm_live::label_file::LabelFileError;
-use goodarm_live::outputs::OutputError;
+use goodarm_record::label_file::LabelFileError;
+use goodarm_record::outputs::OutputError;
 use thiserror::Error;
 
 pub use self::answers::LabelSource;
@@ -162,7 +162,7 @@ pub fn write(finding: &Finding, folder: &Path) -> Result<(), CalibrateError> {
         write_figure(figure, folder, name)?;
     }
     let put = |name: &str, text: &str| {
-        goodarm_live::outputs::replace(&folder.join(name), |file| {
+        goodarm_record::outputs::replace(&folder.join(name), |file| {
             std::io::Write::write_all(file, text.as_bytes())
         })
     };

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use goodarm_data::bounds;
 use goodarm_files::toml_text::{TomlError, parse};
-use goodarm_live::bounds;
 use goodarm_sim::experiment::{Experiment, ExperimentError};
 use thiserror::Error;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
-use goodarm_live::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_live::job::{Job, JobError};
-use goodarm_live::recording::{self, Recording};
+use goodarm_record::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
+use goodarm_record::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
 use thiserror::Error;
 

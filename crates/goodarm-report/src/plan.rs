@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use goodarm_data::table::{Column, Table};
 use goodarm_files::Unit;
-use goodarm_live::table::{Column, Table};
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Cut, Omission, Plan, PlanStep, Purchase, Spread, StepTheory};
 

@@ -1,6 +1,6 @@
 //! Raw trials as a table, one row for each, and what they come to.
 
-use goodarm_live::table::{Column, Table};
+use goodarm_data::table::{Column, Table};
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::labels::Labelled;
 use goodarm_sim::summary::{CellSummary, Estimate};

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::notice::{Notice, Observer};
 
 use crate::site::{Port, Server, SiteError};
 use site::RunSite;

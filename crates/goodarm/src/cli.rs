@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use goodarm_live::candidates::Format;
+use goodarm_data::candidates::Format;
 use goodarm_live::verifier::llm::{Api, Temperature};
 
 /// Certify as many LLM answers as a verification budget can buy.
@@ -39,7 +39,7 @@ fn long_version() -> &'static str {
             "{}\nCertifies as many LLM answers as a verification budget can buy.\n\
              journal format {}, {} {}, {}",
             env!("CARGO_PKG_VERSION"),
-            goodarm_live::journal::FORMAT_VERSION,
+            goodarm_record::journal::FORMAT_VERSION,
             std::env::consts::ARCH,
             std::env::consts::OS,
             if cfg!(debug_assertions) { "development build" } else { "release build" }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    goodarm_live::panics::hush();
+    goodarm_data::panics::hush();
     match cli::Cli::try_parse() {
         Ok(cli) => commands::run(cli).into(),
         Err(error) if !error.use_stderr() => error.exit(),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use goodarm_core::ArmId;
-use goodarm_live::answer::same;
-use goodarm_live::candidates::Candidate;
-use goodarm_live::deck::Said;
-use goodarm_live::label_file;
+use goodarm_data::answer::same;
+use goodarm_data::candidates::Candidate;
+use goodarm_record::deck::Said;
+use goodarm_record::label_file;
 use serde_json::Value;
 
 use super::pilot::Pilot;

@@ -1,8 +1,8 @@
 //! What was found, as data: the page, the table and the texts are made from it.
 
 use goodarm_core::calibration::{Calibration, Column, Goal, Path, Row};
-use goodarm_live::job_file::Unit;
-use goodarm_live::view::noise::Noise;
+use goodarm_record::job_file::Unit;
+use goodarm_record::view::noise::Noise;
 use goodarm_sim::plan::Spread;
 use serde::Serialize;
 

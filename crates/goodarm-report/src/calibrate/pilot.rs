@@ -5,11 +5,11 @@ use std::path::Path;
 use goodarm_core::ArmId;
 use goodarm_core::calibration::{Column, Threshold};
 use goodarm_files::Scores;
-use goodarm_live::charter::VerifierTerms;
 use goodarm_live::job::Job;
-use goodarm_live::job_file::Unit;
-use goodarm_live::recording::{self, Outcome, Recording};
-use goodarm_live::view::noise::{self, Noise};
+use goodarm_record::charter::VerifierTerms;
+use goodarm_record::job_file::Unit;
+use goodarm_record::recording::{self, Outcome, Recording};
+use goodarm_record::view::noise::{self, Noise};
 
 use super::{CalibrateError, quoted};
 use crate::words::{counted, money};

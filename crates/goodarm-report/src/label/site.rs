@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use goodarm_live::deck::{Card, Deck, DeckError, Field, Said, Standing, Wanted};
+use goodarm_record::deck::{Card, Deck, DeckError, Field, Said, Standing, Wanted};
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 

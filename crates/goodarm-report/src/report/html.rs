@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use goodarm_live::view::{Overview, Step};
+use goodarm_record::view::{Overview, Step};
 use minijinja::context;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_core::{Failure, Source, Target};
-use goodarm_live::history::{Call, Entry, History, HistoryError, Scores};
 use goodarm_live::job::Job;
+use goodarm_record::history::{Call, Entry, History, HistoryError, Scores};
 use serde::Serialize;
 
 use super::state::Certificate;

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use goodarm_live::run::{Notice, Progress, Run};
-use goodarm_live::view::questions::AnsweredView;
-use goodarm_live::view::{LoanView, PairView, Step};
+use goodarm_live::run::Run;
+use goodarm_record::notice::{Notice, Progress};
+use goodarm_record::view::questions::AnsweredView;
+use goodarm_record::view::{LoanView, PairView, Step};
 
 use super::state::{Certificate, Phase, Snapshot};
 use crate::report::Trail;
@@ -26,7 +27,7 @@ impl SnapshotBuilder {
     pub(super) fn new(run: &Run) -> Self {
         let mut builder = Self {
             phase: Phase::Running,
-            progress: Arc::new(Progress::before_the_first_call(run)),
+            progress: Arc::new(run.progress()),
             steps: Steps::default(),
             certificates: VecDeque::new(),
             warnings: VecDeque::new(),

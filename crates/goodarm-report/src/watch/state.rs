@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use goodarm_core::ArmId;
-use goodarm_live::candidates::Candidate;
+use goodarm_data::candidates::Candidate;
 use goodarm_live::job::Job;
-use goodarm_live::run::{Control, HeldBy, Progress};
-use goodarm_live::throttle::Condition;
-use goodarm_live::view::questions::AnsweredView;
-use goodarm_live::view::{LoanView, Overview, Step};
+use goodarm_record::control::Control;
+use goodarm_record::notice::Condition;
+use goodarm_record::notice::{HeldBy, Progress};
+use goodarm_record::view::questions::AnsweredView;
+use goodarm_record::view::{LoanView, Overview, Step};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -180,7 +181,7 @@ impl Shared {
 
     /// The journal of the run.
     pub(super) fn journal(&self) -> PathBuf {
-        goodarm_live::folder::Folder::new(&self.job.settings.output).journal()
+        goodarm_record::folder::Folder::new(&self.job.settings.output).journal()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `goodarm audit`: every certificate and the ledger, computed again from the raw calls.
 
-use goodarm_live::audit;
-use goodarm_live::folder::Folder;
+use goodarm_record::audit;
+use goodarm_record::folder::Folder;
 use goodarm_report::words::printable_note;
 
 use crate::cli::AuditArguments;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::outputs;
+use goodarm_record::outputs;
 use goodarm_report::calibrate::{self, CalibrateError, Finding, LabelSource, Request};
 use goodarm_report::words::printable;
 

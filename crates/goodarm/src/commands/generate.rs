@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::open_files;
 use goodarm_live::verifier::llm::{LlmKeys, Model};
+use goodarm_record::control::Control;
 use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
-use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
-use goodarm_live::view::Overview;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, NeverScored, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::Overview;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::watch::Watch;
 use goodarm_report::words::{counted, printable_note, were};

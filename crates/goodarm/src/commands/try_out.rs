@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::outputs::calls::CriterionScores;
 use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
 
