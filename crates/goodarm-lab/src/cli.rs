@@ -122,7 +122,9 @@ Replay scores from a file through a policy, one JSON line per pull.
 The file states a problem and the scores that its pulls will see, so every decision can be checked
 by hand. Two answers (arms), two verifiers (attributes), the paper's Algorithm 1:
 
-  {\"arms\": 2, \"costs\": [1, 0.5], \"thresholds\": [0.5, 0.6], \"budget\": 9, \"delta\": 1e-10,
+  {\"arms\": 2, \"budget\": 9, \"delta\": 1e-10,
+   \"verifiers\": [{\"name\": \"tests\", \"price\": 1, \"threshold\": 0.5},
+                 {\"name\": \"judge\", \"price\": 0.5, \"threshold\": 0.6}],
    \"policy\": \"bma-gai\", \"guarantee\": \"paper\",
    \"observations\": [[[4.5, 5.0, 4.0], [4.75, 3.5]], [[0.2], [0.9, 0.4]]]}
 
@@ -140,8 +142,7 @@ delta are lent, a pull has \"lent\" if its arm was lent a share just before.";
 const TRACE_FIELDS: &str = "\
 Fields that must be there:
   arms           how many answers
-  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"; instead of
-                 them the lists costs and thresholds will do
+  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"
   budget         the most that may be spent
   delta          the error probability
   observations   the scores to replay
@@ -150,11 +151,6 @@ Fields that may be there:
   policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
   guarantee            lent (default with rcb), holm (with the others), union or fdr: what delta bounds;
                        paper: the paper's certificates
-  certificate          of older files: paper, as a guarantee, or tight (default)
-  costs                instead of verifiers: the price of a call, for each attribute
-  thresholds           the mean score to be reached, for each attribute; between 0 and 1
-  names                a name for each attribute; no two alike
-  scores               what is known of the scores, for each attribute
   prior_weights        how likely each arm is to be good, up to a common factor
   means                the true means[arm][attribute]; the policy oracle needs them
   allocation_constant  the paper's 8 in sqrt(8 log(t+1)/N); bma-gai and cb-gai only

@@ -13,7 +13,7 @@ use goodarm_files::json_text::{self, JsonError};
 use serde::{Deserialize, Deserializer, de};
 
 pub(crate) use crate::problem_file::observations::Observations;
-use crate::problem_file::verifiers::{ScoresKey, VerifierFile, Verifiers};
+use crate::problem_file::verifiers::VerifierFile;
 
 /// Everything that a trace needs.
 pub(crate) struct ProblemFile {
@@ -73,18 +73,13 @@ pub(crate) fn check_count(
 #[serde(deny_unknown_fields, expecting = "an object")]
 struct Keys {
     arms: usize,
-    verifiers: Option<Vec<VerifierFile>>,
-    costs: Option<Vec<f64>>,
-    thresholds: Option<Vec<f64>>,
-    names: Option<Vec<String>>,
-    scores: Option<Vec<ScoresKey>>,
+    verifiers: Vec<VerifierFile>,
     budget: f64,
     delta: f64,
     observations: Vec<Vec<Vec<f64>>>,
     #[serde(default)]
     policy: PolicyName,
     guarantee: Option<GuaranteeName>,
-    certificate: Option<CertificateName>,
     prior_weights: Option<Vec<f64>>,
     means: Option<Vec<Vec<f64>>>,
     allocation_constant: Option<f64>,
@@ -112,14 +107,6 @@ impl<'de> Deserialize<'de> for PolicyName {
     }
 }
 
-/// What older files say beside `guarantee`, or instead of it.
-#[derive(Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum CertificateName {
-    Tight,
-    Paper,
-}
-
 impl ProblemFile {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ProblemFileError> {
         let keys: Keys = json_text::parse(bytes).map_err(ProblemFileError::Json)?;
@@ -129,26 +116,16 @@ impl ProblemFile {
 
 impl Keys {
     fn checked(mut self) -> Result<ProblemFile, FieldError> {
-        let guarantee = self.guarantee()?;
-        let verifiers = match self.verifiers.take() {
-            Some(verifiers) => {
-                self.check_no_lists()?;
-                Verifiers::each(verifiers)
-            }
-            None => {
-                let lists = (self.costs.take(), self.thresholds.take());
-                Verifiers::lists(lists, self.names.take(), self.scores.take())?
-            }
-        };
+        let guarantee = self.guarantee();
         let spec = ProblemSpec {
             arms: self.arms,
-            attributes: verifiers.specs.clone(),
+            attributes: self.verifiers.drain(..).map(Into::into).collect(),
             budget: self.budget,
             delta: self.delta,
             guarantee,
             prior_weights: self.prior_weights.take(),
         };
-        let problem = Problem::new(spec).map_err(|error| in_file_terms(&error, &verifiers))?;
+        let problem = Problem::new(spec).map_err(|error| in_file_terms(&error))?;
         let observations = Observations::new(std::mem::take(&mut self.observations), &problem)?;
         let options = Options { stop_when_hopeless: self.stop_when_hopeless, ..Options::default() };
         let pulls_max = self.pulls_max;
@@ -156,33 +133,11 @@ impl Keys {
         Ok(ProblemFile { problem, policy, options, observations, pulls_max })
     }
 
-    fn guarantee(&self) -> Result<Guarantee, FieldError> {
-        match (self.certificate, self.guarantee) {
-            (Some(CertificateName::Paper), None) => Ok(Guarantee::Paper),
-            (Some(CertificateName::Paper), Some(name)) if name != GuaranteeName::Paper => {
-                let fault = "the certificate paper has a guarantee of its own; leave this key out";
-                Err(FieldError::new("guarantee", fault))
-            }
-            (Some(CertificateName::Tight), Some(GuaranteeName::Paper)) => {
-                let fault = "the guarantee paper has certificates of its own; leave this key out";
-                Err(FieldError::new("certificate", fault))
-            }
-            (_, Some(guarantee)) => Ok(guarantee.into()),
-            (_, None) if self.prior_weights.is_some() => Ok(Guarantee::Holm),
-            (_, None) => Ok(policy::natural_guarantee(self.policy.0)),
-        }
-    }
-
-    fn check_no_lists(&self) -> Result<(), FieldError> {
-        let lists = [
-            ("costs", self.costs.is_some()),
-            ("thresholds", self.thresholds.is_some()),
-            ("names", self.names.is_some()),
-            ("scores", self.scores.is_some()),
-        ];
-        match lists.into_iter().find(|(_, given)| *given) {
-            Some((key, _)) => Err(FieldError::new(key, "the verifiers say it; leave this key out")),
-            None => Ok(()),
+    fn guarantee(&self) -> Guarantee {
+        match self.guarantee {
+            Some(guarantee) => guarantee.into(),
+            None if self.prior_weights.is_some() => Guarantee::Holm,
+            None => policy::natural_guarantee(self.policy.0),
         }
     }
 
@@ -225,17 +180,18 @@ impl Keys {
 }
 
 /// The core speaks of attributes and their prices; the file has its own names for them.
-fn in_file_terms(error: &SpecError, verifiers: &Verifiers) -> FieldError {
+fn in_file_terms(error: &SpecError) -> FieldError {
     let not_inside = |value: f64| format!("{value} is not strictly between 0 and 1");
-    let each =
-        |key: &str, index: usize, fault: String| FieldError::new(verifiers.path(key, index), fault);
+    let each = |key: &str, index: usize, fault: String| {
+        FieldError::new(format!("verifiers[{index}].{key}"), fault)
+    };
     match error {
         SpecError::Arms(arms) => {
             FieldError::new("arms", format!("{arms} is not between 1 and {ARMS_MAX}"))
         }
         SpecError::Attributes(count) => {
             let fault = format!("expected 1 to {ATTRIBUTES_MAX} attributes, found {count}");
-            FieldError::new(verifiers.key(), fault)
+            FieldError::new("verifiers", fault)
         }
         SpecError::NameTaken { attribute, name } => {
             each("name", *attribute, format!("{name:?} is taken by an earlier attribute"))

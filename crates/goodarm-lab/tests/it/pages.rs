@@ -43,8 +43,9 @@ fn the_page_shows_the_example_file_and_its_trace() {
 
 #[test]
 fn the_page_shows_a_real_error() {
-    let wrong = br#"{"arms": 3, "costs": [1, 1], "thresholds": [0.5, 0.5], "budget": 9,
-        "delta": 0.1, "scores": ["bounded", "binary"],
+    let wrong = br#"{"arms": 3, "budget": 9, "delta": 0.1, "verifiers": [
+            {"name": "a", "price": 1, "threshold": 0.5, "scores": "bounded"},
+            {"name": "b", "price": 1, "threshold": 0.5, "scores": "binary"}],
         "observations": [[[1], [1]], [[1], [1]], [[1], [0.5]]]}"#;
     let told = message(&trace_bytes(wrong)).replace("standard input", "problem.json");
     assert!(page().contains(&told), "{told}");
@@ -69,7 +70,7 @@ fn the_page_and_the_help_name_every_field() {
     let fields = told.trim_end().split_once("there are ").unwrap().1;
     let help = text(&lab(&["trace", "--help"]));
     let page = page();
-    assert_eq!(fields.split(", ").count(), 18);
+    assert_eq!(fields.split(", ").count(), 13);
     for field in fields.split(", ") {
         assert!(help.contains(&format!("\n  {field} ")), "{field}");
         assert!(page.contains(&format!("\n| `{field}` |")), "{field}");

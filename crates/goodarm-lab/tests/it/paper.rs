@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::tool::trace;
+use crate::tool::{trace, verifiers};
 
 /// What the paper says, as a table of numbers per pair.
 struct Algorithm1 {
@@ -31,13 +31,13 @@ impl Algorithm1 {
     fn new(problem: &Value) -> Self {
         let arms = problem["arms"].as_u64().map(|arms| usize::try_from(arms).expect("few arms"));
         let arms = arms.expect("a number of arms");
-        let costs = numbers(&problem["costs"]);
+        let costs = of_each(problem, "price");
         let zeros = vec![vec![0.0; costs.len()]; arms];
         let blind = problem["policy"] == "cb-gai";
         Self {
             surrogate_costs: if blind { vec![1.0; costs.len()] } else { costs.clone() },
             costs,
-            thresholds: numbers(&problem["thresholds"]),
+            thresholds: of_each(problem, "threshold"),
             budget: number(&problem["budget"]),
             delta: number(&problem["delta"]),
             allocation_constant: problem["allocation_constant"].as_f64().unwrap_or(8.0),
@@ -207,8 +207,8 @@ fn problem(seed: u64, means: &[&[f64]], spread: f64) -> Value {
     let observations: Vec<Vec<Vec<f64>>> = means.iter().map(row).collect();
     let (costs, thresholds) = ([1.0, 3.0, 0.5], [0.5, 0.4, 0.6]);
     json!({
-        "arms": means.len(), "policy": "bma-gai", "certificate": "paper",
-        "costs": costs[..means[0].len()], "thresholds": thresholds[..means[0].len()],
+        "arms": means.len(), "policy": "bma-gai", "guarantee": "paper",
+        "verifiers": verifiers(&costs[..means[0].len()], &thresholds[..means[0].len()]),
         "budget": 2000, "delta": 0.02, "observations": observations,
     })
 }
@@ -293,6 +293,11 @@ fn the_allocation_constant_is_the_eight() {
     let four = with(with(problem(8, LARGE, 1.5), "delta", 1e-40), "allocation_constant", 4.0);
     let lines = check(&four);
     assert_ne!(lines, transcribed(&with(four, "allocation_constant", 8.0)), "a wrong twin differs");
+}
+
+fn of_each(problem: &Value, key: &str) -> Vec<f64> {
+    let verifiers = problem["verifiers"].as_array().expect("a list");
+    verifiers.iter().map(|verifier| number(&verifier[key])).collect()
 }
 
 fn number(value: &Value) -> f64 {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The folder that holds `docs` and `examples`.
 pub(crate) fn root() -> PathBuf {
@@ -27,6 +27,16 @@ pub(crate) fn trace_bytes(input: &[u8]) -> Output {
 /// The lines of a trace that must succeed.
 pub(crate) fn trace(problem: &Value) -> Vec<Value> {
     lines(&trace_bytes(problem.to_string().as_bytes()))
+}
+
+/// Verifiers of these prices and thresholds, with names of their own.
+pub(crate) fn verifiers(prices: &[f64], thresholds: &[f64]) -> Value {
+    let named = (0..).zip(prices.iter().zip(thresholds));
+    named
+        .map(|(index, (price, threshold))| {
+            json!({"name": format!("v{index}"), "price": price, "threshold": threshold})
+        })
+        .collect()
 }
 
 pub(crate) fn lines(output: &Output) -> Vec<Value> {

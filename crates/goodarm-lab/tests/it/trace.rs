@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::tool::{lab, lines, message, root, text, trace, trace_bytes};
+use crate::tool::{lab, lines, message, root, text, trace, trace_bytes, verifiers};
 
 fn four_answers() -> Value {
     json!({
-        "arms": 4, "costs": [1, 3], "thresholds": [0.5, 0.5], "budget": 9000, "delta": 0.02,
-        "policy": "bma-gai", "certificate": "paper",
+        "arms": 4, "verifiers": verifiers(&[1.0, 3.0], &[0.5, 0.5]), "budget": 9000, "delta": 0.02,
+        "policy": "bma-gai", "guarantee": "paper",
         "observations": [[[0.9, 0.1], [1.2]], [[0.8], [0.7]], [[0.1], [0.2]], [[0.6], [0.4]]],
     })
 }
@@ -69,8 +69,8 @@ fn pulls_max_cuts_the_trace_short_and_changes_nothing_else() {
 #[test]
 fn ten_pulls_at_a_dime_fit_one_and_eleven_do_not() {
     let dimes = json!({
-        "arms": 1, "costs": [0.1], "thresholds": [0.5], "budget": 1.0, "delta": 0.05,
-        "policy": "bma-gai", "certificate": "paper", "observations": [[[0.5]]],
+        "arms": 1, "verifiers": verifiers(&[0.1], &[0.5]), "budget": 1.0, "delta": 0.05,
+        "policy": "bma-gai", "guarantee": "paper", "observations": [[[0.5]]],
     });
     let output = trace_bytes(dimes.to_string().as_bytes());
     let text = text(&output);
@@ -86,15 +86,17 @@ fn ten_pulls_at_a_dime_fit_one_and_eleven_do_not() {
 
 #[test]
 fn scores_and_money_keep_every_digit() {
-    let scores = br#"{"arms": 1, "costs": [1], "thresholds": [0.5], "delta": 0.05, "budget": 3,
-        "policy": "uniform", "certificate": "paper",
+    let scores =
+        br#"{"arms": 1, "delta": 0.05, "budget": 3, "policy": "uniform", "guarantee": "paper",
+        "verifiers": [{"name": "a", "price": 1, "threshold": 0.5}],
         "observations": [[[0.30000000000000004, 0.1234567890123456789, -1e-7]]]}"#;
     let told = text(&trace_bytes(scores));
     for score in ["0.30000000000000004", "0.12345678901234568", "-1e-7"] {
         assert!(told.contains(&format!("\"score\":{score},")), "{told}");
     }
-    let cheap = br#"{"arms": 1, "costs": [0.000000000001], "thresholds": [0.5], "delta": 0.05,
-        "budget": 1, "policy": "uniform", "certificate": "paper", "pulls_max": 3,
+    let cheap =
+        br#"{"arms": 1, "delta": 0.05, "budget": 1, "policy": "uniform", "guarantee": "paper",
+        "verifiers": [{"name": "a", "price": 0.000000000001, "threshold": 0.5}], "pulls_max": 3,
         "observations": [[[0]]]}"#;
     assert!(text(&trace_bytes(cheap)).contains("\"spent\":0.000000000003,"));
 }
@@ -102,8 +104,8 @@ fn scores_and_money_keep_every_digit() {
 #[test]
 fn lists_begin_again_when_they_run_out() {
     let problem = json!({
-        "arms": 1, "costs": [1, 1], "thresholds": [0.5, 0.5], "budget": 12, "delta": 0.05,
-        "policy": "round-robin", "certificate": "paper",
+        "arms": 1, "verifiers": verifiers(&[1.0, 1.0], &[0.5, 0.5]), "budget": 12, "delta": 0.05,
+        "policy": "round-robin", "guarantee": "paper",
         "observations": [[[0.1, 0.2, 0.3], [0.4, 0.5]]],
     });
     let of = |attribute: u64| -> Vec<f64> {
@@ -126,14 +128,14 @@ fn every_policy_certificate_and_guarantee_can_be_traced() {
         assert!(!trace(&paper).is_empty(), "{policy}");
         for guarantee in ["holm", "union", "fdr"] {
             for scores in [
-                json!(["sub-gaussian", {"sub-gaussian": {"sigma": 0.5, "lowest": 0.0}}]),
-                json!([{"sub-gaussian": {}}, "bounded"]),
-                json!(["bounded", "exact"]),
+                [json!("sub-gaussian"), json!({"sub-gaussian": {"sigma": 0.5, "lowest": 0.0}})],
+                [json!({"sub-gaussian": {}}), json!("bounded")],
+                [json!("bounded"), json!("exact")],
             ] {
-                let mut tight = with(paper.clone(), "certificate", "tight");
-                tight["guarantee"] = guarantee.into();
-                tight["scores"] = scores;
-                tight["names"] = json!(["judge", "tests"]);
+                let mut tight = with(paper.clone(), "guarantee", guarantee);
+                for (verifier, scores) in [0, 1].into_iter().zip(scores) {
+                    tight["verifiers"][verifier]["scores"] = scores;
+                }
                 tight["stop_when_hopeless"] = true.into();
                 let lines = trace(&tight);
                 assert!(!lines.is_empty(), "{policy} {guarantee}");
@@ -146,11 +148,11 @@ fn every_policy_certificate_and_guarantee_can_be_traced() {
 #[test]
 fn the_defaults_are_rcb_with_tight_certificates_and_lent_shares() {
     let mut plain = four_answers();
-    plain.as_object_mut().unwrap().retain(|key, _| key != "policy" && key != "certificate");
+    plain.as_object_mut().unwrap().retain(|key, _| key != "policy" && key != "guarantee");
     let mut spelled = with(plain.clone(), "policy", "rcb");
-    spelled["certificate"] = "tight".into();
     spelled["guarantee"] = "lent".into();
-    spelled["scores"] = json!(["sub-gaussian", {"sub-gaussian": {"sigma": 1.0}}]);
+    spelled["verifiers"][0]["scores"] = "sub-gaussian".into();
+    spelled["verifiers"][1]["scores"] = json!({"sub-gaussian": {"sigma": 1.0}});
     spelled["unresolved_only"] = false.into();
     assert_eq!(trace(&plain), trace(&spelled));
     for guarantee in ["fdr", "holm"] {
@@ -164,28 +166,11 @@ fn the_defaults_are_rcb_with_tight_certificates_and_lent_shares() {
 }
 
 #[test]
-fn older_files_and_the_words_of_a_job_give_the_same_lines() {
-    let mut old = with(four_answers(), "names", json!(["tests", "judge"]));
-    old["scores"] = json!(["bounded", {"sub-gaussian": {"sigma": 0.5}}]);
-    let mut new = four_answers();
-    let lists = ["costs", "thresholds", "certificate"];
-    new.as_object_mut().unwrap().retain(|key, _| !lists.contains(&key.as_str()));
-    new["guarantee"] = "paper".into();
-    new["verifiers"] = json!([
-        {"name": "tests", "price": 1, "threshold": 0.5, "scores": "bounded"},
-        {"name": "judge", "price": 3, "threshold": 0.5, "scores": {"sub-gaussian": {"sigma": 0.5}}},
-    ]);
-    assert_eq!(trace(&old), trace(&new));
-    // Said twice, and alike.
-    assert_eq!(trace(&old), trace(&with(old.clone(), "guarantee", "paper")));
-}
-
-#[test]
 fn prior_weights_change_who_is_certified_first() {
+    let judge = json!({"name": "judge", "price": 1, "threshold": 0.5, "scores": "binary"});
     let problem = json!({
-        "arms": 2, "costs": [1], "thresholds": [0.5], "budget": 200, "delta": 0.05,
-        "policy": "uniform", "guarantee": "union", "scores": ["binary"],
-        "observations": [[[1]], [[1]]],
+        "arms": 2, "verifiers": [judge], "budget": 200, "delta": 0.05,
+        "policy": "uniform", "guarantee": "union", "observations": [[[1]], [[1]]],
     });
     let first_certified = |problem: &Value| {
         let lines = trace(problem);

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::tool::{lab, message, text, trace, trace_bytes};
+use crate::tool::{lab, message, text, trace, trace_bytes, verifiers};
 
 fn right() -> Value {
     json!({
-        "arms": 2, "costs": [1, 3], "thresholds": [0.5, 0.5], "budget": 9, "delta": 0.02,
+        "arms": 2, "verifiers": verifiers(&[1.0, 3.0], &[0.5, 0.5]), "budget": 9, "delta": 0.02,
         "observations": [[[0.9, 0.1], [1.2]], [[1], [0]]],
     })
 }
@@ -19,6 +19,13 @@ fn check(changes: &Value, expected: &str) {
         problem[key] = value.clone();
     }
     check_fault(&problem, expected);
+}
+
+/// The same with another value of a verifier's key.
+fn check_verifier(index: usize, key: &str, value: Value, expected: &str) {
+    let mut problem = right();
+    problem["verifiers"][index][key] = value;
+    check_fault(&problem, &format!("verifiers[{index}].{expected}"));
 }
 
 fn check_fault(problem: &Value, expected: &str) {
@@ -51,8 +58,7 @@ fn the_file_that_the_others_change_is_right() {
 #[test]
 fn an_unknown_field_is_refused_with_the_nearest_spelling() {
     for (typo, meant) in [
-        ("treshold", "thresholds"),
-        ("cost", "costs"),
+        ("verifier", "verifiers"),
         ("arm", "arms"),
         ("Delta", "delta"),
         ("observation", "observations"),
@@ -65,20 +71,31 @@ fn an_unknown_field_is_refused_with_the_nearest_spelling() {
     }
     check(
         &json!({"zzz": 1}),
-        "zzz: no such key; there are arms, verifiers, costs, thresholds, names, scores, budget, delta, \
-         observations, policy, guarantee, certificate, prior_weights, means, allocation_constant, \
-         unresolved_only, stop_when_hopeless, pulls_max",
+        "zzz: no such key; there are arms, verifiers, budget, delta, observations, policy, guarantee, \
+         prior_weights, means, allocation_constant, unresolved_only, stop_when_hopeless, pulls_max",
     );
+}
+
+/// Lists for each property of the verifiers, and certificates beside guarantees, are not taken.
+#[test]
+fn other_ways_to_say_it_are_refused() {
+    for key in ["costs", "thresholds", "names", "scores", "certificate"] {
+        let mut problem = right();
+        problem[key] = json!([1, 1]);
+        let output = trace_bytes(problem.to_string().as_bytes());
+        assert_eq!((output.status.code(), text(&output)), (Some(2), String::new()));
+        let told = message(&output);
+        assert!(told.contains(&format!("{key}: no such key; ")), "{told}");
+        assert!(told.contains("verifiers") && told.contains("guarantee"), "{told}");
+    }
 }
 
 #[test]
 fn a_missing_field_is_named() {
-    for key in ["arms", "costs", "thresholds", "budget", "delta", "observations"] {
+    for key in ["arms", "verifiers", "budget", "delta", "observations"] {
         let mut problem = right();
         problem.as_object_mut().unwrap().remove(key);
-        let lists = ["costs", "thresholds"].contains(&key);
-        let or = if lists { "; or describe the `verifiers` instead" } else { "" };
-        check_fault(&problem, &format!("{key}: this key is missing{or}"));
+        check_fault(&problem, &format!("{key}: this key is missing"));
     }
 }
 
@@ -96,19 +113,8 @@ fn arms_are_a_whole_number_from_1() {
 #[test]
 fn the_numbers_of_a_problem_are_in_range() {
     for (changes, expected) in [
-        (json!({"costs": [1, 0]}), "costs[1]: a price must be more than 0"),
-        (json!({"costs": [-1, 1]}), "costs[0]: -1 is not a finite number that is at least 0"),
-        (json!({"costs": [1, 1e16]}), "costs[1]: 10000000000000000 is more than 10^15"),
-        (json!({"costs": [1, "3"]}), "costs[1]: expected a number, found \"3\""),
-        (json!({"costs": 1}), "costs: expected a list, found 1"),
-        (json!({"costs": [], "thresholds": []}), "costs: expected 1 to 1024 attributes, found 0"),
-        (json!({"thresholds": [0, 0.5]}), "thresholds[0]: 0 is not strictly between 0 and 1"),
-        (json!({"thresholds": [0.5, 1]}), "thresholds[1]: 1 is not strictly between 0 and 1"),
-        (json!({"thresholds": [0.5, true]}), "thresholds[1]: expected a number, found true"),
-        (
-            json!({"thresholds": [0.5]}),
-            "thresholds: expected as many as there are costs, which is 2, found 1",
-        ),
+        (json!({"verifiers": 1}), "verifiers: expected a list, found 1"),
+        (json!({"verifiers": []}), "verifiers: expected 1 to 1024 attributes, found 0"),
         (json!({"budget": 0}), "budget: a budget must be more than 0"),
         (json!({"budget": -5}), "budget: -5 is not a finite number that is at least 0"),
         (json!({"budget": "all"}), "budget: expected a number, found \"all\""),
@@ -117,6 +123,23 @@ fn the_numbers_of_a_problem_are_in_range() {
         (json!({"delta": [0.1]}), "delta: expected a number, found a list"),
     ] {
         check(&changes, expected);
+    }
+}
+
+#[test]
+fn the_numbers_of_a_verifier_are_in_range() {
+    for (index, key, value, expected) in [
+        (1, "price", json!(0), "price: a price must be more than 0"),
+        (0, "price", json!(-1), "price: -1 is not a finite number that is at least 0"),
+        (1, "price", json!(1e16), "price: 10000000000000000 is more than 10^15"),
+        (1, "price", json!("3"), "price: expected a number, found \"3\""),
+        (0, "threshold", json!(0), "threshold: 0 is not strictly between 0 and 1"),
+        (1, "threshold", json!(1), "threshold: 1 is not strictly between 0 and 1"),
+        (1, "threshold", json!(true), "threshold: expected a number, found true"),
+        (1, "name", json!("v0"), "name: \"v0\" is taken by an earlier attribute"),
+        (1, "name", json!(1), "name: expected a text, found 1"),
+    ] {
+        check_verifier(index, key, value, expected);
     }
 }
 
@@ -150,58 +173,70 @@ fn observations_have_the_shape_of_the_problem() {
 
 #[test]
 fn a_score_that_its_model_refuses_is_found_at_the_door() {
+    let check = |scores: [Value; 2], observations: Value, expected: &str| {
+        let mut problem = right();
+        for (verifier, scores) in [0, 1].into_iter().zip(scores) {
+            problem["verifiers"][verifier]["scores"] = scores;
+        }
+        problem["observations"] = observations;
+        check_fault(&problem, expected);
+    };
+    let observations = &right()["observations"];
     check(
-        &json!({"scores": ["binary", "bounded"]}),
+        [json!("binary"), json!("bounded")],
+        observations.clone(),
         "observations[0][0][0]: the score 0.9 is neither 0 nor 1, but the attribute is binary",
     );
     check(
-        &json!({"scores": ["bounded", "bounded"], "observations": [[[1], [1]], [[1], [1, -0.5]]]}),
+        [json!("bounded"), json!("bounded")],
+        json!([[[1], [1]], [[1], [1, -0.5]]]),
         "observations[1][1][1]: the score -0.5 is below 0, but the attribute is bounded",
     );
-    let lowest = json!({"sub-gaussian": {"lowest": 0.25}});
     check(
-        &json!({"scores": [lowest, "exact"]}),
+        [json!({"sub-gaussian": {"lowest": 0.25}}), json!("exact")],
+        observations.clone(),
         "observations[0][0][1]: the score 0.1 is below 0.25, the lowest that the attribute declares",
     );
 }
 
 #[test]
 fn score_models_are_checked() {
-    for (scores, expected) in [
-        (json!("binary"), "scores: expected a list, found \"binary\""),
-        (json!(["exact"]), "scores: expected as many as there are costs, which is 2, found 1"),
-        (json!(["exact", "binry"]), "scores[1]: unknown word `binry`; did you mean `binary`?"),
+    for (index, scores, expected) in [
+        (1, json!("binry"), "scores: unknown word `binry`; did you mean `binary`?"),
         (
-            json!(["exact", "poisson!"]),
-            "scores[1]: unknown word `poisson!`; there are binary, bounded, exact, sub-gaussian",
+            1,
+            json!("poisson!"),
+            "scores: unknown word `poisson!`; there are binary, bounded, exact, sub-gaussian",
         ),
         (
-            json!(["exact", 1]),
-            "scores[1]: expected a word such as \"binary\", or {\"sub-gaussian\": {...}}, found 1",
+            1,
+            json!(1),
+            "scores: expected a word such as \"binary\", or {\"sub-gaussian\": {...}}, found 1",
         ),
-        (json!([{}, "exact"]), "scores[0]: expected an object with one key, found an object"),
+        (0, json!({}), "scores: expected an object with one key, found an object"),
         (
-            json!([{"subgaussian": {}}, "exact"]),
-            "scores[0].subgaussian: unknown word `subgaussian`; did you mean `sub-gaussian`?",
-        ),
-        (
-            json!([{"sub-gaussian": {"sgima": 1}}, "exact"]),
-            "scores[0].sub-gaussian.sgima: no such key; did you mean `sigma`?",
+            0,
+            json!({"subgaussian": {}}),
+            "scores.subgaussian: unknown word `subgaussian`; did you mean `sub-gaussian`?",
         ),
         (
-            json!([{"sub-gaussian": 1}, "exact"]),
-            "scores[0].sub-gaussian: expected an object, found 1",
+            0,
+            json!({"sub-gaussian": {"sgima": 1}}),
+            "scores.sub-gaussian.sgima: no such key; did you mean `sigma`?",
+        ),
+        (0, json!({"sub-gaussian": 1}), "scores.sub-gaussian: expected an object, found 1"),
+        (
+            0,
+            json!({"sub-gaussian": {"sigma": 0}}),
+            "scores.sub-gaussian.sigma: 0 is not between 1e-6 and 1e9",
         ),
         (
-            json!([{"sub-gaussian": {"sigma": 0}}, "exact"]),
-            "scores[0].sub-gaussian.sigma: 0 is not between 1e-6 and 1e9",
-        ),
-        (
-            json!(["exact", {"sub-gaussian": {"lowest": 0.5}}]),
-            "scores[1].sub-gaussian.lowest: 0.5 is not from -1e9 to below the threshold",
+            1,
+            json!({"sub-gaussian": {"lowest": 0.5}}),
+            "scores.sub-gaussian.lowest: 0.5 is not from -1e9 to below the threshold",
         ),
     ] {
-        check(&json!({"scores": scores}), expected);
+        check_verifier(index, "scores", scores, expected);
     }
 }
 
@@ -209,7 +244,6 @@ fn score_models_are_checked() {
 fn verifiers_are_checked_and_named_as_they_are_written() {
     let with = |first: Value| {
         let mut problem = right();
-        problem.as_object_mut().unwrap().retain(|key, _| key != "costs" && key != "thresholds");
         let second = json!({"name": "b", "price": 3, "threshold": 0.5, "scores": "bounded"});
         problem["verifiers"] = json!([first, second]);
         problem
@@ -252,9 +286,6 @@ fn verifiers_are_checked_and_named_as_they_are_written() {
         check_fault(&with(verifier), expected);
     }
     check_fault(&with(json!({"price": 1})), "verifiers[0].name: this key is missing");
-    let mut both = with(right);
-    both["thresholds"] = json!([0.5, 0.5]);
-    check_fault(&both, "thresholds: the verifiers say it; leave this key out");
 }
 
 #[test]
@@ -302,26 +333,12 @@ fn policies_and_their_settings_are_checked() {
 }
 
 #[test]
-fn certificates_guarantees_names_and_weights_are_checked() {
+fn guarantees_and_weights_are_checked() {
     for (changes, expected) in [
-        (json!({"certificate": "papr"}), "certificate: unknown word `papr`; did you mean `paper`?"),
+        (json!({"guarantee": "papr"}), "guarantee: unknown word `papr`; did you mean `paper`?"),
         (
             json!({"guarantee": "bonferroni"}),
             "guarantee: unknown word `bonferroni`; there are lent, holm, union, fdr, paper",
-        ),
-        (
-            json!({"certificate": "paper", "guarantee": "holm"}),
-            "guarantee: the certificate paper has a guarantee of its own; leave this key out",
-        ),
-        (
-            json!({"certificate": "tight", "guarantee": "paper"}),
-            "certificate: the guarantee paper has certificates of its own; leave this key out",
-        ),
-        (json!({"names": ["a", "a"]}), "names[1]: \"a\" is taken by an earlier attribute"),
-        (json!({"names": ["a", 1]}), "names[1]: expected a text, found 1"),
-        (
-            json!({"names": ["a"]}),
-            "names: expected as many as there are costs, which is 2, found 1",
         ),
         (
             json!({"prior_weights": [1]}),
@@ -333,7 +350,7 @@ fn certificates_guarantees_names_and_weights_are_checked() {
             "prior_weights: only with the guarantees holm and union",
         ),
         (
-            json!({"prior_weights": [1, 1], "certificate": "paper"}),
+            json!({"prior_weights": [1, 1], "guarantee": "paper"}),
             "prior_weights: only with the guarantees holm and union",
         ),
     ] {
@@ -344,7 +361,7 @@ fn certificates_guarantees_names_and_weights_are_checked() {
 #[test]
 fn what_cannot_be_read_is_refused_with_its_line_and_column() {
     check_text("", "line 1, column 0: EOF while parsing a value");
-    check_text("{\"arms\": 2,\n \"costs\": [1,]}", "line 2, column 14: trailing comma");
+    check_text("{\"arms\": 2,\n \"prior_weights\": [1,]}", "line 2, column 22: trailing comma");
     check_text("{\"arms\": NaN}", "line 1, column 10: expected value");
     check_text("{\"delta\": 1e999}", "line 1, column 15: number out of range");
     check_text("{\"arms\": 2, \"arms\": 3}", "line 1, column 18: arms: this key is given twice");
@@ -374,7 +391,7 @@ fn the_file_is_named() {
     assert_eq!(
         message(&output),
         format!(
-            "goodarm-lab: {}: line 1, column 11: budget: this key is missing\n",
+            "goodarm-lab: {}: line 1, column 11: verifiers: this key is missing\n",
             path.display()
         )
     );
