@@ -1,4 +1,4 @@
-//! A recording of a solver as pools of solutions: what `goodarm reproduce --data` takes, so that the
+//! A recording of a solver as pools of solutions: what `goodarm-lab reproduce --data` takes, so that the
 //! paper's experiment runs on one's own questions.
 
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ pub use self::finding::{
 pub use self::text::text;
 
 use self::pilot::Pilot;
-use crate::figures::{FigureError, write_figure};
+use crate::plot_file::{self, PlotFileError};
 use crate::words::printable;
 
 /// Why thresholds cannot be looked for.
@@ -97,9 +97,9 @@ pub enum CalibrateError {
     /// A file or a folder cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A plot or the page cannot be written.
+    /// A plot cannot be written.
     #[error(transparent)]
-    Figure(#[from] FigureError),
+    Plot(#[from] PlotFileError),
 }
 
 /// What is wanted.
@@ -159,7 +159,7 @@ pub fn write(finding: &Finding, folder: &Path) -> Result<(), CalibrateError> {
         .map_err(|error| OutputError::File { path: folder.to_owned(), error })?;
     let figures = draw::figures(finding);
     for (name, figure) in &figures {
-        write_figure(figure, folder, name)?;
+        plot_file::write(figure, &folder.join(format!("{name}.svg")))?;
     }
     let put = |name: &str, text: &str| {
         goodarm_record::outputs::replace(&folder.join(name), |file| {

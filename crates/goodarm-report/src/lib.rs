@@ -1,8 +1,7 @@
-//! What a run or an experiment came to, as pages, text, tables and figures.
+//! What a run came to, as pages, text, tables and figures.
 //!
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on, and [`label`]
-//! asks people, both on a page of a [`site`]; [`experiment_file`] reads an
-//! experiment, [`figures`] turns its trials into figures and a page, [`trials`] into tables;
+//! asks people, both on a page of a [`site`];
 //! [`calibrate`] chooses thresholds; [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
 //! or exits.
 //!
@@ -15,17 +14,15 @@
 
 pub mod calibrate;
 pub mod description;
-pub mod experiment_file;
 pub mod export;
-pub mod figures;
 pub mod forecast;
 pub mod label;
-mod markup;
+pub mod markup;
 pub mod plan;
+pub mod plot_file;
 mod report;
 pub mod site;
 mod summary;
-pub mod trials;
 pub mod watch;
 pub mod words;
 

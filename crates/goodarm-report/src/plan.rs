@@ -1,14 +1,12 @@
 //! What a budget will buy, as text and as a figure.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use goodarm_data::table::{Column, Table};
 use goodarm_files::Unit;
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Cut, Omission, Plan, PlanStep, Purchase, Spread, StepTheory};
 
-use crate::figures::{FigureError, write};
 use crate::words::{about, counted, printable};
 
 /// The plan, for a terminal.
@@ -222,20 +220,6 @@ pub fn figure(plan: &Plan) -> Figure {
         key: Key::InPanels,
     }
 }
-
-/// Writes the figure, as PNG if the file's name says so and as SVG otherwise.
-pub fn write_figure(plan: &Plan, path: &Path) -> Result<(), FigureError> {
-    let figure = figure(plan);
-    let is_png = path.extension().is_some_and(|extension| extension == "png");
-    let bytes = if is_png {
-        goodarm_plot::png(&figure, PNG_WIDTH)?
-    } else {
-        goodarm_plot::svg(&figure).into_bytes()
-    };
-    write(path, &bytes)
-}
-
-const PNG_WIDTH: u32 = 1200;
 
 #[cfg(test)]
 mod tests {

@@ -47,7 +47,7 @@ pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> Str
             certified => bought(offer),
         }
     });
-    Template::Calibration.fill(context! {
+    Template::CALIBRATION.fill(context! {
         style => own(STYLE),
         is_chosen => chosen.is_some(),
         asked => asked(finding),
@@ -80,6 +80,6 @@ const fn standing(standing: Standing) -> &'static str {
 }
 
 const STYLE: &str = concat!(
-    include_str!("../../web/reproduction/style.css"),
+    include_str!("../../web/sheet/style.css"),
     include_str!("../../web/calibration/style.css")
 );

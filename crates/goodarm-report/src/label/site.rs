@@ -12,7 +12,7 @@ use crate::report::{STYLE, beginning, plain_script};
 use crate::site::{Asked, Page, Site};
 
 pub(super) fn page() -> Page {
-    Page::new(&Template::Label, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
+    Page::new(&Template::LABEL, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
 }
 
 /// A deck, and whoever wants a card of it.

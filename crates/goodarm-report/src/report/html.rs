@@ -23,7 +23,7 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let script = script(&[START]);
-    let page = Template::Report.fill(context! {
+    let page = Template::REPORT.fill(context! {
         policy => own(policy(&script, STYLE)),
         title => title(report),
         style => own(STYLE),

@@ -6,8 +6,7 @@ use goodarm_report::words::printable_note;
 
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     let journal = Folder::new(&arguments.folder).journal();

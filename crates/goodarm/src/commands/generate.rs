@@ -12,9 +12,8 @@ use goodarm_report::words::{counted, printable};
 use crate::cli::GenerateArguments;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room};
-use crate::exit::Exit;
-use crate::progress::Progress;
-use crate::terminal;
+use crate::terminal::Progress;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     let (url, urls) = match arguments.url.as_slice() {

@@ -20,7 +20,7 @@ use goodarm_report::words::counted;
 
 use crate::cli::{LabelArguments, RuleName};
 use crate::commands::Failure;
-use crate::commands::run::label_command;
+use crate::shell::label_command;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {

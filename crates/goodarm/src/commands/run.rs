@@ -1,6 +1,5 @@
 //! `goodarm run`: certify real answers with real verifiers.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,8 +20,8 @@ use goodarm_report::{Report, summary_text};
 use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run, tell_notes};
 use crate::display::Display;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::shell::{label_command, shell_word};
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
@@ -160,11 +159,6 @@ fn for_people(run: &Run, arguments: &RunArguments) -> String {
     format!("for a person: {label}, then: {resume}\n")
 }
 
-/// What shows people their cards.
-pub(crate) fn label_command(folder: &Path) -> String {
-    format!("goodarm label {}", shell_word(folder))
-}
-
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
     let resume = format!("resume it with: {}", run_command(arguments, "--resume"));
     match ending {
@@ -243,17 +237,6 @@ fn run_command(arguments: &RunArguments, flag: &str) -> String {
     }
     words.push(flag.to_owned());
     words.join(" ")
-}
-
-/// A path as a shell takes it.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Writes the page at the end of a run; says where it is.

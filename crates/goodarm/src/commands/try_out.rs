@@ -13,8 +13,7 @@ use serde_json::json;
 use crate::cli::TryArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let job =
