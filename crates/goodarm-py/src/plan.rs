@@ -11,8 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use goodarm_files::json_text;
-use goodarm_report::description::{Description, Wishes};
-use goodarm_report::plan as plan_report;
+use goodarm_plan::description::{Description, Wishes};
+use goodarm_plan::plan as plan_report;
 use goodarm_sim::plan::{Plan, plan_until};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

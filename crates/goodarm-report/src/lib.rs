@@ -1,9 +1,7 @@
 //! What a run came to, as pages, text, tables and figures.
 //!
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on, and [`label`]
-//! asks people, both on a page of a [`site`];
-//! [`calibrate`] chooses thresholds; [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
-//! or exits.
+//! asks people, both on a page of a [`site`]. Nothing here prints or exits, and nothing calls a verifier.
 //!
 //! ```no_run
 //! let report = goodarm_report::Report::read("run".as_ref(), None)?;
@@ -12,13 +10,9 @@
 //! # Ok::<(), goodarm_report::ReportError>(())
 //! ```
 
-pub mod calibrate;
-pub mod description;
 pub mod export;
-pub mod forecast;
 pub mod label;
 pub mod markup;
-pub mod plan;
 pub mod plot_file;
 mod report;
 pub mod site;

@@ -19,8 +19,6 @@ impl Template {
     pub(crate) const WATCH: Self = Self(include_str!("../web/watch/page.html"));
     /// Cards to be labelled.
     pub(crate) const LABEL: Self = Self(include_str!("../web/label/page.html"));
-    /// Thresholds that labels chose.
-    pub(crate) const CALIBRATION: Self = Self(include_str!("../web/calibration/page.html"));
 
     /// The page with these values.
     pub fn fill(&self, values: Value) -> String {

@@ -5,7 +5,7 @@ use std::fmt::{Debug, Display};
 use std::io;
 use std::path::Path;
 
-use goodarm_report::forecast::ForecastError;
+use goodarm_plan::forecast::ForecastError;
 use pyo3::prelude::*;
 
 use crate::errors::{exception, variant_of};

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodarm_live::job::{Job, Overrides};
+use goodarm_plan::calibrate::{self, Finding, LabelSource, Request};
 use goodarm_record::outputs;
-use goodarm_report::calibrate::{self, Finding, LabelSource, Request};
 use goodarm_report::words::printable;
 
 use crate::cli::CalibrateArguments;

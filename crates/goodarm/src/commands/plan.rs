@@ -1,7 +1,7 @@
 //! `goodarm plan`: what a budget will buy, before a cent is spent.
 
-use goodarm_report::description::{Description, Wishes};
-use goodarm_report::plan as plan_report;
+use goodarm_plan::description::{Description, Wishes};
+use goodarm_plan::plan as plan_report;
 use goodarm_report::plot_file;
 use goodarm_sim::plan::plan;
 

@@ -13,7 +13,7 @@ use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
 use goodarm_record::view::Overview;
 use goodarm_report::site::{Port, SiteError};
-use goodarm_report::watch::Watch;
+use goodarm_report::watch::{Standing, Watch, WatchedJob};
 use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
@@ -109,10 +109,31 @@ impl Observer for Audience<'_> {
     }
 }
 
+/// What a page needs to know of a job.
+fn watched(job: &Job) -> WatchedJob {
+    WatchedJob {
+        path: job.path.clone(),
+        output: job.settings.output.clone(),
+        id_field: job.settings.id_field.clone(),
+        candidates: Arc::clone(&job.candidates),
+        questions: job.questions.clone(),
+        problem: job.problem.clone(),
+        conditions: job.problem.attributes().map(|attribute| job.caller(attribute)).collect(),
+        verifier_count: job.verifiers.len(),
+    }
+}
+
 /// Opens the page of a run, and says where it is.
 fn open(port: Port, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
     let address = port.address();
-    let watch = Watch::open(port, run, control).map_err(watch_failure)?;
+    let progress = run.progress();
+    let standing = Standing {
+        progress: &progress,
+        books: run.session().books(),
+        account: run.account(),
+        candidates: run.candidates(),
+    };
+    let watch = Watch::open(port, watched(run.job()), &standing, control).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if is_json {

@@ -12,7 +12,7 @@ use goodarm_record::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
 use thiserror::Error;
 
-use crate::words::counted;
+use goodarm_report::words::counted;
 
 /// Why a file describes nothing that could be planned.
 #[derive(Debug, Error)]

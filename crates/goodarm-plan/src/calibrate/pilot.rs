@@ -12,7 +12,7 @@ use goodarm_record::recording::{self, Outcome, Recording};
 use goodarm_record::view::noise::{self, Noise};
 
 use super::{CalibrateError, quoted};
-use crate::words::{counted, money};
+use goodarm_report::words::{counted, money};
 
 /// The answers that every verifier was recorded on, and what each verifier said.
 pub(super) struct Pilot {

@@ -8,7 +8,7 @@ use super::percent;
 use super::text::{
     adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
 };
-use crate::markup::{Template, own};
+use goodarm_report::markup::{SHEET_STYLE, Template, own};
 
 /// The whole page.
 pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> String {
@@ -47,8 +47,8 @@ pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> Str
             certified => bought(offer),
         }
     });
-    Template::CALIBRATION.fill(context! {
-        style => own(STYLE),
+    PAGE.fill(context! {
+        style => own(format!("{SHEET_STYLE}{STYLE}")),
         is_chosen => chosen.is_some(),
         asked => asked(finding),
         outcome => outcome(finding),
@@ -79,7 +79,5 @@ const fn standing(standing: Standing) -> &'static str {
     }
 }
 
-const STYLE: &str = concat!(
-    include_str!("../../web/sheet/style.css"),
-    include_str!("../../web/calibration/style.css")
-);
+const PAGE: Template = Template(include_str!("../../web/calibration/page.html"));
+const STYLE: &str = include_str!("../../web/calibration/style.css");

@@ -7,7 +7,7 @@ use goodarm_files::Unit;
 use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Cut, Omission, Plan, PlanStep, Purchase, Spread, StepTheory};
 
-use crate::words::{about, counted, printable};
+use goodarm_report::words::{about, counted, printable};
 
 /// The plan, for a terminal.
 pub fn text(plan: &Plan) -> String {

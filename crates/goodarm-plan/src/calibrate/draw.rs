@@ -4,7 +4,7 @@ use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Ro
 
 use super::finding::{Finding, Standing, StepFinding, VerifierFinding};
 use super::{percent, real};
-use crate::words::printable;
+use goodarm_report::words::printable;
 
 /// Every figure with the name of its file.
 pub(super) fn figures(finding: &Finding) -> Vec<(&'static str, Figure)> {

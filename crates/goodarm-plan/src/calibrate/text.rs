@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::finding::{Finding, Offer, Omission, Shortfall, VerifierFinding};
 use super::{percent, quoted};
-use crate::words::{about_money, counted, number, printable};
+use goodarm_report::words::{about_money, counted, number, printable};
 
 /// What was found, in words.
 pub fn text(finding: &Finding) -> String {

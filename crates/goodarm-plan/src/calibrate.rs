@@ -26,8 +26,8 @@ pub use self::finding::{
 pub use self::text::text;
 
 use self::pilot::Pilot;
-use crate::plot_file::{self, PlotFileError};
-use crate::words::printable;
+use goodarm_report::plot_file::{self, PlotFileError};
+use goodarm_report::words::printable;
 
 /// Why thresholds cannot be looked for.
 #[derive(Debug, Error)]
