@@ -197,7 +197,7 @@ def test_every_variant_has_its_class() -> None:
     # What is inside of the others has a class, or Python has one.
     for path, enum, others in [
         ("goodarm-sim/src/plan.rs", "PlanError", set()),
-        ("goodarm-report/src/forecast.rs", "ForecastError", {"File", "Job"}),
+        ("goodarm-plan/src/forecast.rs", "ForecastError", {"File", "Job"}),
     ]:
         text = (REPOSITORY / "crates" / path).read_text()
         body = text.split(f"pub enum {enum} {{")[1].split("\n}")[0]
