@@ -1,6 +1,6 @@
 //! The job file as a person writes it: the keys of the job and those of every verifier. The keys of
 //! one kind of verifier are in that kind's file; what the keys mean together is decided in
-//! [`crate::job`].
+//! `goodarm_live::job`.
 
 pub mod table;
 
