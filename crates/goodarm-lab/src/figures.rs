@@ -8,13 +8,16 @@ mod reproduce;
 mod run;
 mod truth;
 
-pub use beyond::overview;
+use std::path::Path;
+
+use beyond::overview;
 use goodarm_plot::{Figure, Kind, Point, Role, Series};
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 pub use page::page;
 pub use reproduce::{Order, ReproduceError, Reproduction};
-pub use run::{FigureError, Run, Section, write_figure};
+use run::write_figure;
+pub use run::{FigureError, Run, Section};
 
 /// Which recorded answers an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +201,13 @@ pub const ENTRIES: [Entry; 19] = [
 ];
 
 impl Run {
+    /// Writes trials, summaries and an overview.
+    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
+        self.write_trials(folder, "trials")?;
+        self.write_summaries(&folder.join("summary.json"))?;
+        write_figure(&overview(self), folder, "coverage")
+    }
+
     /// The methods, in the order of the file.
     fn methods(&self) -> impl Iterator<Item = &str> {
         self.experiment.spec.methods.iter().map(|method| method.name.as_str())

@@ -245,7 +245,7 @@ pub(super) fn instances(runs: &[Run]) -> Drawn {
 }
 
 /// Certified good arms over whatever varies, a panel for each world: for any experiment.
-pub fn overview(run: &Run) -> Figure {
+pub(super) fn overview(run: &Run) -> Figure {
     let spec = &run.experiment.spec;
     let calls = |cell: &CellSummary| f64::from(u32::try_from(cell.concurrency).unwrap_or(u32::MAX));
     let (x, axis): (&dyn Fn(&CellSummary) -> f64, Axis) = if spec.budgets.values().len() > 1 {

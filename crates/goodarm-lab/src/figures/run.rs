@@ -12,7 +12,7 @@ use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
 use thiserror::Error;
 
-use crate::figures::{Drawn, Entry, overview};
+use crate::figures::{Drawn, Entry};
 use crate::{PngError, png, trials};
 
 /// Why a figure cannot be made or written.
@@ -88,13 +88,6 @@ impl Run {
         write(path, format!("{json}\n").as_bytes())
     }
 
-    /// Writes trials, summaries and an overview.
-    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
-        self.write_trials(folder, "trials")?;
-        self.write_summaries(&folder.join("summary.json"))?;
-        write_figure(&overview(self), folder, "coverage")
-    }
-
     /// What each cell gave, as a table for a terminal.
     pub fn text(&self) -> String {
         let mut rows = vec![
@@ -167,7 +160,7 @@ impl Section {
 }
 
 /// Writes a figure, as `name`.svg and `name`.png.
-pub fn write_figure(figure: &Figure, folder: &Path, name: &str) -> Result<(), FigureError> {
+pub(super) fn write_figure(figure: &Figure, folder: &Path, name: &str) -> Result<(), FigureError> {
     write(&folder.join(format!("{name}.svg")), goodarm_plot::svg(figure).as_bytes())?;
     write(&folder.join(format!("{name}.png")), &png(figure, PNG_WIDTH)?)
 }

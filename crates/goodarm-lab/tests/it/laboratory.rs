@@ -83,6 +83,23 @@ fn a_wrong_experiment_is_refused_with_what_is_wrong() {
             "in this world none is good; give absolute budgets",
         ),
         ("means = { random = {", "means = { pools = { questions = 1 }, x = {", "pools"),
+        ("title = \"small\"", "", "title"),
+        ("seed = 3", "seed = \"three\"", "expected a whole number"),
+        ("repetitions = 4", "repetitions = 0", "repetitions"),
+        ("repetitions = 4", "repetitions = 9223372036854775807", "trials are more than"),
+        ("seed = 3", "seed = 3\nconcurrency = [0]", "concurrency"),
+        ("budgets = { normalized = [0.5, 2] }", "budgets = { absolute = [-1] }", "-1"),
+        (
+            "means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }",
+            "means = { pools = { questions = 1, bills = \"mean\", draws = \"in-order\" } }",
+            "recorded answers",
+        ),
+        ("arms = 5,", "arms = 1000000000000000,", "pairs"),
+        (
+            "means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }",
+            "means = { boundary-null = { arms = 2, good = 1, attributes = 0 } }",
+            "attribute",
+        ),
     ] {
         let file = folder.join("experiment.toml");
         assert!(EXPERIMENT.contains(from), "{from}");
