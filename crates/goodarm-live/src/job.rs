@@ -5,6 +5,7 @@ mod asked;
 mod claims;
 mod error;
 mod reader;
+mod schema;
 mod votes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::Draws;
+use goodarm_record::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
+use goodarm_record::fingerprint::{self, Fingerprint};
+use goodarm_record::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
+use goodarm_record::questions::{Finals, Questions};
 use serde::Serialize;
 
 use self::asked::Asked;
@@ -22,16 +29,11 @@ pub use self::asked::QuestionSpec;
 use self::claims::{Claim, criterion_name};
 pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
-use crate::candidates::{Candidate, Candidates};
-use crate::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
-use crate::fingerprint::{self, Fingerprint};
-use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
+pub use self::schema::schema;
 use crate::pricing::{Pricing, Tariff};
-use crate::questions::{Finals, Questions};
 use crate::secrets::{Redactor, Secrets};
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::Exchange;
-use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Answer, Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 
 /// A job, ready to run.
@@ -205,16 +207,16 @@ impl Settings {
             unit: Unit::default(),
             delta,
             guarantee: GuaranteeName::default(),
-            policy: crate::job_file::policy(),
-            concurrency: crate::job_file::concurrency(),
+            policy: goodarm_record::job_file::policy(),
+            concurrency: goodarm_record::job_file::concurrency(),
             calls_max: None,
             calls_per_pair: None,
             seed: 0,
-            output: crate::job_file::output().into(),
+            output: goodarm_record::job_file::output().into(),
             calls: CallsName::default(),
             certified: CallsName::default(),
             stop_when_hopeless: true,
-            id_field: crate::job_file::id_field(),
+            id_field: goodarm_record::job_file::id_field(),
             expect: None,
         }
     }

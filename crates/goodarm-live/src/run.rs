@@ -7,7 +7,7 @@
 
 mod announce;
 mod disk;
-mod ending;
+mod finish;
 mod outcome;
 mod people;
 mod resume;
@@ -25,27 +25,28 @@ use goodarm_core::{
     DECISIONS, Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source,
     StopReason, Target, Ticket, VoidFailure, policy,
 };
-use serde::Serialize;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_record::account::Account;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, NeverScored, RunError};
+use goodarm_record::failure::is_free;
+use goodarm_record::folder::Folder;
+use goodarm_record::history::{Call, Scores};
+use goodarm_record::journal::{FolderLock, Header, Journal, Note, Record, Storage as _, VERSION};
+use goodarm_record::notice::{HeldBy, Observer};
+use goodarm_record::outputs;
+use goodarm_record::questions::{Finals, kept_answer};
+use goodarm_record::reply::shorten;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-use crate::account::Account;
-use crate::candidates::{Candidate, Candidates};
-pub use crate::control::Control;
 use crate::engine::{self, Cause, Engine, GivenUp, Returned};
-use crate::folder::Folder;
-use crate::history::{Call, Scores};
 use crate::job::Job;
-use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _};
-use crate::outputs;
-use crate::questions::{Finals, kept_answer};
 use crate::run::announce::Announcer;
-pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
-pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
-use crate::verifier::{Answer, Place, Remark, Reply, Verdict, shorten};
+use crate::verifier::{Answer, Place, Remark, Reply, Verdict};
 
 /// A run that can be driven.
 pub struct Run {
@@ -815,16 +816,6 @@ enum Phase {
     Leaving,
 }
 
-/// What keeps more calls from being in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HeldBy {
-    /// The job allows no more.
-    Concurrency,
-    /// What those in flight are expected to cost is 2 % of the money that is not spent.
-    Money,
-}
-
 /// Who gave a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
@@ -834,16 +825,6 @@ enum Origin {
     Others,
     /// Nobody: the call was taken back before it began.
     Unstarted,
-}
-
-/// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and
-/// is paid.
-pub(crate) const fn is_free(failure: Failure) -> bool {
-    match failure {
-        Failure::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),
-        Failure::Blocking(failure) => matches!(failure, BlockingFailure::Exhausted),
-        Failure::Counted(_) => false,
-    }
 }
 
 /// What there is to do once all has been asked for.
@@ -907,9 +888,6 @@ fn header(job: &Job) -> Header {
 const VOID_ATTEMPTS_MAX: u32 = 100;
 /// More about one verifier is not kept.
 const REMARKS_MAX: usize = 8;
-
-/// The version of this package, for people: whether a run can be resumed depends on [`DECISIONS`].
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const TICK: Duration = Duration::from_millis(100);
 /// Our own calls take little time; look up now and then all the same.

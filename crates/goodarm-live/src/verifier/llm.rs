@@ -15,27 +15,26 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::BYTES_AT_ONCE;
+use goodarm_data::template::{Template, TemplateError};
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::reply::{NOTHING, shorten};
 
-pub use self::api::Api;
 use self::chat::Chat;
 pub use self::chat::ChatReply;
 use self::freshness::Freshness;
 pub use self::freshness::Repeats;
 use self::judge::Parser;
-pub use self::keys::{LlmKeys, ParseName, Role, VerdictPlace};
+pub use self::keys::{Api, LlmKeys, ParseName, Role, VerdictPlace};
 use self::logprobs::Logprobs;
 use self::solver::Solver;
 pub use self::temperature::Temperature;
-use super::problem::{Problem, collect};
 use super::rubric::Rubric;
-use super::score::{NOTHING, shorten};
 use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
-use crate::candidates::{Candidate, Candidates};
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
 use crate::secrets::Secrets;
-use crate::steps::BYTES_AT_ONCE;
-use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {

@@ -1,18 +1,17 @@
 //! Recorded answers to questions, in the place of whoever gave them: a generator or a solver that can be
 //! tried without either.
 
+use goodarm_data::answer::{ExtractName, Extractor};
+use goodarm_data::problem::{Problem, collect};
 use goodarm_files::Draws;
 use goodarm_files::words::counted;
+use goodarm_record::recording::{Answers, RecordedAnswer, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::generator::Generator;
-use super::problem::{Problem, collect};
 use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
 use super::{KindKeys, Setting, Verifier};
-use crate::answer::Extractor;
-use crate::job_file::ExtractName;
-use crate::recording::{Answers, RecordedAnswer, name_of};
 
 /// Recorded answers to questions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -3,12 +3,12 @@
 //! the same.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Draws;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::{Scores, Unit};
 
 use super::{Called, MeanOver, Place, Reply, Usage, Verdict, Verifier};
-use crate::candidates::{Candidate, Candidates};
-use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Meter, Pricing};
 use crate::throttle::Throttle;
 

@@ -1,14 +1,14 @@
 //! Recorded outcomes as a verifier.
 
+use goodarm_data::problem::Problem;
 use goodarm_files::Draws;
 use goodarm_files::words::counted;
+use goodarm_record::recording::{Outcome, Recording, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Problem;
 use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
 use super::{KindKeys, Setting, Verifier};
-use crate::recording::{Outcome, Recording, name_of};
 
 /// Recorded outcomes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

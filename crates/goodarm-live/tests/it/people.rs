@@ -8,11 +8,14 @@ mod terms;
 use std::sync::Arc;
 
 use goodarm_core::Cost;
-use goodarm_live::deck::{Card, Deck as _, Said};
-use goodarm_live::folder::Folder;
-use goodarm_live::people::{PeopleDeck, waiting};
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
-use goodarm_live::view::Overview;
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::deck::{Card, Deck as _, Said};
+use goodarm_record::ending::Ending;
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::people::{PeopleDeck, waiting};
+use goodarm_record::view::Overview;
 
 use crate::place::Place;
 
@@ -42,7 +45,7 @@ fn go_on(place: &Place) -> (Ending, Overview) {
         if folder.journal().exists() { Run::resume(job) } else { Run::begin(job) }.expect("a run");
     run.set_waits_for_people(false);
     let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
-    let overview = goodarm_live::outputs::write(&run, &ending.to_string()).expect("outputs");
+    let overview = run.write_outputs(&ending.to_string()).expect("outputs");
     (ending, overview)
 }
 
@@ -153,7 +156,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     // Those that nobody has answered stand, and nothing of them is lost.
     assert_eq!(run.waiting_for_people(), all - 2);
     assert_eq!(run.session().books().in_flight_count(), all - 2);
-    goodarm_live::outputs::write(&run, &ending.to_string()).expect("outputs");
+    run.write_outputs(&ending.to_string()).expect("outputs");
     drop(run);
     place.assert_clean();
     assert_eq!(cards(&place, "anna").len(), all - 2);
@@ -164,7 +167,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     let mut run = Run::resume(place.good_job()).expect("a run");
     let ending = run.drive(&Control::default(), &mut answerer).expect("it goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    goodarm_live::outputs::write(&run, &ending.to_string()).expect("outputs");
+    run.write_outputs(&ending.to_string()).expect("outputs");
     let people = &run.account().callers[1];
     assert_eq!((people.call_count, people.score_count()), (all as u64, all as u64));
     drop(run);
@@ -282,7 +285,7 @@ fn a_run_in_which_all_is_decided_does_not_wait_for_cards_that_are_left() {
         if let Ending::Done(_) = ending {
             assert_eq!((overview.certified, overview.undecided), (1, 0));
             assert!(overview.in_flight > 0, "cards are left, and nobody waits for them");
-            let report = goodarm_live::audit::audit(place.output().path());
+            let report = goodarm_record::audit::audit(place.output().path());
             assert!(report.is_clean(), "{:?}", report.problems);
             return;
         }

@@ -1,9 +1,10 @@
 //! A recording is a run: the same calls of every pair, no certificate, and all of it can be replayed.
 
 use goodarm_core::StopReason;
-use goodarm_live::audit;
-use goodarm_live::recording::{Outcome, Recording};
-use goodarm_live::run::{Ending, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::audit;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::recording::{Outcome, Recording};
 use serde_json::Value;
 
 use crate::place::Place;

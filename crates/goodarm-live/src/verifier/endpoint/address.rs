@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use goodarm_data::problem::Problem;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::EndpointKeys;
 use super::transport::{Transport, is_loopback};
 use crate::secrets::Secrets;
-use crate::verifier::problem::Problem;
 
 /// One address, ready to be posted to.
 pub(super) struct Address {

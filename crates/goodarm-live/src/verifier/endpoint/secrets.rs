@@ -7,11 +7,11 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
+use goodarm_data::problem::{Problem, collect};
 use serde_json::Value;
 
 use super::{EndpointKeys, KeyHeader};
 use crate::secrets::{SECRET_BYTES_MIN, Secrets};
-use crate::verifier::problem::{Problem, collect};
 
 /// Passwords and queries of an address may be keys.
 pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {

@@ -10,6 +10,7 @@ use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
 
+use goodarm_data::problem::Problem;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
@@ -18,7 +19,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::plain::{Plain, PlainBody};
 use crate::verifier::Remark;
-use crate::verifier::problem::Problem;
 
 /// A way to one address.
 pub(super) enum Transport {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::problem::{Problem, collect};
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
-use super::api::Api;
+use super::keys::Api;
 use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
@@ -14,9 +15,8 @@ use super::usage::{Disbelief, Exchanged};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::verifier::endpoint::{Endpoint, EndpointKeys};
-use crate::verifier::problem::{Problem, collect};
-use crate::verifier::score::in_short;
 use crate::verifier::{Remark, Reply, Usage};
+use goodarm_files::words::in_short;
 
 /// An endpoint with everything that stays the same from request to request.
 #[derive(Debug)]

@@ -1,0 +1,275 @@
+//! What all formats share: ids, faults, and the text of all objects.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use goodarm_core::problem::ARMS_MAX;
+use serde_json::Value;
+
+use super::error::{CandidatesError, FaultKind, Faults, Unit, nearest};
+use super::json::{self, Id, Scanned};
+use super::{Candidates, lookup};
+use crate::bounds;
+
+pub(super) struct Builder<'a> {
+    pub(super) path: &'a Path,
+    pub(super) id_field: &'a str,
+    pub(super) faults: Faults,
+    /// What a person should know about how the file was read.
+    pub(super) notes: Vec<String>,
+    /// Whether the file has no ids, so that they are made; known from the first object on.
+    makes_ids: Option<bool>,
+    /// Whether the objects are rows of something else, which need no ids.
+    are_rows: bool,
+    /// More text is not kept.
+    bytes_max: u64,
+    /// More memory is not taken for the values of one object.
+    memory_max: u64,
+    candidates: Candidates,
+}
+
+/// The whole of a file is reserved at once, but not more than this: a file that claims to be larger
+/// must first show it.
+const RESERVED_BYTES_MAX: u64 = 1 << 36;
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(path: &'a Path, unit: Unit, id_field: &'a str) -> Self {
+        let candidates = Candidates { unit, ..Candidates::none(path) };
+        let faults = Faults::new(path, unit);
+        Self {
+            path,
+            id_field,
+            faults,
+            notes: Vec::new(),
+            makes_ids: None,
+            are_rows: false,
+            bytes_max: u64::MAX,
+            memory_max: u64::MAX,
+            candidates,
+        }
+    }
+
+    /// Keeps no more text than this, and builds no more values: a file may hold far more than it is
+    /// long.
+    pub(super) fn at_most(self, bytes_max: u64, memory_max: u64) -> Self {
+        Self { bytes_max, memory_max, ..self }
+    }
+
+    /// Takes objects without looking for ids in them.
+    pub(super) fn of_rows(self) -> Self {
+        Self { are_rows: true, ..self }
+    }
+
+    /// Whether a text has so many values that it is not read.
+    pub(super) fn is_too_much(&mut self, line: u64, text: &[u8]) -> bool {
+        let problem = bounds::too_many_values(text, self.memory_max);
+        let is_too_much = problem.is_some();
+        problem.into_iter().for_each(|it| self.faults.push(line, FaultKind::TooManyValues(it)));
+        is_too_much
+    }
+
+    /// Says what the file turned out to be made of.
+    pub(super) fn set_unit(&mut self, unit: Unit) {
+        self.candidates.unit = unit;
+        self.faults.unit = unit;
+    }
+
+    /// Makes room for the text of a file of this length.
+    pub(super) fn expect_bytes(&mut self, bytes: u64) {
+        // If that fails, growing bit by bit may still work, or fails with an error of its own.
+        let bytes = usize::try_from(bytes.min(RESERVED_BYTES_MAX)).unwrap_or(0);
+        let _ = self.candidates.json.try_reserve_exact(bytes);
+    }
+
+    /// Adds an object by its text.
+    pub(super) fn take(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+        let scanned = match json::scan(text.trim_ascii_end(), self.id_field) {
+            Ok(scanned) if scanned.is_object => scanned,
+            Ok(_) => {
+                self.faults.push(line, FaultKind::NotAnObject);
+                return Ok(());
+            }
+            Err(error) => {
+                if let Some(mended) = json::mended(text) {
+                    return self.take(line, &mended);
+                }
+                self.faults.push_with(line, || FaultKind::broken(text, &error));
+                return Ok(());
+            }
+        };
+        let json = on_one_line(text.trim_ascii());
+        match self.id_of(&scanned, &json) {
+            Ok(Some(id)) => {
+                self.note_fields(line, &scanned.fields);
+                self.push(line, &id, &json)
+            }
+            Ok(None) if self.are_rows => self.push(line, &made_id(line, &json), &json),
+            Ok(None) => {
+                let id = made_id(line, &json);
+                let mut fields = scanned.fields;
+                fields.insert(self.id_field.into());
+                self.note_fields(line, &fields);
+                self.push(line, &id, &with_id(&json, self.id_field, &id))
+            }
+            Err(kind) => {
+                self.faults.push(line, kind);
+                Ok(())
+            }
+        }
+    }
+
+    /// How many there are so far.
+    pub(super) const fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Whether ids are made for objects that have these fields and none of them for the id: not if
+    /// the job names a field, nor if one is spelled like it.
+    pub(super) fn would_make_ids<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
+        let is_like = |name: &str| {
+            name == self.id_field || nearest(self.id_field, std::iter::once(name)).is_some()
+        };
+        self.id_field == super::ID_FIELD && !names.any(is_like)
+    }
+
+    /// Whether columns of these names will do without one for the ids.
+    pub(super) fn needs_no_ids<'n>(&self, names: impl Iterator<Item = &'n str>) -> bool {
+        self.are_rows || self.would_make_ids(names)
+    }
+
+    /// The id of an object; none if one is to be made.
+    fn id_of<'s>(
+        &mut self,
+        scanned: &'s Scanned<'_>,
+        json: &str,
+    ) -> Result<Option<Cow<'s, str>>, FaultKind> {
+        if self.are_rows {
+            return Ok(None);
+        }
+        let field = self.id_field.to_owned();
+        let nested = || -> Option<Value> {
+            let fields = self.id_field.contains('.').then(|| serde_json::from_str(json).ok())??;
+            lookup(&fields, self.id_field).cloned()
+        };
+        let found = match &scanned.id {
+            Some(Id::Text(id)) => Some(Ok(Cow::from(id.as_ref()))),
+            Some(Id::Other) => Some(Err(FaultKind::IdKind { field: field.clone() })),
+            None => nested().map(|value| match value {
+                Value::String(text) => Ok(text.into()),
+                Value::Number(number) if !number.is_f64() => Ok(number.to_string().into()),
+                _ => Err(FaultKind::IdKind { field: field.clone() }),
+            }),
+        };
+        let names = || scanned.fields.iter().map(AsRef::as_ref);
+        let decide = || found.is_none() && self.would_make_ids(names());
+        let makes_ids = self.makes_ids.unwrap_or_else(decide);
+        self.makes_ids = Some(makes_ids);
+        match (makes_ids, found) {
+            (false, Some(found)) => found.map(Some),
+            (true, None) => Ok(None),
+            (true, Some(_)) => Err(FaultKind::SuddenId { field }),
+            // Of very many lines without an id only the first are shown.
+            (false, None) if self.faults.is_full() => Err(FaultKind::NoId { nearest: None, field }),
+            (false, None) => Err(FaultKind::NoId { nearest: nearest(&field, names()), field }),
+        }
+    }
+
+    /// Adds an object, which must be on one line.
+    fn push(&mut self, line: u64, id: &str, json: &str) -> Result<(), CandidatesError> {
+        if id.trim().is_empty() {
+            self.faults.push(line, FaultKind::BlankId);
+            return Ok(());
+        }
+        let Some(next) = self.next_arm() else {
+            return Err(CandidatesError::TooMany { path: self.path.to_owned() });
+        };
+        let candidates = &mut self.candidates;
+        if (candidates.json.len() + json.len()) as u64 > self.bytes_max {
+            let message = format!(
+                "{} {line}: with it the candidates take more than {} MiB, far more than the file",
+                self.faults.unit,
+                self.bytes_max >> 20
+            );
+            return Err(CandidatesError::Document { path: self.path.to_owned(), message });
+        }
+        if let Err(first) = candidates.ids.insert(id, next) {
+            let first = candidates.lines[first as usize];
+            self.faults.push_with(line, || FaultKind::DuplicateId { id: id.to_owned(), first });
+            return Ok(());
+        }
+        candidates.json.push_str(json);
+        candidates.json_ends.push(candidates.json.len() as u64);
+        candidates.lines.push(line);
+        Ok(())
+    }
+
+    /// Says which fields an object has that is about to be pushed.
+    fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
+        if fields.contains(super::KEY) {
+            self.faults.push(line, FaultKind::TakenField);
+        }
+        let common = &mut self.candidates.common_fields;
+        if self.candidates.lines.is_empty() {
+            *common = fields.iter().map(|field| field.clone().into_owned()).collect();
+        } else if !fields.iter().eq(common.iter()) {
+            common.retain(|field| fields.contains(field.as_str()));
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesError> {
+        self.faults.into_result()?;
+        let mut candidates = self.candidates;
+        if candidates.is_empty() {
+            let path = self.path.to_owned();
+            return Err(CandidatesError::Empty { path, notes: self.notes });
+        }
+        if self.makes_ids == Some(true) {
+            candidates.are_ids_made = true;
+            self.notes.push(format!(
+                "{}: no field {:?}: ids such as {:?} are made from each {}'s number and a hash of \
+                 its content; `id_field` names another field",
+                self.path.display(),
+                self.id_field,
+                candidates.ids.get(0),
+                candidates.unit,
+            ));
+        }
+        candidates.notes = self.notes;
+        candidates.ids.shrink();
+        candidates.json.shrink_to_fit();
+        candidates.json_ends.shrink_to_fit();
+        candidates.lines.shrink_to_fit();
+        Ok(candidates)
+    }
+
+    fn next_arm(&self) -> Option<u32> {
+        let next = self.candidates.len();
+        if next < ARMS_MAX { u32::try_from(next).ok() } else { None }
+    }
+}
+
+/// The same candidate in the same place has the same id, and a changed one has another.
+fn made_id(line: u64, json: &str) -> String {
+    let hash = blake3::hash(json.as_bytes()).to_hex();
+    format!("{line}-{}", &hash[..HASH_DIGITS])
+}
+
+/// An object with its id as the first field.
+fn with_id(json: &str, field: &str, id: &str) -> String {
+    let rest = json.strip_prefix('{').unwrap_or_default().trim_ascii_start();
+    let comma = if rest == "}" { "" } else { "," };
+    let mut text = String::from("{");
+    json::push_text(&mut text, field);
+    text.push(':');
+    json::push_text(&mut text, id);
+    text + comma + rest
+}
+
+/// In JSON, line breaks can only be between values.
+fn on_one_line(json: &str) -> Cow<'_, str> {
+    let has = |byte: u8| json.as_bytes().contains(&byte);
+    if has(b'\r') || has(b'\n') { json.replace(['\r', '\n'], " ").into() } else { json.into() }
+}
+
+const HASH_DIGITS: usize = 8;

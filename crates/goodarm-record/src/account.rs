@@ -1,0 +1,355 @@
+//! What is counted beside the books, for people: calls, failures, money and time, the same for a run
+//! that goes on, its summary, its report and its audit. No decision depends on it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use goodarm_core::{
+    ArmId, BlockingFailure, Books, Cost, Event, Failure, Source, Target, VoidFailure,
+};
+
+use crate::failure::failure_name;
+use crate::history::{Call, Entry};
+use crate::reply::Remark;
+
+/// The totals of a run, call by call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Verifier by verifier, and behind them generator by generator. Each criterion of a verifier is one,
+    /// but calls are paid and take their time at the first of them.
+    pub callers: Vec<VerifierTotals>,
+    attribute_count: usize,
+    are_called: Vec<bool>,
+    /// The budget at the start, and what it was raised to.
+    pub budgets: Vec<Cost>,
+    /// What was spent when each certificate was reached, in their order.
+    pub spent_at: Vec<Cost>,
+    /// How many answers the run began with.
+    pub began_with: usize,
+}
+
+/// One verifier's calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VerifierTotals {
+    /// Calls that were made and came back.
+    pub call_count: u64,
+    /// Calls that were asked for and not made, because the run stopped or the verifier was not there.
+    pub unmade_count: u64,
+    /// Paid.
+    pub spent: Cost,
+    /// Paid for calls that brought no score.
+    pub spent_on_failures: Cost,
+    /// The part of it that was paid at the ceiling because the bill is not known.
+    pub failures_at_ceiling: Cost,
+    /// Calls that brought nothing for any criterion.
+    pub failed_count: u64,
+    /// Failures by name, a score that a reply lacks among them.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Failures that count as the lowest score.
+    pub counted_failure_count: u64,
+    /// Calls with a score that were paid at the ceiling.
+    pub scored_at_ceiling_count: u64,
+    /// Why the first call failed that counts as the lowest score.
+    pub first_failure: Option<String>,
+    /// Why the verifier was not called, where there is more to say than that the run stopped.
+    pub first_obstacle: Option<String>,
+    /// What was remarked about it, each once.
+    pub remarks: Vec<Remark>,
+    /// Answers, or questions, that take no more of its calls, and why.
+    pub blocked: BTreeMap<ArmId, BlockingFailure>,
+    latency_sum: f64,
+    latencies: Latencies,
+}
+
+impl Account {
+    /// Nothing yet.
+    pub fn new(books: &Books) -> Self {
+        let problem = books.problem();
+        let generators = problem.questions().map_or(0, |questions| questions.generators().len());
+        let verifiers = problem.attributes().map(|attribute| problem.lead(attribute) == attribute);
+        let are_called: Vec<bool> =
+            verifiers.chain(std::iter::repeat_n(true, generators)).collect();
+        Self {
+            callers: vec![VerifierTotals::default(); are_called.len()],
+            attribute_count: problem.attribute_count(),
+            are_called,
+            budgets: vec![books.problem().budget()],
+            spent_at: Vec::new(),
+            began_with: books.problem().arm_count(),
+        }
+    }
+
+    /// One more entry, which the books know of already.
+    pub fn take(&mut self, books: &Books, entry: &Entry<'_>) {
+        if let Some(call) = &entry.call {
+            self.take_call(books, call);
+        }
+        if let Event::BudgetRaised { budget } = entry.event {
+            self.budgets.push(budget);
+        }
+    }
+
+    /// One more call, which the books know of already.
+    pub fn take_call(&mut self, books: &Books, call: &Call<'_>) {
+        let problem = books.problem();
+        match call.target {
+            Target::Arm(_, lead) => {
+                for (criterion, &attribute) in problem.members(lead).iter().enumerate() {
+                    let declared = problem.attribute(attribute);
+                    let outcome = call.outcome_for(criterion, declared).map(drop);
+                    let price = (criterion == 0).then(|| declared.price());
+                    self.callers[attribute.index()].take(call, outcome, price);
+                }
+            }
+            Target::Question(_, source) => {
+                let price = match source {
+                    Source::Votes(attribute) => problem.attribute(attribute).price(),
+                    Source::Generator(generator) => {
+                        let generators = problem.questions().map_or(&[][..], |it| it.generators());
+                        generators[generator.index()].price()
+                    }
+                };
+                let outcome = call.failure().map_or(Ok(()), Err);
+                let place = call.target.caller(self.attribute_count);
+                self.callers[place].take(call, outcome, Some(price));
+            }
+        }
+        let certified_count = books.certified().len();
+        if certified_count > self.spent_at.len() {
+            self.spent_at.resize(certified_count, books.ledger().settled());
+        }
+    }
+
+    /// Those of who makes such calls.
+    pub fn totals(&self, target: Target) -> &VerifierTotals {
+        &self.callers[target.caller(self.attribute_count)]
+    }
+
+    /// Those of the verifiers, criterion by criterion.
+    pub fn verifiers(&self) -> &[VerifierTotals] {
+        &self.callers[..self.attribute_count]
+    }
+
+    /// Those of the generators.
+    pub fn generators(&self) -> &[VerifierTotals] {
+        &self.callers[self.attribute_count..]
+    }
+
+    /// Calls that were made and came back.
+    pub fn call_count(&self) -> u64 {
+        self.called().map(|totals| totals.call_count).sum()
+    }
+
+    /// Calls that were asked for and not made.
+    pub fn unmade_count(&self) -> u64 {
+        self.called().map(|totals| totals.unmade_count).sum()
+    }
+
+    /// Calls that came back without any score.
+    pub fn failure_count(&self) -> u64 {
+        self.called().map(|totals| totals.failed_count).sum()
+    }
+
+    /// Those that have calls of their own.
+    fn called(&self) -> impl Iterator<Item = &VerifierTotals> {
+        self.callers.iter().zip(&self.are_called).filter(|(_, is)| **is).map(|(totals, _)| totals)
+    }
+
+    /// An amount, summed over all verifiers and generators.
+    pub fn sum(&self, part: impl Fn(&VerifierTotals) -> Cost) -> Cost {
+        self.callers.iter().map(part).fold(Cost::ZERO, Cost::saturating_add)
+    }
+}
+
+impl VerifierTotals {
+    /// One more call, what it means here, and its price if it is paid here.
+    fn take(&mut self, call: &Call<'_>, outcome: Result<(), Failure>, price: Option<Cost>) {
+        if let Err(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
+            call.outcome
+        {
+            self.unmade_count += 1;
+            if !call.note.reason.is_empty() {
+                self.first_obstacle.get_or_insert_with(|| call.note.reason.to_string());
+            }
+            return;
+        }
+        self.call_count += 1;
+        if let Err(failure) = outcome {
+            self.take_failure(call, failure);
+        }
+        // A call is paid and takes its time once.
+        if let Some(price) = price {
+            self.pay(call, price);
+        }
+    }
+
+    fn take_failure(&mut self, call: &Call<'_>, failure: Failure) {
+        self.failed_count += u64::from(call.outcome.is_err());
+        if matches!(failure, Failure::Counted(_)) {
+            self.counted_failure_count += 1;
+            self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
+        }
+        *self.failures.entry(failure_name(failure)).or_default() += 1;
+        if let Failure::Blocking(failure) = failure {
+            let place = match call.target {
+                Target::Arm(arm, _) => arm,
+                Target::Question(question, _) => ArmId(question.0),
+            };
+            self.blocked.entry(place).or_insert(failure);
+        }
+    }
+
+    fn pay(&mut self, call: &Call<'_>, ceiling: Cost) {
+        self.spent = self.spent.saturating_add(call.cost);
+        self.latency_sum += call.note.latency.as_secs_f64();
+        if let Some(remark) = &call.note.remark
+            && !self.remarks.contains(remark)
+        {
+            self.remarks.push(remark.clone());
+        }
+        self.scored_at_ceiling_count += u64::from(call.outcome.is_ok() && call.cost == ceiling);
+        if call.outcome.is_err() {
+            self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
+            if call.cost == ceiling {
+                self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
+            }
+        }
+        // A call that never reached the verifier says nothing about its time or its price, and of one
+        // that was lost nothing is known.
+        let is_unknown = matches!(
+            call.outcome,
+            Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
+        );
+        if !is_unknown {
+            self.latencies.take(call.note.latency);
+        }
+    }
+
+    /// Calls without a score.
+    pub fn failure_count(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// Calls with one.
+    pub fn score_count(&self) -> u64 {
+        self.call_count - self.failure_count()
+    }
+
+    /// What a call that reached the verifier cost on average.
+    pub fn mean_price(&self) -> Option<f64> {
+        mean(self.spent.units(), self.latencies.count)
+    }
+
+    /// Seconds that all calls took together.
+    pub const fn latency_sum(&self) -> f64 {
+        self.latency_sum
+    }
+
+    /// Seconds a call took on average.
+    pub fn mean_latency(&self) -> Option<f64> {
+        mean(self.latency_sum, self.call_count)
+    }
+
+    /// Seconds that this share of all calls that reached the verifier stayed below.
+    pub fn latency_quantile(&self, share: f64) -> Option<f64> {
+        self.latencies.quantile(share)
+    }
+}
+
+/// How long calls took, in steps of less than a hundredth: however many calls there are, this stays
+/// small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Latencies {
+    counts: BTreeMap<Step, u64>,
+    count: u64,
+}
+
+impl Latencies {
+    fn take(&mut self, latency: Duration) {
+        let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+        *self.counts.entry(Step::of(nanos)).or_default() += 1;
+        self.count += 1;
+    }
+
+    fn quantile(&self, share: f64) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a rank for people")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most count"
+        )]
+        let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        let mut below = 0;
+        let step = self.counts.iter().find_map(|(&step, &count)| {
+            below += count;
+            (below >= rank).then_some(step)
+        });
+        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+        step.map(|step| step.middle() as f64 / 1e9)
+    }
+}
+
+/// Numbers of nanoseconds with the same leading bits, ordered by size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    /// How many bits follow the leading ones.
+    shift: u32,
+    leading: u64,
+}
+
+impl Step {
+    const fn of(nanos: u64) -> Self {
+        let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(LEADING_BITS);
+        Self { shift, leading: nanos >> shift }
+    }
+
+    const fn middle(self) -> u64 {
+        (self.leading << self.shift) + ((1 << self.shift) >> 1)
+    }
+}
+
+fn mean(sum: f64, count: u64) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "means for people")]
+    (count > 0).then(|| sum / count as f64)
+}
+
+const LEADING_BITS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latencies(millis: &[u64]) -> Latencies {
+        let mut latencies = Latencies::default();
+        millis.iter().for_each(|&millis| latencies.take(Duration::from_millis(millis)));
+        latencies
+    }
+
+    #[test]
+    fn quantiles_are_within_a_hundredth_of_values_that_occurred() {
+        let latencies = latencies(&[4000, 1000, 3000, 2000]);
+        for (share, expected) in [(0.0, 1.0), (0.5, 2.0), (0.95, 4.0), (1.0, 4.0)] {
+            let found = latencies.quantile(share).unwrap();
+            assert!((found / expected - 1.0_f64).abs() < 0.005, "{share}: {found}");
+        }
+    }
+
+    #[test]
+    fn no_calls_have_no_quantile_and_no_latency_is_too_long() {
+        assert_eq!(latencies(&[]).quantile(0.5), None);
+        let mut longest = Latencies::default();
+        longest.take(Duration::MAX);
+        assert!(longest.quantile(0.5).unwrap() > 1e10);
+    }
+
+    #[test]
+    fn steps_are_in_order_and_hold_what_they_are_made_from() {
+        let mut last = Step::of(0);
+        for nanos in (0..100_000).chain((17..63).map(|bit| 1 << bit)) {
+            let step = Step::of(nanos);
+            assert!(step >= last, "{nanos}");
+            assert!(step.middle().abs_diff(nanos) <= nanos / 200 + 1, "{nanos}");
+            last = step;
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What people say about the certified answers: the order that was drawn, labels in this order, and
+//! what they prove.
+
+use goodarm_files::words::counted;
+
+use super::{Area, Auditor, Problem, Report, problem};
+use crate::claims::labelled::Labels;
+use crate::claims::line::Line;
+use crate::claims::order::{self, CertifiedAt};
+use crate::folder::Folder;
+use crate::labels::record;
+use crate::view::ClaimView;
+
+/// The labels of a folder.
+pub(super) struct Labelled {
+    lines: Vec<Line>,
+    labels: Labels,
+}
+
+impl Labelled {
+    /// Reads them. That each line can have been said is found out here: an order is written before its labels,
+    /// they are in this order, and nobody says two things about one answer.
+    pub(super) fn read(folder: &Folder, report: &mut Report) -> Self {
+        let (lines, labels) = record::read(folder).unwrap_or_else(|error| {
+            report.problem(Area::Labels, error);
+            (Vec::new(), Labels::default())
+        });
+        Self { lines, labels }
+    }
+
+    /// When the claims began.
+    pub(super) fn beginnings(&self) -> CertifiedAt {
+        CertifiedAt::new(self.labels.claims.iter().map(|claim| &claim.begun))
+    }
+
+    /// Each claim must be about what was certified when it began, in the order that was drawn.
+    pub(super) fn compare(&self, folder: &Folder, auditor: &Auditor, report: &mut Report) {
+        let Auditor { history, books, roster, certified_at, .. } = auditor;
+        let certified: Vec<&str> = books.certified().iter().map(|&arm| roster.id(arm)).collect();
+        let seed = history.charter.seed();
+        for claim in &self.labels.claims {
+            let before = report.problem_count;
+            let then = certified_at.get(&claim.begun);
+            let checked = order::check(&claim.begun, &folder.journal(), seed, &certified, then);
+            if let Err(reason) = checked {
+                report.problem(Area::Labels, format!("labels.jsonl: {reason}"));
+            }
+            report.checked(
+                before,
+                format!(
+                    "labels.jsonl: claim {} has {}, in the order that was drawn, of the {} that were certified when it began",
+                    claim.begun.claim,
+                    counted(claim.label_count(), "label"),
+                    counted(claim.size(), "answer"),
+                ),
+            );
+        }
+    }
+
+    /// The claim that the summary must have: that of the lines that it was made from. More may have been
+    /// said since.
+    pub(super) fn claim_of_summary(
+        &self,
+        folder: &Folder,
+        certified: usize,
+        report: &mut Report,
+    ) -> Result<Option<ClaimView>, Problem> {
+        let found = self.lines.len();
+        let seen = folder.labels_seen().unwrap_or(0);
+        let lines = usize::try_from(seen).ok().and_then(|seen| self.lines.get(..seen));
+        let Some(lines) = lines else {
+            return Err(problem(
+                Area::Labels,
+                format!(
+                    "summary.json was made from {}, but labels.jsonl has {found}: it is an older one, or was cut",
+                    counted(seen, "line")
+                ),
+            ));
+        };
+        if found > lines.len() {
+            let more = counted(found - lines.len(), "line");
+            report.notes.push(format!(
+                "labels.jsonl has {more} more than summary.json was made from: `goodarm report` shows what all of them prove"
+            ));
+        }
+        let labels = Labels::new(lines).expect("the beginning of lines that were taken");
+        Ok(ClaimView::new(&labels, certified))
+    }
+}

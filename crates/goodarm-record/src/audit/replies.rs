@@ -1,0 +1,99 @@
+//! What people have said, against what the journal says that they have.
+
+use std::collections::BTreeSet;
+
+use goodarm_core::{CountedFailure, Failure, Source, Target};
+use goodarm_files::words::counted;
+
+use super::{Area, Report};
+use crate::charter::Charter;
+use crate::folder::Folder;
+use crate::history::{Call, Scores};
+use crate::people::{Heard, Replies, verdict, wanted};
+use crate::questions::Roster;
+use crate::reply::Verdict;
+
+/// The replies of a run's people, gone through call by call.
+pub(super) struct People {
+    replies: Replies,
+    file: String,
+    call_count: u64,
+    /// Who has spoken to which verifier about what.
+    spoken: BTreeSet<(String, String, String)>,
+}
+
+impl People {
+    /// None if nobody was asked, or if what was said cannot be read, which is a problem.
+    pub(super) fn open(folder: &Folder, charter: &Charter, report: &mut Report) -> Option<Self> {
+        charter.callers().find(|terms| terms.people.is_some())?;
+        let mut replies = Replies::new(&folder.replies());
+        if let Err(error) = replies.read_on() {
+            report.problem(Area::Replies, error);
+            return None;
+        }
+        let file = folder.replies().file_name().map(|it| it.display().to_string());
+        let file = file.unwrap_or_default();
+        Some(Self { replies, file, call_count: 0, spoken: BTreeSet::new() })
+    }
+
+    /// One call: if a person was asked, they must have said what it came to.
+    pub(super) fn check(
+        &mut self,
+        call: &Call<'_>,
+        charter: &Charter,
+        roster: &Roster,
+        report: &mut Report,
+    ) {
+        let terms = charter.called(call.target);
+        let Some(people) = terms.people else { return };
+        self.call_count += 1;
+        let id = match call.target {
+            Target::Arm(arm, _) => roster.id(arm),
+            Target::Question(question, _) => roster.question_id(question),
+        };
+        let number = call.ticket.0;
+        let Some(Heard { by, said, .. }) = self.replies.get(call.ticket, terms.name, id) else {
+            let text = format!("{}: no reply to call {number}, which the journal has", self.file);
+            report.problem(Area::Replies, text);
+            return;
+        };
+        if !is_outcome(call, verdict(wanted(&terms), people.answer_bytes_max, &said)) {
+            let text = format!(
+                "{}: the reply to call {number} has another outcome in the journal",
+                self.file
+            );
+            report.problem(Area::Replies, text);
+        }
+        let is_fresh_answer = matches!(call.target, Target::Question(_, Source::Generator(_)));
+        let speech = (terms.name.to_owned(), id.to_owned(), by);
+        if !people.same_person && !is_fresh_answer && self.spoken.contains(&speech) {
+            let (verifier, id, by) = &speech;
+            let text = format!(
+                "{}: call {number}: {by:?} has spoken about {id:?} to {verifier:?} before, and each call was to be another person's",
+                self.file
+            );
+            report.problem(Area::Replies, text);
+        }
+        self.spoken.insert(speech);
+    }
+
+    /// When all calls have been gone through; there were so many problems before.
+    pub(super) fn close(&self, before: usize, report: &mut Report) {
+        let calls = counted(self.call_count, "call");
+        report.checked(before, format!("{} has what people said to {calls}", self.file));
+    }
+}
+
+/// Whether a call came to what was said.
+fn is_outcome(call: &Call<'_>, said: Verdict) -> bool {
+    match (said, &call.outcome) {
+        (Verdict::Score(said), Ok(Scores::One(score))) => said.to_bits() == score.to_bits(),
+        (Verdict::Answer(said), Ok(Scores::Answer(_))) => said.text == call.note.reply,
+        // There may be no final answer in it.
+        (Verdict::Answer(_), Err(failure)) => {
+            *failure == Failure::Counted(CountedFailure::Unreadable)
+        }
+        (Verdict::Failed(said, _), Err(failure)) => *failure == Failure::Counted(said),
+        _ => false,
+    }
+}

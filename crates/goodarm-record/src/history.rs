@@ -1,0 +1,368 @@
+//! A run's journal, event by event: what every output, report and audit is made from.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use goodarm_core::{
+    ArmId, Attribute, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Label,
+    Loan, Problem, QuestionId, Source, Target, Ticket,
+};
+
+use crate::charter::{Charter, CharterError};
+use crate::folder::Folder;
+use crate::journal::VERSION;
+use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record, Tail};
+
+/// A call that came back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call<'a> {
+    /// Its number.
+    pub ticket: Ticket,
+    /// Which candidate or question, and who was called: a verifier, of one with criteria the first of
+    /// them, or a generator.
+    pub target: Target,
+    /// What it has brought, or why it has brought nothing.
+    pub outcome: Result<Scores, Failure>,
+    /// What it cost.
+    pub cost: Cost,
+    /// How long it took, and what was said.
+    pub note: Note<'a>,
+}
+
+/// What a call has brought.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scores {
+    /// Its score.
+    One(f64),
+    /// A score for each criterion of its verifier; none for those that the reply lacks.
+    Each(Box<[Option<f64>]>),
+    /// An answer to a question, by the number of its final answer there.
+    Answer(Label),
+}
+
+impl Scores {
+    /// The score of the so-many-th criterion, or the only one.
+    pub fn get(&self, criterion: usize) -> Option<f64> {
+        match self {
+            Self::One(score) => Some(*score),
+            Self::Each(scores) => scores.get(criterion).copied().flatten(),
+            Self::Answer(_) => None,
+        }
+    }
+
+    /// How many there are, those that are lacking among them.
+    pub const fn count(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Each(scores) => scores.len(),
+            Self::Answer(_) => 0,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// The candidate that it is about; none if it is about a question.
+    pub const fn arm(&self) -> Option<ArmId> {
+        match self.target {
+            Target::Arm(arm, _) => Some(arm),
+            Target::Question(..) => None,
+        }
+    }
+
+    /// What the books are told of it.
+    pub fn event(&self) -> Event {
+        event_of(self.ticket, &self.outcome, self.cost)
+    }
+
+    /// How it failed, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.outcome.as_ref().err().copied()
+    }
+
+    /// What it means for the so-many-th criterion of its verifier, or for the only one, which is
+    /// declared so.
+    pub fn outcome_for(&self, criterion: usize, declared: &Attribute) -> Result<f64, Failure> {
+        match self.outcome.as_ref().map_err(|failure| *failure)?.get(criterion) {
+            Some(score) if declared.is_below_lowest(score) => {
+                Err(Failure::Blocking(BlockingFailure::BelowLowest))
+            }
+            Some(score) => Ok(score),
+            None => Err(Failure::Counted(CountedFailure::Unreadable)),
+        }
+    }
+}
+
+/// What the books are told of a call.
+pub(crate) fn event_of(ticket: Ticket, outcome: &Result<Scores, Failure>, cost: Cost) -> Event {
+    match outcome {
+        Ok(Scores::One(score)) => Event::Told { ticket, score: *score, cost },
+        Ok(Scores::Each(scores)) => Event::ToldAll { ticket, scores: scores.clone(), cost },
+        Ok(Scores::Answer(label)) => Event::Answered { ticket, label: Some(*label), cost },
+        Err(failure) => Event::Failed { ticket, failure: *failure, cost },
+    }
+}
+
+/// One entry of a journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry<'a> {
+    /// Its place in the order of all events.
+    pub index: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub unix_millis: u64,
+    /// What happened.
+    pub event: Event,
+    /// The call that came back, if one did.
+    pub call: Option<Call<'a>>,
+    /// The index of the entry that asked for that call.
+    pub asked: u64,
+    /// What an answer was lent when that call was asked for, and which.
+    pub loan: Option<(ArmId, Loan)>,
+    /// Where candidates were added, the fingerprint of all of them.
+    pub candidates: Option<[u8; 32]>,
+}
+
+/// Why a history cannot be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    /// Its first record.
+    #[error(transparent)]
+    Charter(#[from] CharterError),
+    /// Numbers of arms or attributes of which one is not what was written.
+    #[error("the journal's header and its charter do not agree")]
+    Inconsistent,
+    /// The run never began.
+    #[error("the journal holds nothing: the run never began")]
+    NeverBegun,
+    /// The run was begun by a version that decides differently: its books cannot be made again.
+    #[error(
+        "goodarm {version} began this run and decides by rules {theirs}; this is goodarm {VERSION}, which decides by rules {DECISIONS}: use goodarm {version} for it"
+    )]
+    Decisions {
+        /// The version that began it.
+        version: String,
+        /// The number of its rules.
+        theirs: u32,
+    },
+    /// More candidates than the file of them has room for: nobody makes room for them.
+    #[error(
+        "the journal speaks of {0} candidates or questions, more than the run's folder can hold"
+    )]
+    TooManyCandidates(u64),
+    /// An answer without a question.
+    #[error("call {} is answered but was never asked", .0.0)]
+    NeverAsked(Ticket),
+    /// An answer to another question.
+    #[error("call {} does not have the scores that it was asked for", .0.0)]
+    OtherScores(Ticket),
+    /// A question that the run does not have, or nobody who answers it.
+    #[error("call {} is about a question that nobody is asked", .0.0)]
+    NoSuchQuestion(Ticket),
+    /// A criterion is asked for by itself.
+    #[error("call {} is not by the first criterion of its verifier", .0.0)]
+    NotFirst(Ticket),
+}
+
+/// Goes through a journal.
+pub struct History {
+    /// The terms of the run.
+    pub charter: Charter,
+    reader: Reader,
+    in_flight: BTreeMap<Ticket, Asked>,
+    /// As many as the journal has spoken of.
+    candidate_count: u64,
+    /// As many as there can be.
+    candidate_max: u64,
+    /// The same of questions.
+    question_max: u64,
+    index_next: u64,
+    started_millis: Option<u64>,
+    ended_millis: u64,
+}
+
+/// A call that has not come back.
+struct Asked {
+    target: Target,
+    index: u64,
+    loan: Option<(ArmId, Loan)>,
+}
+
+impl History {
+    /// Opens a journal; a torn tail is passed over.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        match journal::open(path)? {
+            Opened::Begun(reader) => {
+                let folder = Folder::new(path.parent().unwrap_or(Path::new("")));
+                let kept = folder.candidates().metadata();
+                let most = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
+                let kept = folder.questions().metadata();
+                let question_max = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
+                Ok(Self { candidate_max: most, question_max, ..Self::new(reader)? })
+            }
+            Opened::NeverBegun { .. } => Err(HistoryError::NeverBegun),
+        }
+    }
+
+    /// From the first record on.
+    pub fn new(reader: Reader) -> Result<Self, HistoryError> {
+        let header = reader.header();
+        let charter = Charter::read(&header.charter)?;
+        // Readers use the numbers of arms and attributes as indices.
+        let counts = (charter.candidate_count as u64, charter.verifiers.len() as u64);
+        if counts != (header.arm_count, header.attribute_count) {
+            return Err(HistoryError::Inconsistent);
+        }
+        Ok(Self {
+            candidate_count: header.arm_count,
+            candidate_max: u64::MAX,
+            question_max: u64::MAX,
+            charter,
+            reader,
+            in_flight: BTreeMap::new(),
+            index_next: 0,
+            started_millis: None,
+            ended_millis: 0,
+        })
+    }
+
+    /// The journal's first record.
+    pub const fn header(&self) -> &Header {
+        self.reader.header()
+    }
+
+    /// The problem that the run began with, for those who make its books again: under other rules they
+    /// would come out otherwise, and nobody could tell that from damage.
+    pub fn problem(&self) -> Result<Problem, HistoryError> {
+        let Header { version, decisions, .. } = self.header();
+        if *decisions != DECISIONS {
+            let (version, theirs) = (version.clone(), *decisions);
+            return Err(HistoryError::Decisions { version, theirs });
+        }
+        // Books make room for all of them at once.
+        if self.candidate_count > self.candidate_max {
+            return Err(HistoryError::TooManyCandidates(self.candidate_count));
+        }
+        let question_count = self.charter.questions.as_ref().map_or(0, |asked| asked.count) as u64;
+        if question_count > self.question_max {
+            return Err(HistoryError::TooManyCandidates(question_count));
+        }
+        Ok(self.charter.problem()?)
+    }
+
+    /// The next entry.
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, HistoryError> {
+        let (charter, reader) = (&self.charter, &mut self.reader);
+        let Some((position, Record { event, note })) = reader.next_record()? else {
+            return Ok(None);
+        };
+        let (index, unix_millis) = (self.index_next, position.unix_millis);
+        self.index_next += 1;
+        self.started_millis.get_or_insert(unix_millis);
+        self.ended_millis = unix_millis;
+        let mut entry = Entry {
+            index,
+            unix_millis,
+            event,
+            call: None,
+            asked: index,
+            loan: None,
+            candidates: None,
+        };
+        let (ticket, outcome, cost) = match &entry.event {
+            Event::Told { ticket, score, cost } => (*ticket, Ok(Scores::One(*score)), *cost),
+            Event::ToldAll { ticket, scores, cost } => {
+                (*ticket, Ok(Scores::Each(scores.clone())), *cost)
+            }
+            Event::Failed { ticket, failure, cost } => (*ticket, Err(*failure), *cost),
+            &Event::Answered { ticket, label, cost } => {
+                let label = label.ok_or(HistoryError::OtherScores(ticket))?;
+                (ticket, Ok(Scores::Answer(label)), cost)
+            }
+            &Event::Asked { ticket, arm, attribute, loan } => {
+                if !self.charter.is_called(attribute.index()) {
+                    return Err(HistoryError::NotFirst(ticket));
+                }
+                let loan = loan.map(|loan| (arm, loan));
+                self.in_flight
+                    .insert(ticket, Asked { target: Target::Arm(arm, attribute), index, loan });
+                return Ok(Some(Entry { loan, ..entry }));
+            }
+            &Event::QuestionAsked { ticket, question, source, loan } => {
+                if !is_asked(charter, question, source) {
+                    return Err(HistoryError::NoSuchQuestion(ticket));
+                }
+                let target = Target::Question(question, source);
+                self.in_flight.insert(ticket, Asked { target, index, loan });
+                return Ok(Some(Entry { loan, ..entry }));
+            }
+            Event::ArmsAdded { count } => {
+                self.candidate_count += u64::from(*count);
+                if self.candidate_count > self.candidate_max {
+                    return Err(HistoryError::TooManyCandidates(self.candidate_count));
+                }
+                return Ok(Some(Entry { candidates: Some(note.candidates), ..entry }));
+            }
+            Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
+        };
+        let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
+        let Asked { target, index, loan } = asked;
+        if outcome.as_ref().is_ok_and(|scores| !is_expected(charter, target, scores)) {
+            return Err(HistoryError::OtherScores(ticket));
+        }
+        (entry.asked, entry.loan) = (index, loan);
+        entry.call = Some(Call { ticket, target, outcome, cost, note });
+        Ok(Some(entry))
+    }
+
+    /// Calls that have not come back, by the end of what was read.
+    pub fn in_flight(&self) -> impl Iterator<Item = (Ticket, Target)> + '_ {
+        self.in_flight.iter().map(|(&ticket, asked)| (ticket, asked.target))
+    }
+
+    /// When the first and the last event were written, in milliseconds since 1970.
+    pub fn span_millis(&self) -> [u64; 2] {
+        [self.started_millis.unwrap_or(self.ended_millis), self.ended_millis]
+    }
+
+    /// The length of the whole frames up to the last entry, that of the entry among them.
+    pub(crate) const fn len_read(&self) -> u64 {
+        self.reader.len_valid()
+    }
+
+    /// How much of the journal at `path`, which this is the history of, was read.
+    pub fn mark(&self, path: &Path) -> io::Result<Mark> {
+        Mark::of(path, self.reader.len_valid())
+    }
+
+    /// The end of the journal, to write on behind it.
+    pub fn finish(self) -> Result<Tail, HistoryError> {
+        Ok(self.reader.finish()?)
+    }
+}
+
+/// Whether a call brings such scores: readers use their places as indices.
+fn is_expected(charter: &Charter, target: Target, scores: &Scores) -> bool {
+    let Target::Arm(_, attribute) = target else { return matches!(scores, Scores::Answer(_)) };
+    match (scores, charter.criteria_count(attribute.index())) {
+        (Scores::One(_), 0) => true,
+        (Scores::Each(each), expected) => each.len() == expected && expected > 0,
+        _ => false,
+    }
+}
+
+/// Whether there is such a question, and somebody who answers it.
+fn is_asked(charter: &Charter, question: QuestionId, source: Source) -> bool {
+    let Some(questions) = &charter.questions else { return false };
+    let is_there = match source {
+        Source::Votes(attribute) => charter.are_votes(attribute.index()),
+        Source::Generator(generator) => generator.index() < questions.generators.len(),
+    };
+    question.index() < questions.count && is_there
+}
+
+/// `{"id":"0"}` and the end of its line.
+const CANDIDATE_BYTES_MIN: u64 = 11;

@@ -1,0 +1,425 @@
+//! Records as bytes: one tag, then variable-length integers and texts with their length.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use goodarm_core::problem::ATTRIBUTES_MAX;
+use goodarm_core::{
+    ArmId, AttributeId, BlockingFailure as Blocking, Cost, CountedFailure as Counted, Event,
+    Failure, GeneratorId, Label, Loan, QuestionId, Share, Source, Ticket, VoidFailure as Void,
+};
+
+use super::format::{FORMAT_VERSION, Malformed};
+use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
+use crate::reply::Remark;
+
+/// What a journal is about; its first record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The version of goodarm that began the run, for people.
+    pub version: String,
+    /// The number of the rules that decide; see [`goodarm_core::DECISIONS`].
+    pub decisions: u32,
+    /// The terms of the run, as the charter's JSON.
+    pub charter: String,
+    /// The fingerprint of the candidates.
+    pub candidates: [u8; 32],
+    /// How many arms there are.
+    pub arm_count: u64,
+    /// How many attributes there are.
+    pub attribute_count: u64,
+}
+
+/// Something that happened in a run, with a note for people. Only the event decides anything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record<'a> {
+    /// What happened.
+    pub event: Event,
+    /// What belongs to the event besides; empty for most.
+    pub note: Note<'a>,
+}
+
+/// What people may want to know about a call that came back, or who the arms are that were added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note<'a> {
+    /// How long it took.
+    pub latency: Duration,
+    /// What the verifier said, as far as it is kept; of a fresh answer, all of it.
+    pub reply: Cow<'a, str>,
+    /// Of a call about a question, the final answer; of a long one, its hash.
+    pub answer: Cow<'a, str>,
+    /// Why there is no score, or why some are lacking, in words.
+    pub reason: Cow<'a, str>,
+    /// What is to be known about the verifier since this call.
+    pub remark: Option<Remark>,
+    /// Where arms were added, the fingerprint of all candidates with the new ones.
+    pub candidates: [u8; 32],
+}
+
+impl Note<'_> {
+    /// The same note, with the texts of this one.
+    pub fn borrowed(&self) -> Note<'_> {
+        Note {
+            latency: self.latency,
+            reply: Cow::Borrowed(&self.reply),
+            answer: Cow::Borrowed(&self.answer),
+            reason: Cow::Borrowed(&self.reason),
+            remark: self.remark.clone(),
+            candidates: self.candidates,
+        }
+    }
+
+    /// The same note, with texts of its own.
+    pub fn into_owned(self) -> Note<'static> {
+        Note {
+            latency: self.latency,
+            reply: Cow::Owned(self.reply.into_owned()),
+            answer: Cow::Owned(self.answer.into_owned()),
+            reason: Cow::Owned(self.reason.into_owned()),
+            remark: self.remark,
+            candidates: self.candidates,
+        }
+    }
+}
+
+impl From<Event> for Record<'_> {
+    fn from(event: Event) -> Self {
+        Self { event, note: Note::default() }
+    }
+}
+
+/// Why a journal's first record cannot be read.
+pub(super) enum HeaderError {
+    Malformed(Malformed),
+    /// Written by a later goodarm.
+    Format(u64),
+}
+
+impl From<Malformed> for HeaderError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+// No tag is 0, which is what a lost sector reads as.
+const TAG_HEADER: u8 = 1;
+const TAG_ASKED: u8 = 2;
+const TAG_TOLD: u8 = 3;
+const TAG_FAILED: u8 = 4;
+const TAG_BUDGET_RAISED: u8 = 5;
+const TAG_LENT_AND_ASKED: u8 = 6;
+const TAG_RELEASED: u8 = 7;
+const TAG_ARMS_ADDED: u8 = 8;
+/// Comes before the record of the call that it belongs to.
+const TAG_REMARK: u8 = 9;
+const TAG_TOLD_ALL: u8 = 10;
+const TAG_QUESTION_ASKED: u8 = 11;
+const TAG_LENT_AND_QUESTION_ASKED: u8 = 12;
+const TAG_ANSWERED: u8 = 13;
+const SOURCE_VOTES: u8 = 1;
+const SOURCE_GENERATOR: u8 = 2;
+/// The last byte of a payload. As it is not zero, a tail of zeros is never what was written.
+pub(super) const TAG_END: u8 = 0xE5;
+
+impl Header {
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.push(TAG_HEADER);
+        put_number(bytes, FORMAT_VERSION);
+        put_text(bytes, &self.version);
+        put_number(bytes, self.decisions.into());
+        put_text(bytes, &self.charter);
+        bytes.extend_from_slice(&self.candidates);
+        put_number(bytes, self.arm_count);
+        put_number(bytes, self.attribute_count);
+    }
+
+    pub(super) fn decode(input: &mut Input<'_>) -> Result<Self, HeaderError> {
+        if input.byte()? != TAG_HEADER {
+            return Err(Malformed::NoHeader.into());
+        }
+        // First of all, because what follows is written otherwise in another format.
+        let format = input.number()?;
+        if !(1..=FORMAT_VERSION).contains(&format) {
+            return Err(HeaderError::Format(format));
+        }
+        Ok(Self {
+            version: input.text()?.to_owned(),
+            // Format 1 was only ever written under the first rules.
+            decisions: if format == 1 { 1 } else { input.small_number()? },
+            charter: input.text()?.to_owned(),
+            candidates: input.array()?,
+            arm_count: input.number()?,
+            attribute_count: input.number()?,
+        })
+    }
+}
+
+impl Record<'_> {
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        let Note { latency, reply, reason, remark, candidates, .. } = &self.note;
+        if let Some(Remark { is_doubt, text }) = remark {
+            bytes.extend_from_slice(&[TAG_REMARK, u8::from(*is_doubt)]);
+            put_text(bytes, text);
+        }
+        match self.event {
+            Event::Asked { ticket, arm, attribute, loan } => {
+                bytes.push(if loan.is_some() { TAG_LENT_AND_ASKED } else { TAG_ASKED });
+                put_number(bytes, ticket.0);
+                put_number(bytes, arm.0.into());
+                put_number(bytes, attribute.0.into());
+                loan.into_iter().for_each(|loan| put_loan(bytes, loan));
+            }
+            Event::QuestionAsked { .. } | Event::Answered { .. } => self.encode_asked(bytes),
+            Event::Told { ticket, score, cost } => {
+                bytes.push(TAG_TOLD);
+                put_number(bytes, ticket.0);
+                put_score(bytes, score);
+                put_large(bytes, cost.picos());
+                put_large(bytes, latency.as_nanos());
+                put_text(bytes, reply);
+            }
+            Event::ToldAll { ticket, ref scores, cost } => {
+                bytes.push(TAG_TOLD_ALL);
+                put_number(bytes, ticket.0);
+                put_number(bytes, scores.len() as u64);
+                scores.iter().for_each(|score| put_score_or_none(bytes, *score));
+                put_large(bytes, cost.picos());
+                put_large(bytes, latency.as_nanos());
+                put_text(bytes, reply);
+                put_text(bytes, reason);
+            }
+            Event::Failed { ticket, failure, cost } => {
+                bytes.push(TAG_FAILED);
+                put_number(bytes, ticket.0);
+                bytes.push(failure_code(failure));
+                put_large(bytes, cost.picos());
+                put_large(bytes, latency.as_nanos());
+                put_text(bytes, reply);
+                put_text(bytes, reason);
+            }
+            Event::BudgetRaised { budget } => {
+                bytes.push(TAG_BUDGET_RAISED);
+                put_large(bytes, budget.picos());
+            }
+            Event::Released { arm } => {
+                bytes.push(TAG_RELEASED);
+                put_number(bytes, arm.0.into());
+            }
+            Event::ArmsAdded { count } => {
+                bytes.push(TAG_ARMS_ADDED);
+                put_number(bytes, count.into());
+                bytes.extend_from_slice(candidates);
+            }
+        }
+    }
+}
+
+impl Record<'_> {
+    /// What is about questions.
+    fn encode_asked(&self, bytes: &mut Vec<u8>) {
+        match self.event {
+            Event::QuestionAsked { ticket, question, source, loan } => {
+                let is_lent = loan.is_some();
+                bytes.push(if is_lent { TAG_LENT_AND_QUESTION_ASKED } else { TAG_QUESTION_ASKED });
+                put_number(bytes, ticket.0);
+                put_number(bytes, question.0.into());
+                let (kind, place) = match source {
+                    Source::Votes(attribute) => (SOURCE_VOTES, attribute.0),
+                    Source::Generator(generator) => (SOURCE_GENERATOR, generator.0),
+                };
+                bytes.push(kind);
+                put_number(bytes, place.into());
+                if let Some((arm, loan)) = loan {
+                    put_number(bytes, arm.0.into());
+                    put_loan(bytes, loan);
+                }
+            }
+            Event::Answered { ticket, label, cost } => {
+                bytes.push(TAG_ANSWERED);
+                put_number(bytes, ticket.0);
+                put_number(bytes, label.map_or(0, |label| u64::from(label.0) + 1));
+                put_large(bytes, cost.picos());
+                put_large(bytes, self.note.latency.as_nanos());
+                put_text(bytes, &self.note.reply);
+                put_text(bytes, &self.note.answer);
+            }
+            _ => unreachable!("it is about no question"),
+        }
+    }
+}
+
+/// What is about questions.
+fn decode_asked<'a>(
+    tag: u8,
+    input: &mut Input<'a>,
+    note: &mut Note<'a>,
+) -> Result<Event, Malformed> {
+    let ticket = Ticket(input.number()?);
+    if tag == TAG_ANSWERED {
+        let label = input.small_number()?.checked_sub(1).map(Label);
+        let cost = Cost::from_picos(input.large()?);
+        note.latency = input.duration()?;
+        note.reply = Cow::Borrowed(input.text()?);
+        note.answer = Cow::Borrowed(input.text()?);
+        return Ok(Event::Answered { ticket, label, cost });
+    }
+    let question = QuestionId(input.small_number()?);
+    let kind = input.byte()?;
+    let place = input.small_number()?;
+    let source = match kind {
+        SOURCE_VOTES => Source::Votes(AttributeId(place)),
+        SOURCE_GENERATOR => Source::Generator(GeneratorId(place)),
+        kind => return Err(Malformed::Source(kind)),
+    };
+    let loan = if tag == TAG_QUESTION_ASKED {
+        None
+    } else {
+        Some((ArmId(input.small_number()?), loan(input)?))
+    };
+    Ok(Event::QuestionAsked { ticket, question, source, loan })
+}
+
+impl<'a> Record<'a> {
+    #[inline]
+    pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, Malformed> {
+        let mut note = Note::default();
+        let mut tag = input.byte()?;
+        if tag == TAG_REMARK {
+            let is_doubt = input.byte()? != 0;
+            note.remark = Some(Remark { is_doubt, text: input.text()?.to_owned() });
+            tag = input.byte()?;
+        }
+        let event = match tag {
+            tag @ (TAG_ASKED | TAG_LENT_AND_ASKED) => Event::Asked {
+                ticket: Ticket(input.number()?),
+                arm: ArmId(input.small_number()?),
+                attribute: AttributeId(input.small_number()?),
+                loan: if tag == TAG_ASKED { None } else { Some(loan(input)?) },
+            },
+            tag @ (TAG_QUESTION_ASKED | TAG_LENT_AND_QUESTION_ASKED | TAG_ANSWERED) => {
+                decode_asked(tag, input, &mut note)?
+            }
+            TAG_TOLD => {
+                let ticket = Ticket(input.number()?);
+                let score = input.score()?;
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                Event::Told { ticket, score, cost }
+            }
+            TAG_TOLD_ALL => {
+                let ticket = Ticket(input.number()?);
+                let count = input.number()?;
+                // No call has more, and no room is made for a count that lies.
+                if count > ATTRIBUTES_MAX as u64 {
+                    return Err(Malformed::Number);
+                }
+                let mut scores = Vec::new();
+                for _ in 0..count {
+                    scores.push(input.score_or_none()?);
+                }
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                note.reason = Cow::Borrowed(input.text()?);
+                Event::ToldAll { ticket, scores: scores.into(), cost }
+            }
+            TAG_FAILED => {
+                let ticket = Ticket(input.number()?);
+                let failure = failure_of(input.byte()?)?;
+                let cost = Cost::from_picos(input.large()?);
+                note.latency = input.duration()?;
+                note.reply = Cow::Borrowed(input.text()?);
+                note.reason = Cow::Borrowed(input.text()?);
+                Event::Failed { ticket, failure, cost }
+            }
+            TAG_BUDGET_RAISED => Event::BudgetRaised { budget: Cost::from_picos(input.large()?) },
+            TAG_RELEASED => Event::Released { arm: ArmId(input.small_number()?) },
+            TAG_ARMS_ADDED => {
+                let count = input.small_number()?;
+                note.candidates = input.array()?;
+                Event::ArmsAdded { count }
+            }
+            TAG_HEADER => return Err(Malformed::SecondHeader),
+            tag => return Err(Malformed::Tag(tag)),
+        };
+        Ok(Self { event, note })
+    }
+
+    /// Refuses pairs that the journal does not know by now: readers use them as indices.
+    #[inline]
+    pub(super) fn check(&self, header: &Header, arms_added: &mut u64) -> Result<(), Malformed> {
+        match self.event {
+            Event::Asked { arm, .. }
+            | Event::Released { arm }
+            | Event::QuestionAsked { loan: Some((arm, _)), .. }
+                if u64::from(arm.0) >= header.arm_count.saturating_add(*arms_added) =>
+            {
+                Err(Malformed::Arm(arm.0))
+            }
+            Event::Asked { attribute, .. }
+            | Event::QuestionAsked { source: Source::Votes(attribute), .. }
+                if u64::from(attribute.0) >= header.attribute_count =>
+            {
+                Err(Malformed::Attribute(attribute.0))
+            }
+            Event::ArmsAdded { count } => {
+                *arms_added = arms_added.saturating_add(count.into());
+                Ok(())
+            }
+            // It may be a new answer, which the books know.
+            Event::Answered { .. } => {
+                *arms_added = arms_added.saturating_add(1);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn put_loan(bytes: &mut Vec<u8>, Loan { share, weights }: Loan) {
+    put_number(bytes, share.parts());
+    bytes.extend_from_slice(&weights.to_le_bytes());
+}
+
+fn loan(input: &mut Input<'_>) -> Result<Loan, Malformed> {
+    let share = Share::from_parts(input.number()?).ok_or(Malformed::Number)?;
+    Ok(Loan { share, weights: u64::from_le_bytes(input.array()?) })
+}
+
+// These numbers are in files: new failures get new numbers, and none is used again.
+
+fn failure_code(failure: Failure) -> u8 {
+    match failure {
+        Failure::Void(Void::NotConnected) => 1,
+        Failure::Void(Void::RateLimited) => 2,
+        Failure::Void(Void::LostRepeatable) => 3,
+        Failure::Counted(Counted::TimedOut) => 65,
+        Failure::Counted(Counted::Crashed) => 66,
+        Failure::Counted(Counted::Unreadable) => 67,
+        Failure::Counted(Counted::Truncated) => 68,
+        Failure::Counted(Counted::Refused) => 69,
+        Failure::Counted(Counted::Lost) => 70,
+        Failure::Counted(Counted::GivenUp) => 71,
+        Failure::Blocking(Blocking::BelowLowest) => 129,
+        Failure::Blocking(Blocking::Exhausted) => 130,
+    }
+}
+
+fn failure_of(code: u8) -> Result<Failure, Malformed> {
+    Ok(match code {
+        1 => Failure::Void(Void::NotConnected),
+        2 => Failure::Void(Void::RateLimited),
+        3 => Failure::Void(Void::LostRepeatable),
+        65 => Failure::Counted(Counted::TimedOut),
+        66 => Failure::Counted(Counted::Crashed),
+        67 => Failure::Counted(Counted::Unreadable),
+        68 => Failure::Counted(Counted::Truncated),
+        69 => Failure::Counted(Counted::Refused),
+        70 => Failure::Counted(Counted::Lost),
+        71 => Failure::Counted(Counted::GivenUp),
+        129 => Failure::Blocking(Blocking::BelowLowest),
+        130 => Failure::Blocking(Blocking::Exhausted),
+        _ => return Err(Malformed::Failure(code)),
+    })
+}

@@ -1,0 +1,173 @@
+//! One line of `calls.jsonl`: everything about one call.
+
+pub mod table;
+
+use std::fmt;
+
+use goodarm_core::{ArmId, Cost, Failure, Label, QuestionId, Target};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::charter::Charter;
+use crate::failure::{failure_name, failure_of};
+use crate::history::{Entry, Scores};
+
+/// One call, as a line.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallLine<'a> {
+    /// Its number, counted from 0 in the order of dispatch.
+    pub call: u64,
+    /// The candidate; empty for a call about a question.
+    #[serde(borrow)]
+    pub id: std::borrow::Cow<'a, str>,
+    /// The question, for a call that is about one.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub question: std::borrow::Cow<'a, str>,
+    /// The verifier, or the generator.
+    #[serde(borrow)]
+    pub verifier: std::borrow::Cow<'a, str>,
+    /// What it said; null if it failed, has a score for each criterion, or is an answer.
+    pub score: Option<f64>,
+    /// The final answer to the question; of a long one its hash.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub answer: std::borrow::Cow<'a, str>,
+    /// The number of that answer among those to the question: the same for all that are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<u32>,
+    /// What it said of each criterion; null for one that the reply lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scores: Option<CriterionScores>,
+    /// How it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<std::borrow::Cow<'a, str>>,
+    /// Why it failed, in words.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub reason: std::borrow::Cow<'a, str>,
+    /// The share of δ that the candidate, or one to the question, was lent with this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lent: Option<f64>,
+    /// What it cost: an exact decimal.
+    #[serde(with = "goodarm_files::money::exact")]
+    pub cost: Cost,
+    /// How long it took, in seconds.
+    pub latency: f64,
+    /// When its answer was written, in milliseconds since 1970.
+    pub unix_millis: u64,
+    /// The place of its asking in the order of all events.
+    pub asked: u64,
+    /// The place of its answer.
+    pub answered: u64,
+    /// What was answered.
+    #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
+    pub reply: std::borrow::Cow<'a, str>,
+}
+
+impl<'a> CallLine<'a> {
+    /// The line of an entry's call, if one came back; given the names of candidates and questions, and a
+    /// charter with those of verifiers.
+    pub fn new(
+        entry: &'a Entry<'_>,
+        id: impl FnOnce(ArmId) -> &'a str,
+        question: impl FnOnce(QuestionId) -> &'a str,
+        charter: &'a Charter,
+    ) -> Option<Self> {
+        let call = entry.call.as_ref()?;
+        let caller = call.target.caller(charter.verifiers.len());
+        let (score, scores, label) = match &call.outcome {
+            Ok(Scores::One(score)) => (Some(*score), None, None),
+            Ok(Scores::Each(each)) => {
+                let names = charter.criteria(caller).into_iter();
+                let named = names.map(str::to_owned).zip(each.iter().copied());
+                (None, Some(CriterionScores(named.collect())), None)
+            }
+            Ok(Scores::Answer(label)) => (None, None, Some(label.0)),
+            Err(_) => (None, None, None),
+        };
+        let (id, question) = match call.target {
+            Target::Arm(arm, _) => (id(arm), ""),
+            Target::Question(about, _) => ("", question(about)),
+        };
+        Some(Self {
+            call: call.ticket.0,
+            id: id.into(),
+            question: question.into(),
+            verifier: charter.caller(caller).into(),
+            score,
+            scores,
+            answer: call.note.answer.as_ref().into(),
+            label,
+            failure: call.failure().map(|failure| failure_name(failure).into()),
+            reason: call.note.reason.as_ref().into(),
+            lent: entry.loan.map(|(_, loan)| loan.share.fraction()),
+            cost: call.cost,
+            latency: call.note.latency.as_secs_f64(),
+            unix_millis: entry.unix_millis,
+            asked: entry.asked,
+            answered: entry.index,
+            reply: call.note.reply.as_ref().into(),
+        })
+    }
+
+    /// The same with texts of its own.
+    pub(crate) fn to_owned_line(&self) -> CallLine<'static> {
+        let own = |text: &std::borrow::Cow<'_, str>| text.clone().into_owned().into();
+        CallLine {
+            id: own(&self.id),
+            question: own(&self.question),
+            answer: own(&self.answer),
+            verifier: own(&self.verifier),
+            failure: self.failure.as_ref().map(own),
+            scores: self.scores.clone(),
+            reason: own(&self.reason),
+            reply: own(&self.reply),
+            ..*self
+        }
+    }
+
+    /// The scores, or how it failed; none if the line says neither or both.
+    pub fn outcome(&self) -> Option<Result<Scores, Failure>> {
+        match (self.score, &self.scores, self.label, &self.failure) {
+            (Some(score), None, None, None) => Some(Ok(Scores::One(score))),
+            (None, Some(scores), None, None) => {
+                let each = scores.0.iter().map(|(_, score)| *score);
+                Some(Ok(Scores::Each(each.collect())))
+            }
+            (None, None, Some(label), None) => Some(Ok(Scores::Answer(Label(label)))),
+            (None, None, None, Some(name)) => failure_of(name).map(Err),
+            _ => None,
+        }
+    }
+}
+
+/// Scores by the names of their criteria, in the order of these: an object in JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CriterionScores(pub Vec<(String, Option<f64>)>);
+
+impl Serialize for CriterionScores {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, score)| (name, score)))
+    }
+}
+
+impl<'de> Deserialize<'de> for CriterionScores {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = CriterionScores;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with a score for each criterion")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut scores = Vec::new();
+                while let Some(score) = map.next_entry()? {
+                    scores.push(score);
+                }
+                Ok(CriterionScores(scores))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}

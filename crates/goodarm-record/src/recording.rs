@@ -1,0 +1,276 @@
+//! Recorded outcomes of verifiers and recorded answers to questions: what `replay` and `pool` draw from, and
+//! what thresholds and plans are made from.
+//!
+//! A recording is the folder of a run; its journal has every call in the order in which it was asked for.
+//! Most are made by the policy `fixed`, and any other will do. Or it is a file, which others can write: JSON
+//! Lines, of which the first says what the costs count, and each further one holds the outcomes of one verifier
+//! on one candidate, in the order in which they were made:
+//!
+//! ```json
+//! {"goodarm_recording":1,"unit":"tokens","note":"…"}
+//! {"id":"q-1","verifier":"one solution","scores":[1,0,null],"costs":["77","102","80"]}
+//! ```
+//!
+//! `null` is a call that failed. Answers to questions have a line for each question ([`PoolLine`]).
+
+mod runs;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+use goodarm_core::Cost;
+use goodarm_data::bounds;
+use goodarm_data::candidates::text_of;
+use goodarm_files::PoolLine;
+use serde::Deserialize;
+
+use crate::fingerprint::{Fingerprint, Fingerprinted};
+use crate::folder::Folder;
+
+/// The first line.
+#[derive(Deserialize)]
+struct Heading {
+    /// The version of this format.
+    goodarm_recording: u32,
+    /// What the costs count.
+    unit: String,
+}
+
+/// The outcomes of one verifier on one candidate.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outcomes {
+    id: String,
+    verifier: String,
+    /// What it said; null if it failed.
+    scores: Vec<Option<f64>>,
+    /// What that cost: decimals in texts; numbers are read, too.
+    #[serde(with = "goodarm_files::money::price")]
+    costs: Vec<Cost>,
+    /// The final answers, if the verifier solves.
+    #[serde(default, rename = "answers")]
+    _answers: Vec<String>,
+}
+
+/// One recorded outcome.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// None if the call failed.
+    pub score: Option<f64>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// All recorded outcomes of one verifier.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// What the costs count.
+    pub unit: String,
+    /// The file that it was read from.
+    pub file: Fingerprint,
+    by_candidate: BTreeMap<String, Vec<Outcome>>,
+}
+
+impl Recording {
+    /// Reads the outcomes of one verifier, from a run's folder or from a file; .gz is unpacked. All that is
+    /// wrong is reported at once.
+    pub fn read(path: &Path, verifier: &str) -> Result<Self, Vec<String>> {
+        let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+        if path.is_dir() {
+            return runs::outcomes(path, verifier).map_err(|problem| vec![at(&problem)]);
+        }
+        let unreadable = |error: io::Error| vec![at(&error)];
+        let mut file = Fingerprinted::new(File::open(path).map_err(unreadable)?);
+        let memory_max = bounds::memory_max(bounds::length_of(path));
+        let parsed = Self::parse(bounds::unpacked(path, &mut file), memory_max, verifier);
+        let recording = parsed
+            .map_err(|problems| problems.iter().map(|problem| at(problem)).collect::<Vec<_>>())?;
+        let file = file.finish(&path.display().to_string()).map_err(unreadable)?;
+        Ok(Self { file, ..recording })
+    }
+
+    fn parse(reader: impl BufRead, memory_max: u64, verifier: &str) -> Result<Self, Vec<String>> {
+        let mut recording = Self::default();
+        let mut problems = Vec::new();
+        let mut others: Vec<String> = Vec::new();
+        for (index, line) in bounds::json_lines(reader, memory_max).enumerate() {
+            let problem = |reason: String| format!("line {}: {reason}", index + 1);
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    problems.push(problem(error.to_string()));
+                    break;
+                }
+            };
+            let outcome = if index == 0 {
+                unit_of_heading(&line).map(|unit| recording.unit = unit)
+            } else {
+                recording.take(&line, verifier, &mut others)
+            };
+            if let Err(reason) = outcome {
+                problems.push(problem(reason));
+            }
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
+        }
+        if problems.is_empty() && recording.by_candidate.is_empty() {
+            problems.push(nothing_of("verifier", verifier, &others));
+        }
+        if problems.is_empty() { Ok(recording) } else { Err(problems) }
+    }
+
+    fn take(&mut self, line: &str, verifier: &str, others: &mut Vec<String>) -> Result<(), String> {
+        if line.trim().is_empty() {
+            return Ok(());
+        }
+        let outcomes: Outcomes = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        if outcomes.verifier != verifier {
+            if !others.contains(&outcomes.verifier) && others.len() < PROBLEMS_MAX {
+                others.push(outcomes.verifier);
+            }
+            return Ok(());
+        }
+        if outcomes.scores.len() != outcomes.costs.len() {
+            let (scores, costs) = (outcomes.scores.len(), outcomes.costs.len());
+            return Err(format!("{scores} scores but {costs} costs"));
+        }
+        let list = outcomes.scores.into_iter().zip(outcomes.costs);
+        let list = list.map(|(score, cost)| Outcome { score, cost });
+        // A recording that was broken off and taken up again has several lines for a pair.
+        self.by_candidate.entry(outcomes.id).or_default().extend(list);
+        Ok(())
+    }
+
+    /// The outcomes on one candidate.
+    pub fn of(&self, id: &str) -> Option<&[Outcome]> {
+        self.by_candidate.get(id).map(Vec::as_slice).filter(|outcomes| !outcomes.is_empty())
+    }
+
+    /// The candidates that there are outcomes on.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.by_candidate.keys().map(String::as_str)
+    }
+
+    /// All outcomes.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.by_candidate.values().flatten()
+    }
+}
+
+/// That a recording has nothing of the one that is asked for.
+fn nothing_of(role: &str, name: &str, others: &[String]) -> String {
+    let known = if others.is_empty() { "none".into() } else { others.join(", ") };
+    format!("no outcomes of a {role} {name:?}; it has {known}")
+}
+
+/// The file that decides what a recording says: a run's journal, or the file itself.
+pub fn file_of(path: &Path) -> PathBuf {
+    if path.is_dir() { Folder::new(path).journal() } else { path.to_owned() }
+}
+
+/// What a job that calls a recording `name` calls that file.
+pub fn name_of(name: &str, path: &Path) -> String {
+    match file_of(path).file_name().filter(|_| path.is_dir()) {
+        Some(journal) => format!("{}/{}", name.trim_end_matches('/'), journal.to_string_lossy()),
+        None => name.to_owned(),
+    }
+}
+
+/// The names of all verifiers of a recording, in their order there; .gz is unpacked.
+pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
+    #[derive(Deserialize)]
+    struct Name {
+        verifier: String,
+    }
+    let at = |line: usize, problem: &dyn fmt::Display| {
+        vec![format!("{}: line {line}: {problem}", path.display())]
+    };
+    let whole = |error: &dyn fmt::Display| vec![format!("{}: {error}", path.display())];
+    if path.is_dir() {
+        return runs::verifiers(path).map_err(|error| whole(&error));
+    }
+    let file = File::open(path).map_err(|error| whole(&error))?;
+    let mut names: Vec<String> = Vec::new();
+    let memory_max = bounds::memory_max(bounds::length_of(path));
+    let lines = bounds::json_lines(bounds::unpacked(path, file), memory_max);
+    for (line, number) in lines.zip(1..) {
+        let line = line.map_err(|error| at(number, &error))?;
+        if number == 1 {
+            unit_of_heading(&line).map_err(|error| at(number, &error))?;
+        } else if !line.trim().is_empty() {
+            let Name { verifier } =
+                serde_json::from_str(&line).map_err(|error| at(number, &error))?;
+            if !names.contains(&verifier) {
+                names.push(verifier);
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn unit_of_heading(line: &str) -> Result<String, String> {
+    let heading: Heading = serde_json::from_str(line.trim_start_matches('\u{feff}'))
+        .map_err(|error| format!("not the first line of a recording: {error}"))?;
+    match heading.goodarm_recording {
+        VERSION => Ok(heading.unit),
+        other => Err(format!("a recording of version {other}; this goodarm reads {VERSION}")),
+    }
+}
+
+/// One recorded answer to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedAnswer {
+    /// `None` if the call failed.
+    pub text: Option<String>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// Recorded answers, question by question.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// The file that they were read from.
+    pub file: Fingerprint,
+    /// The answers to each, in the order in which they were asked for.
+    pub by_question: BTreeMap<String, Vec<RecordedAnswer>>,
+}
+
+impl Answers {
+    /// Reads all answers of a file of pools, .gz unpacked, or those of one generator or solver from a run's
+    /// folder.
+    pub fn read(path: &Path, of: &str) -> Result<Self, String> {
+        let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+        if path.is_dir() {
+            return runs::answers(path, of).map_err(|problem| at(&problem));
+        }
+        let mut file = Fingerprinted::new(File::open(path).map_err(|error| at(&error))?);
+        let memory_max = bounds::memory_max(bounds::length_of(path));
+        let mut by_question: BTreeMap<String, Vec<RecordedAnswer>> = BTreeMap::new();
+        let lines = bounds::json_lines(bounds::unpacked(path, &mut file), memory_max);
+        for (line, number) in lines.zip(1..) {
+            let on_line = |problem: &dyn fmt::Display| at(&format!("line {number}: {problem}"));
+            let line = line.map_err(|error| on_line(&error))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let line: PoolLine = serde_json::from_str(&line).map_err(|error| on_line(&error))?;
+            let answers = by_question.entry(text_of(&line.id).into_owned()).or_default();
+            for solution in line.solutions {
+                let cost = solution.cost.or(solution.tokens).unwrap_or(0.0);
+                let cost = Cost::of_price(cost)
+                    .map_err(|error| on_line(&format!("a cost of {cost}: {error}")))?;
+                let text = solution.text.as_ref().unwrap_or(&solution.answer);
+                answers.push(RecordedAnswer { text: Some(text_of(text).into_owned()), cost });
+            }
+        }
+        let file = file.finish(&path.display().to_string()).map_err(|error| at(&error))?;
+        Ok(Self { file, by_question })
+    }
+}
+
+const VERSION: u32 = 1;
+const PROBLEMS_MAX: usize = 20;

@@ -1,0 +1,552 @@
+//! A run as it stands, in numbers: what the summary, the report, the live page, texts and JSON say.
+//! All of them are made from this one view.
+
+pub(crate) mod claim;
+mod implied;
+pub mod noise;
+mod pace;
+pub mod questions;
+mod uniform;
+pub mod warnings;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use goodarm_core::{
+    ArmId, ArmStatus, AttributeId, Books, Cost, Failure, GeneratorId, Remainder, Share,
+};
+use serde::{Serialize, Serializer};
+
+use crate::account::{Account, VerifierTotals};
+use crate::charter::{CallerTerms, Charter};
+use crate::failure::failure_name;
+use crate::job_file::{GuaranteeName, Scores, Unit};
+use crate::journal::Mark;
+use crate::journal::VERSION;
+use crate::reply::MeanOver;
+pub use crate::view::claim::{ClaimView, LabellerView};
+pub use crate::view::implied::ImpliedView;
+use crate::view::noise::Noise;
+pub use crate::view::pace::Pace;
+use crate::view::questions::QuestionsView;
+pub use crate::view::uniform::Uniform;
+use crate::view::warnings::{BELOW_LOWEST, Warning, warnings};
+
+/// The run as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// The version that made this.
+    pub goodarm: String,
+    /// The run's folder; empty where it does not matter.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+    /// How the run ended; none if it goes on, or was stopped without saving.
+    pub ending: Option<String>,
+    /// How much of the journal this was made from; none while the run goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<Mark>,
+    /// What people's labels prove about the certified answers; none if nobody has begun to label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimView>,
+    /// What delta covers, and what it does not.
+    pub promise: String,
+    /// Why the promise may not hold, if something speaks against it.
+    pub doubt: Option<String>,
+    /// What a certified mean score is the mean over.
+    pub mean_over: String,
+    /// The error probability.
+    pub delta: f64,
+    /// What it bounds.
+    pub guarantee: GuaranteeName,
+    /// What chose the calls.
+    pub policy: String,
+    /// What became of the questions, if candidates are answers to some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions: Option<QuestionsView>,
+    /// How many candidates there are.
+    pub candidates: usize,
+    /// How many of them were added after the run began.
+    pub added: usize,
+    /// How many are certified.
+    pub certified: usize,
+    /// How many the evidence speaks against.
+    pub rejected: usize,
+    /// How many are neither.
+    pub undecided: usize,
+    /// Calls that came back.
+    pub calls: u64,
+    /// Calls that are in flight, or were when the process died.
+    #[serde(rename = "out")]
+    pub in_flight: usize,
+    /// Those of them that wait for a person.
+    #[serde(skip_serializing_if = "is_none_of_them")]
+    pub for_people: usize,
+    /// Milliseconds since 1970 of the first and the last event.
+    pub span_millis: [u64; 2],
+    /// Seconds between them.
+    pub seconds: f64,
+    /// On average; while a run goes on, lately.
+    pub calls_per_second: Option<f64>,
+    /// How many calls were in flight.
+    pub pace: Pace,
+    /// Where the money is.
+    pub money: Money,
+    /// Where δ is; none unless shares of it are lent.
+    pub shares: Option<Shares>,
+    /// What checking every answer alike would have cost: an estimate.
+    pub uniform: Option<Uniform>,
+    /// What the undecided answers that look good would still take: a guess.
+    pub remaining: Option<Remaining>,
+    /// A dear verifier that another one has implied so far; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implied: Option<ImpliedView>,
+    /// How many answers were certified at which spend, one entry a certificate; for pictures only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Vec<Step>>,
+    /// Verifier by verifier.
+    pub verifiers: Vec<VerifierView>,
+    /// What a reader should know about this.
+    pub notes: Vec<String>,
+}
+
+/// Where the money is: exact decimals.
+#[derive(Clone, Debug, Serialize)]
+pub struct Money {
+    /// What it counts.
+    pub unit: Unit,
+    /// The hard limit.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub budget: Cost,
+    /// Paid.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+    /// Set aside for calls in flight.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub reserved: Cost,
+    /// Neither.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub left: Cost,
+    /// Paid for calls that brought no score.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_failures: Cost,
+    /// The part of it that was paid at the ceiling because the bill is not known.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub failures_at_ceiling: Cost,
+    /// Bills above their ceiling.
+    pub overruns: u64,
+    /// By how much, in all.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub overrun: Cost,
+    /// The budget at the start, and what it was raised to.
+    #[serde(serialize_with = "exact_list")]
+    pub budgets: Vec<Cost>,
+}
+
+/// Where δ is, while shares of it are lent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    /// Answers that have a share, and are neither certified nor exactly bad.
+    pub out: usize,
+    /// The part of δ that is left to lend.
+    pub left: f64,
+}
+
+/// The undecided answers that look good, and what certifying them would still take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Remaining {
+    /// How many look good: more likely to pass every verifier than not, as their scores are so far.
+    pub answers: usize,
+    /// What they would still cost together, in the run's unit.
+    pub cost: f64,
+}
+
+impl Remaining {
+    /// Looks at every answer.
+    pub fn new(books: &Books) -> Self {
+        let Remainder { arm_count, cost } = books.remainder();
+        Self { answers: arm_count, cost }
+    }
+}
+
+/// One certificate: so many answers were certified when so much was spent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// In the run's unit.
+    pub spent: f64,
+    /// Answers certified by then.
+    pub certified: usize,
+}
+
+/// One verifier over all answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifierView {
+    /// What reports call it.
+    pub name: String,
+    /// The verifier that it is a criterion of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub criterion_of: Option<String>,
+    /// The earlier criterion whose calls score this one: they are paid and take their time there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_with: Option<String>,
+    /// What it is.
+    pub kind: String,
+    /// It always says the same, so one call tells all.
+    pub exact: bool,
+    /// Its calls are about questions: each is a vote for one of the answers, or for none of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub votes: bool,
+    /// The mean score that is asked for.
+    pub threshold: f64,
+    /// What a certificate says of majorities that single calls imply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
+    /// The most that a call may cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub ceiling: Cost,
+    /// Calls that came back.
+    pub calls: u64,
+    /// What its mean scores are the means of.
+    pub mean_over: MeanOver,
+    /// Failures by name.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Answers that take no more of its calls, by the failure that was the reason.
+    pub blocked: BTreeMap<&'static str, u64>,
+    /// Paid.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+    /// Paid for certified, undecided and rejected answers.
+    #[serde(serialize_with = "exact_list")]
+    pub spent_by_status: [Cost; 3],
+    /// Paid for questions that are answered, and for open ones; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_pair")]
+    pub spent_by_question: Option<[Cost; 2]>,
+    /// Paid for calls that brought no score.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_failures: Cost,
+    /// The mean of all scores, failed calls among them as the lowest; none before the first score, and
+    /// once a score was below that.
+    pub mean_score: Option<f64>,
+    /// What a call cost on average.
+    pub mean_price: Option<f64>,
+    /// Seconds a call took on average.
+    pub mean_latency: Option<f64>,
+    /// Seconds that half of all calls stayed below.
+    pub latency_median: Option<f64>,
+    /// Seconds that 95 of a hundred calls stayed below.
+    pub latency_p95: Option<f64>,
+    /// How often it contradicts itself; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+}
+
+/// What one verifier has said about one answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairView {
+    /// Scores that came back, failed calls that count among them.
+    pub calls: u64,
+    /// Their mean; none if the verifier has never given a score to anyone.
+    pub mean: Option<f64>,
+    /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
+    pub evidence: Option<f64>,
+    /// What it must reach; none for an exact verifier, and while the answer has no share of δ.
+    pub needed: Option<f64>,
+    /// Whether it has.
+    pub met: bool,
+    /// Whether a call that is not among `calls` has ended what the verifier can say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
+    /// What that cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+}
+
+/// How an answer stands with δ, where shares of it are lent. Only scores of noisy verifiers are
+/// counted here: what an exact one says always counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoanView {
+    /// The part of δ that it was lent; none as long as it has no share.
+    pub share: Option<f64>,
+    /// Scores of calls from before, which prove nothing.
+    pub looks: u64,
+    /// Scores of calls since, which may.
+    pub counted: u64,
+}
+
+impl LoanView {
+    /// How an answer stands; none where δ is not lent.
+    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
+        books.pool()?;
+        let problem = books.problem();
+        let share = books.share(arm).map(Share::fraction);
+        let (mut looks, mut counted) = (0, 0);
+        for attribute in problem.attributes().filter(|it| !problem.attribute(*it).is_exact()) {
+            let before = books.look_count(arm, attribute);
+            looks += before;
+            counted += books.tally(arm, attribute).returned_count - before;
+        }
+        Some(Self { share, looks, counted })
+    }
+}
+
+impl Overview {
+    /// What is cheap to know while a run goes on.
+    pub fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let candidates = books.problem().arm_count();
+        let certified = books.certified().len();
+        let rejected = books.status_count(ArmStatus::Rejected);
+        let verifiers: Vec<VerifierView> = books
+            .problem()
+            .attributes()
+            .map(|attribute| verifier(charter, books, account, attribute))
+            .collect();
+        let warnings = warnings(charter, &account.callers);
+        Self {
+            goodarm: VERSION.to_owned(),
+            folder: String::new(),
+            ending: None,
+            journal: None,
+            claim: None,
+            promise: promise(charter),
+            doubt: doubt(charter, &warnings),
+            mean_over: mean_over(charter).to_owned(),
+            delta: charter.delta,
+            guarantee: charter.guarantee,
+            policy: charter.policy.clone(),
+            questions: QuestionsView::new(charter, books, account),
+            candidates,
+            added: candidates - account.began_with,
+            certified,
+            rejected,
+            undecided: candidates - certified - rejected,
+            calls: account.call_count(),
+            in_flight: books.in_flight_count(),
+            for_people: for_people(charter, books),
+            span_millis: [0, 0],
+            seconds: 0.0,
+            calls_per_second: None,
+            pace: Pace::new(charter, account),
+            money: Money::new(charter, books, account),
+            shares: books
+                .pool()
+                .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
+            uniform: None,
+            remaining: None,
+            implied: None,
+            coverage: None,
+            notes: warnings.into_iter().map(|warning| warning.text).collect(),
+            verifiers,
+        }
+    }
+
+    /// With what takes a look at every answer, for a run that has ended or stands still.
+    pub fn in_full(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let mut overview = Self::new(charter, books, account);
+        for (view, attribute) in overview.verifiers.iter_mut().zip(books.problem().attributes()) {
+            for arm in books.problem().arms() {
+                let status = books.status(arm);
+                let place = ArmStatus::ALL.iter().position(|&other| other == status);
+                let sum = &mut view.spent_by_status[place.unwrap_or_default()];
+                *sum = sum.saturating_add(books.tally(arm, attribute).spent);
+            }
+        }
+        overview.uniform = uniform::uniform(books, &overview.verifiers);
+        overview.remaining = (overview.undecided > 0).then(|| Remaining::new(books));
+        overview
+    }
+
+    /// With the time between the first and the last event.
+    pub fn set_span(&mut self, span_millis: [u64; 2], account: &Account) {
+        let [first, last] = span_millis;
+        self.span_millis = span_millis;
+        #[expect(clippy::cast_precision_loss, reason = "for people")]
+        let (seconds, calls) = (last.saturating_sub(first) as f64 / 1000.0, self.calls as f64);
+        self.seconds = seconds;
+        self.calls_per_second = (seconds > 0.0).then(|| calls / seconds);
+        let latency_sum = account.callers.iter().map(VerifierTotals::latency_sum).sum();
+        self.pace.set_seconds(seconds, latency_sum);
+        self.notes.extend(self.pace.note(seconds));
+    }
+}
+
+impl Money {
+    fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+        let ledger = books.ledger();
+        Self {
+            unit: charter.unit,
+            budget: ledger.budget(),
+            spent: ledger.settled(),
+            reserved: ledger.reserved(),
+            left: ledger.left(),
+            spent_on_failures: account.sum(|totals| totals.spent_on_failures),
+            failures_at_ceiling: account.sum(|totals| totals.failures_at_ceiling),
+            overruns: ledger.overrun_count(),
+            overrun: ledger.overrun(),
+            budgets: account.budgets.clone(),
+        }
+    }
+}
+
+fn verifier(
+    charter: &Charter,
+    books: &Books,
+    account: &Account,
+    attribute: AttributeId,
+) -> VerifierView {
+    let index = attribute.index();
+    let (terms, totals) = (&charter.verifiers[index], &account.callers[index]);
+    let mut blocked = BTreeMap::new();
+    for &failure in totals.blocked.values() {
+        *blocked.entry(failure_name(Failure::Blocking(failure))).or_default() += 1;
+    }
+    let mean_score = if blocked.contains_key(BELOW_LOWEST) || totals.score_count() == 0 {
+        None
+    } else {
+        books.totals(attribute).mean_score()
+    };
+    VerifierView {
+        name: terms.name.clone(),
+        criterion_of: terms.criterion.as_ref().map(|criterion| criterion.verifier.clone()),
+        paid_with: terms
+            .criterion
+            .as_ref()
+            .filter(|criterion| criterion.first != index)
+            .and_then(|criterion| Some(charter.verifiers.get(criterion.first)?.name.clone())),
+        kind: terms.kind.clone(),
+        exact: terms.scores == Scores::Exact,
+        votes: charter.are_votes(index),
+        threshold: terms.threshold,
+        claims: charter.claims(index),
+        ceiling: terms.ceiling,
+        calls: totals.call_count,
+        mean_over: charter.means_over()[index],
+        failures: totals.failures.clone(),
+        blocked,
+        spent: totals.spent,
+        spent_by_status: [Cost::ZERO; 3],
+        spent_by_question: None,
+        spent_on_failures: totals.spent_on_failures,
+        mean_score,
+        mean_price: totals.mean_price(),
+        mean_latency: totals.mean_latency().filter(|_| charter.is_called(index)),
+        latency_median: totals.latency_quantile(0.5),
+        latency_p95: totals.latency_quantile(0.95),
+        noise: None,
+    }
+}
+
+impl PairView {
+    /// What a verifier has said about an answer.
+    pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
+        let has_scored = account.callers[attribute.index()].score_count() > 0;
+        let tally = books.tally(arm, attribute);
+        let finite = |number: f64| number.is_finite().then_some(number);
+        let is_exact = books.problem().attribute(attribute).is_exact();
+        Self {
+            calls: tally.returned_count,
+            mean: (has_scored && tally.returned_count > 0).then(|| tally.mean()),
+            evidence: finite(books.evidence(arm, attribute)),
+            needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
+            met: books.is_resolved(arm, attribute),
+            blocked: books.is_blocked(arm, attribute),
+            spent: tally.spent,
+        }
+    }
+}
+
+/// The place of each arm among the certificates, counted from 1.
+pub fn ranks(books: &Books) -> Vec<Option<usize>> {
+    let mut ranks = vec![None; books.problem().arm_count()];
+    for (arm, rank) in books.certified().iter().zip(1..) {
+        ranks[arm.index()] = Some(rank);
+    }
+    ranks
+}
+
+/// What a certified mean score is the mean over. An exact verifier has but one score.
+fn mean_over(charter: &Charter) -> &'static str {
+    let of_noisy = charter.verifiers.iter().zip(charter.means_over());
+    let of_noisy = of_noisy.filter(|(terms, _)| terms.scores != Scores::Exact);
+    let is_pool: BTreeSet<bool> =
+        of_noisy.map(|(_, over)| over == MeanOver::RecordedPool).collect();
+    match (is_pool.contains(&true), is_pool.contains(&false)) {
+        (false, _) => "fresh calls",
+        (true, false) => "the recorded outcomes that its calls were drawn from",
+        (true, true) => {
+            "fresh calls (of a verifier that is replayed with replacement: over the recorded outcomes that its calls were drawn from)"
+        }
+    }
+}
+
+/// The terms of a run in words: what δ covers, and what it does not.
+pub fn promise(charter: &Charter) -> String {
+    let delta = charter.delta;
+    if charter.guarantee == GuaranteeName::None {
+        return RECORDING.to_owned();
+    }
+    let bound = match charter.guarantee {
+        GuaranteeName::Fdr => {
+            format!("On average at most {} % of the certificates are wrong", 100.0 * delta)
+        }
+        _ => format!("With probability at least {} no certificate is wrong", 1.0 - delta),
+    };
+    let over = mean_over(charter);
+    let limit = if charter.means_over().contains(&MeanOver::RecordedPool) {
+        ", and nothing about fresh calls of a replayed verifier"
+    } else {
+        ""
+    };
+    format!(
+        "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}.{}",
+        majorities(charter)
+    )
+}
+
+/// What the promise says of majorities that single calls imply.
+fn majorities(charter: &Charter) -> String {
+    let all = charter.verifiers.iter().filter_map(|terms| Some((terms, terms.votes.as_ref()?)));
+    let said = all.map(|(terms, votes)| {
+        let claims = votes.claims().join(", and ");
+        format!(" Of {}, by its threshold of {}: {claims}.", terms.name, terms.threshold)
+    });
+    said.collect()
+}
+
+/// What speaks against the promise, to stand beside it.
+fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
+    let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
+    let names: BTreeSet<&str> =
+        doubted.map(|warning| charter.called_at(warning.verifier)).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(" and ");
+    (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
+}
+
+/// Two amounts, if they are known.
+fn exact_pair<S: Serializer>(costs: &Option<[Cost; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
+    exact_list(costs.as_ref().map_or(&[], |costs| costs), serializer)
+}
+
+/// Calls in flight that wait for a person.
+fn for_people(charter: &Charter, books: &Books) -> usize {
+    let attribute_count = charter.verifiers.len();
+    let people = charter.callers().enumerate().filter(|(_, terms)| terms.people.is_some());
+    let count = |(place, _): (usize, CallerTerms<'_>)| match place.checked_sub(attribute_count) {
+        None => books.in_flight_count_of(AttributeId(number(place))),
+        Some(place) => books.fresh_in_flight_count(GeneratorId(number(place))),
+    };
+    people.map(count).sum()
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("there are fewer than 2^32")
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+const fn is_none_of_them(count: &usize) -> bool {
+    *count == 0
+}
+
+fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(costs.iter().map(ToString::to_string))
+}
+
+/// What is promised of calls that are recorded.
+const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";

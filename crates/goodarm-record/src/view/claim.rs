@@ -1,0 +1,286 @@
+//! What people's labels prove about the certified answers, for the summary, the report and whoever labels.
+
+use goodarm_core::Claim;
+use goodarm_files::words::{confidence, counted, number, were};
+use serde::Serialize;
+
+use crate::claims::Rule;
+use crate::claims::labelled::{Labelled, Labels};
+use crate::claims::line::Verdict;
+
+/// At least so many of the answers that were certified when the labels began are right.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimView {
+    /// Its number, counted from 1. A run can have several, each about the answers certified by then.
+    pub claim: usize,
+    /// The claim in a sentence.
+    pub statement: String,
+    /// How many answers it is about.
+    pub answers: usize,
+    /// How many of them are right, at least.
+    pub at_least: usize,
+    /// The same as a share of all, rounded down to four digits.
+    pub share: f64,
+    /// The probability with which the claim is ever false, at most: the run's own δ is about what the
+    /// verifiers say.
+    pub delta: f64,
+    /// 1 − δ, for people.
+    pub confidence: String,
+    /// What makes an answer right.
+    pub rule: Rule,
+    /// How many people label each answer.
+    pub labels_per_card: usize,
+    /// Answers that have all their labels, and before which no answer lacks one: those that count.
+    pub labels: usize,
+    /// How many of these are right.
+    pub right: usize,
+    /// How many are not, and somebody says so.
+    pub wrong: usize,
+    /// How many are not right because nobody could tell.
+    pub skipped: usize,
+    /// Labels that do not count yet, because an answer before theirs lacks one.
+    pub behind_gap: usize,
+    /// Answers among those that count whose labels do not all say the same.
+    pub disagreements: usize,
+    /// Labels that were taken back after they were given.
+    pub changed: usize,
+    /// Who has labelled, and how often.
+    pub labellers: Vec<LabellerView>,
+    /// Answers that were certified since, which it is not about.
+    pub grown_by: usize,
+    /// So many lines of `labels.jsonl` this was made from.
+    pub lines: usize,
+    /// What the claim rests on, and what a reader should know about it.
+    pub rests_on: Vec<String>,
+    /// The claims before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Self>,
+}
+
+/// Somebody who has labelled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabellerView {
+    /// What they call themselves: untrusted.
+    pub name: String,
+    /// How many of their labels stand.
+    pub labels: usize,
+}
+
+impl ClaimView {
+    /// The last claim of a run that has certified so many answers by now; none if none has begun.
+    pub(crate) fn new(labels: &Labels, certified: usize) -> Option<Self> {
+        let (last, earlier) = labels.claims.split_last()?;
+        let view = |labelled: &Labelled| Self::of(labelled, certified, labels.line_count);
+        let mut own = view(last);
+        own.earlier = earlier.iter().map(view).collect();
+        let said = |it: &Self| format!("Claim {} before it: {}.", it.claim, it.statement);
+        own.rests_on.extend(own.earlier.iter().map(said));
+        if !earlier.is_empty() {
+            let deltas = labels.claims.iter().map(|claim| claim.begun.delta);
+            own.rests_on.push(format!(
+                "There are {} about this run, each with its own confidence; all of them together hold with confidence {}.",
+                counted(labels.claims.len(), "claim"),
+                confidence(deltas.sum())
+            ));
+        }
+        Some(own)
+    }
+
+    fn of(labelled: &Labelled, certified: usize, lines: usize) -> Self {
+        let begun = &labelled.begun;
+        let claim = labelled.claim();
+        let verdicts: Vec<Verdict> = labelled.verdicts().collect();
+        let count = |wanted: Verdict| verdicts.iter().filter(|it| **it == wanted).count();
+        let labeller =
+            |(name, labels): (&String, usize)| LabellerView { name: name.clone(), labels };
+        let labellers = labelled.labellers.iter().map(|it| (&it.name, it.given.len()));
+        let mut view = Self {
+            claim: begun.claim,
+            statement: String::new(),
+            answers: claim.size(),
+            at_least: claim.bound(),
+            share: share(claim.bound(), claim.size()),
+            delta: begun.delta,
+            confidence: confidence(begun.delta),
+            rule: begun.rule,
+            labels_per_card: begun.labels_per_card,
+            labels: verdicts.len(),
+            right: count(Verdict::Right),
+            wrong: count(Verdict::Wrong),
+            skipped: count(Verdict::Skip),
+            behind_gap: labelled.label_count() - verdicts.len() * begun.labels_per_card,
+            disagreements: labelled.disagreement_count(),
+            changed: labelled.undone_count,
+            labellers: labellers.filter(|(_, count)| *count > 0).map(labeller).collect(),
+            grown_by: certified.saturating_sub(claim.size()),
+            lines,
+            rests_on: Vec::new(),
+            earlier: Vec::new(),
+        };
+        view.statement = view.statement();
+        view.rests_on = view.rests_on();
+        view
+    }
+
+    fn statement(&self) -> String {
+        let which = match self.grown_by {
+            0 => format!("the {}", counted(self.answers, "certified answer")),
+            _ => format!(
+                "the {} that were certified when the labels began",
+                counted(self.answers, "answer")
+            ),
+        };
+        let labels = match self.labels_per_card {
+            1 => counted(self.labels, "label"),
+            people => format!("{} labelled by {people} people", counted(self.labels, "answer")),
+        };
+        let skipped = match self.skipped {
+            0 => String::new(),
+            count => format!(", {} skipped", number(count as u64)),
+        };
+        let found = format!("{labels}, {} wrong{skipped}", number(self.wrong as u64));
+        if self.at_least == 0 {
+            return format!("nothing is known yet about {which} ({found})");
+        }
+        if self.labels == self.answers {
+            let right = number(self.at_least as u64);
+            return format!("{right} of {which} are right: all of them are labelled ({found})");
+        }
+        let (confidence, share) = (&self.confidence, percent(self.at_least, self.answers));
+        format!("with confidence {confidence} at least {share} of {which} are right ({found})")
+    }
+
+    fn rests_on(&self) -> Vec<String> {
+        let rule = match self.rule {
+            Rule::One => "the person who labels it says so".to_owned(),
+            Rule::Majority => {
+                format!("more than half of its {} labels say so", self.labels_per_card)
+            }
+            Rule::All => format!("all of its {} labels say so", self.labels_per_card),
+        };
+        let mut texts = vec![
+            format!("Labels by {}; an answer is right if {rule}.", self.who()),
+            "The order of the answers was drawn at random before the first label, so that nobody could choose; a run's delta is about what its verifiers say, and this confidence about the labels.".to_owned(),
+        ];
+        if self.skipped > 0 {
+            texts.push(format!(
+                "{} skipped, which counts as wrong: whoever cannot tell does not speak for an answer.",
+                were(self.skipped, "answer")
+            ));
+        }
+        if self.behind_gap > 0 {
+            texts.push(format!(
+                "{} not counted yet: an answer before theirs lacks one.",
+                were(self.behind_gap, "label")
+            ));
+        }
+        if self.labels_per_card > 1 {
+            texts.push(format!(
+                "People disagree about {} of {}.",
+                number(self.disagreements as u64),
+                counted(self.labels, "answer")
+            ));
+        }
+        if self.changed > 0 {
+            texts.push(format!(
+                "{} taken back after what the verifiers say was shown, which may have led whoever labels.",
+                were(self.changed, "label")
+            ));
+        }
+        if self.grown_by > 0 {
+            texts.push(format!(
+                "{} certified since, which this says nothing about.",
+                were(self.grown_by, "answer")
+            ));
+        }
+        texts
+    }
+
+    /// Those who have labelled most, by name.
+    fn who(&self) -> String {
+        let mut labellers: Vec<&LabellerView> = self.labellers.iter().collect();
+        labellers.sort_by_key(|labeller| std::cmp::Reverse(labeller.labels));
+        let (named, others) = labellers.split_at(labellers.len().min(NAMED_MAX));
+        let mut names: Vec<String> = named
+            .iter()
+            .map(|LabellerView { name, labels }| format!("{name:?} ({})", number(*labels as u64)))
+            .collect();
+        if !others.is_empty() {
+            names.push(counted(others.len(), "other"));
+        }
+        match names.split_last() {
+            None => "nobody yet".to_owned(),
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        }
+    }
+}
+
+/// What is still to come until a share is claimed; empty if nothing is.
+pub(crate) fn outlook(claim: &Claim, wanted: f64, labels_per_card: usize) -> String {
+    let (size, labelled) = (claim.size(), claim.label_count());
+    if labelled == size {
+        return String::new();
+    }
+    let shown = |percent: f64| format!("{} %", (percent * 10.0).round() / 10.0);
+    let goal = |percent: f64| {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a count of answers"
+        )]
+        let count = (percent / 100.0 * size as f64 - ROUNDING).ceil() as usize;
+        claim.labels_to_go(count.min(size)).map(|answers| answers * labels_per_card)
+    };
+    let to_go = |labels: usize, percent: f64| {
+        format!(
+            "about {} until {}, if all of them say right",
+            counted(labels, "more label"),
+            shown(percent)
+        )
+    };
+    let wanted = 100.0 * wanted;
+    match goal(wanted) {
+        Some(0) => {
+            format!(
+                "{} is reached; labels that say wrong could still lower the claim",
+                shown(wanted)
+            )
+        }
+        Some(labels) => to_go(labels, wanted),
+        None => {
+            let most = (size - (labelled - claim.right_count())) * 100 / size;
+            #[expect(clippy::cast_precision_loss, reason = "at most 100")]
+            let most = most as f64;
+            let then = goal(most).filter(|labels| *labels > 0);
+            let then = then.map_or_else(String::new, |labels| format!(": {}", to_go(labels, most)));
+            format!("{} cannot be reached any more, {} at most{then}", shown(wanted), shown(most))
+        }
+    }
+}
+
+/// A share for people, rounded down: 93.1 %.
+fn percent(part: usize, whole: usize) -> String {
+    let thousandths = scaled(part, whole, 1000);
+    match (thousandths / 10, thousandths % 10) {
+        (whole, 0) => format!("{whole} %"),
+        (whole, tenths) => format!("{whole}.{tenths} %"),
+    }
+}
+
+/// Rounded down to four digits.
+fn share(part: usize, whole: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "at most 10,000")]
+    let scaled = scaled(part, whole, 10_000) as f64;
+    scaled / 10_000.0
+}
+
+const fn scaled(part: usize, whole: usize, parts: u128) -> u128 {
+    part as u128 * parts / whole as u128
+}
+
+/// People who are named; the others are counted.
+const NAMED_MAX: usize = 5;
+/// 0.95 of 100 is 95, and not a bit more.
+const ROUNDING: f64 = 1e-9;

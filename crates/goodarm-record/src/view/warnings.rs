@@ -1,0 +1,161 @@
+//! What a person should know about a verifier before relying on a run: found again from the journal by
+//! summaries, reports and audits, and said on the terminal once.
+
+use goodarm_core::{BlockingFailure, Failure};
+use goodarm_files::words::counted;
+
+use crate::account::VerifierTotals;
+use crate::charter::{CallerTerms, Charter};
+use crate::failure::failure_name;
+
+/// Something that a person should know about a verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The verifier's number.
+    pub verifier: usize,
+    /// What it is about.
+    pub kind: WarningKind,
+    /// In words, with the verifier's name.
+    pub text: String,
+}
+
+/// What a warning is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarningKind {
+    /// The so-many-th remark of the verifier itself, which may cast doubt on the promise.
+    Remark {
+        /// Counted from 0.
+        index: usize,
+        /// Whether calls may not have been fresh.
+        is_doubt: bool,
+    },
+    /// Scores below what it declares: the promise rests on that declaration.
+    BelowLowest,
+    /// A recording that ran out.
+    Exhausted,
+    /// It failed, and has never given a score.
+    NeverScored,
+    /// An exact verifier that failed to score some answers.
+    Unscored,
+    /// Metered, but replies do not say what they took.
+    NoUsage,
+    /// Far more is set aside for a call than it costs.
+    HighCeiling,
+}
+
+impl WarningKind {
+    /// Whether certificates may be wrong more often than promised.
+    pub const fn is_doubt(self) -> bool {
+        matches!(self, Self::BelowLowest | Self::Remark { is_doubt: true, .. })
+    }
+}
+
+/// All warnings about the verifiers of a run, and about its generators.
+pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
+    let all = charter.callers().zip(totals).enumerate();
+    let mut warnings: Vec<Warning> = all
+        .flat_map(|(verifier, (terms, totals))| {
+            about(&terms, totals).into_iter().map(move |(kind, text)| Warning {
+                verifier,
+                kind,
+                text: match kind {
+                    WarningKind::Remark { .. } => format!("{}: {text}", terms.name),
+                    _ => format!("{} {text}", terms.name),
+                },
+            })
+        })
+        .collect();
+    warnings.sort_by_key(|warning| !warning.kind.is_doubt());
+    warnings
+}
+
+fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
+    let mut found = Vec::new();
+    if totals.score_count() == 0
+        && let Some(why) = why_never_scored(totals)
+    {
+        let lacks = if terms.answers_questions { "an answer" } else { "a score" };
+        let text = format!(
+            "has never given {lacks}: {why}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
+        );
+        return vec![(WarningKind::NeverScored, text)];
+    }
+    for (index, remark) in totals.remarks.iter().enumerate() {
+        let kind = WarningKind::Remark { index, is_doubt: remark.is_doubt };
+        found.push((kind, remark.text.clone()));
+    }
+    let blocked = |failure| totals.blocked.values().filter(|&&other| other == failure).count();
+    let below = blocked(BlockingFailure::BelowLowest);
+    if below > 0 {
+        let text = format!(
+            "scored {} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.",
+            counted(below, "answer")
+        );
+        found.push((WarningKind::BelowLowest, text));
+    }
+    let exhausted = blocked(BlockingFailure::Exhausted);
+    if exhausted > 0 {
+        let answers =
+            counted(exhausted, if terms.answers_questions { "question" } else { "answer" });
+        let text = if terms.kind == "replay" || terms.kind == "pool" {
+            format!(
+                "ran out of recorded outcomes for {answers}, and is not asked about them any more."
+            )
+        } else {
+            format!(
+                "turned calls on {answers} away again and again while it answered others, and is not asked about them any more: see the reasons in the file of calls."
+            )
+        };
+        found.push((WarningKind::Exhausted, text));
+    }
+    if terms.is_exact && totals.counted_failure_count > 0 {
+        let text = format!(
+            "failed to score {}: without its word they are neither certified nor rejected.",
+            counted(totals.counted_failure_count, "answer")
+        );
+        found.push((WarningKind::Unscored, text));
+    }
+    found.extend(about_prices(terms, totals));
+    found
+}
+
+fn why_never_scored(totals: &VerifierTotals) -> Option<String> {
+    let failed = totals.first_failure.as_ref().map(|reason| {
+        let calls = counted(totals.counted_failure_count, "call");
+        format!("{calls} failed, the first one so: {reason}")
+    });
+    failed.or_else(|| Some(format!("it was not reached: {}", totals.first_obstacle.as_ref()?)))
+}
+
+fn about_prices(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Option<(WarningKind, String)> {
+    let scores = totals.score_count();
+    if !terms.metered || scores < SCORES_MIN {
+        return None;
+    }
+    // A function of Python's that says nothing about its cost means its price.
+    if totals.scored_at_ceiling_count == scores && terms.kind != "python" {
+        let text = "is paid at its ceiling for every call: its replies do not say what they took. Let \
+                    the server say (usage), or give a fixed price.";
+        return Some((WarningKind::NoUsage, text.to_owned()));
+    }
+    let mean = totals.mean_price()?;
+    if mean <= 0.0 {
+        let text = "bills nothing for its calls: the budget does not end them, calls_max does.";
+        return Some((WarningKind::HighCeiling, text.to_owned()));
+    }
+    let times = terms.ceiling.units() / mean;
+    (times >= CEILING_TIMES_MAX).then(|| {
+        let text = format!(
+            "costs far less than is set aside for it: {times:.0} times as much as a call costs on average. \
+             A tighter ceiling (max_tokens, input_tokens_max, metered.ceiling) lets more calls start \
+             towards the end."
+        );
+        (WarningKind::HighCeiling, text)
+    })
+}
+
+/// What failures that end a stream are called in files.
+pub(super) const BELOW_LOWEST: &str = failure_name(Failure::Blocking(BlockingFailure::BelowLowest));
+/// Bills of fewer calls say little.
+const SCORES_MIN: u64 = 10;
+const CEILING_TIMES_MAX: f64 = 6.0;
