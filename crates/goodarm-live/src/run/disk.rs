@@ -133,8 +133,7 @@ impl Disk {
         self.journal.append(record);
         self.gathered.is_awaited = true;
         // What was lost, or never made, says nothing about a verifier's speed.
-        self.pace.count +=
-            u32::from(matches!(record.event, Event::Told { .. } | Event::ToldAll { .. }));
+        self.pace.count += u32::from(!matches!(record.event, Event::Failed { .. }));
     }
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
