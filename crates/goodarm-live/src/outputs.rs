@@ -22,10 +22,10 @@ use crate::labels;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
 use crate::questions::Questions;
-use crate::run::Run;
+use crate::run::{Ending, Run};
 use crate::table::Table;
 use crate::view::questions::Outcome;
-use crate::view::{LoanView, Overview, PairView, ranks};
+use crate::view::{EndingView, LoanView, Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ pub struct PairFinding<'a> {
 
 /// Writes all files of the folder but the journal and the candidates. The run has ended: after an error
 /// nobody knows how much of its journal is durable, and a summary must not have seen more.
-pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
+pub fn write(run: &Run, ending: &Ending) -> Result<Overview, OutputError> {
     let (job, books, candidates) = (run.job(), run.session().books(), run.candidates());
     let folder = Folder::new(&job.settings.output);
     let history = write_calls(&folder, run)?;
@@ -106,7 +106,7 @@ pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
     let journal = folder.journal();
     let mark = history.mark(&journal);
     overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
-    overview.ending = Some(ending.to_owned());
+    overview.ending = Some(EndingView::new(ending, job.questions.is_some()));
     let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
     let claim = labels::claim(&folder, &job.charter, &certified);
     let claim = claim.map(|claim| overview.claim = claim);

@@ -18,6 +18,7 @@ pub mod description;
 pub mod experiment_file;
 pub mod export;
 pub mod figures;
+mod finish;
 pub mod forecast;
 pub mod label;
 mod markup;
@@ -29,5 +30,6 @@ pub mod trials;
 pub mod watch;
 pub mod words;
 
+pub use finish::{Finished, Page, finish_run, report_recovery, why_stopped};
 pub use report::{Report, ReportError, publish_claim};
 pub use summary::summary_text;

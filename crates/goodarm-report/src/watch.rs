@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_live::view::EndingView;
 
 use crate::site::{Port, Server, SiteError};
 use site::RunSite;
@@ -38,14 +39,14 @@ impl Watch {
     }
 
     /// No more calls are made; the outputs are being written.
-    pub fn writing(&mut self, ending: &str) {
-        self.builder.phase = Phase::Writing { ending: ending.to_owned() };
+    pub fn writing(&mut self, ending: &EndingView) {
+        self.builder.phase = Phase::Writing { ending: ending.clone() };
         self.shared.publish(self.builder.snapshot());
     }
 
-    /// Everything is written. Waits for a moment if a page is open, so that it can show the end.
-    pub fn end(mut self, ending: &str, told: &str) {
-        self.builder.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
+    /// Everything is written, or without an ending the run broke off. Waits for a moment if a page is open, so that it can show the end.
+    pub fn end(mut self, ending: Option<EndingView>, told: &str) {
+        self.builder.phase = Phase::Ended { ending, told: told.to_owned() };
         self.shared.publish(self.builder.snapshot());
         let ended = Instant::now();
         let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);

@@ -17,7 +17,7 @@ use goodarm_report::words::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::commands::run::label_command;
+use crate::advice::label_command;
 use crate::terminal;
 
 /// Shows a run.

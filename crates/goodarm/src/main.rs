@@ -1,5 +1,6 @@
 //! The command-line tool: the only crate that prints or exits.
 
+mod advice;
 mod cli;
 mod commands;
 mod display;

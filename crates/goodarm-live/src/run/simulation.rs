@@ -253,7 +253,7 @@ impl Simulation {
         if self.world.plan.writes_outputs
             || matches!(ending, Ending::Done(_) | Ending::CallsSpent { .. })
         {
-            outputs::write(run, &ending.to_string()).map_err(|error| error.to_string())?;
+            outputs::write(run, ending).map_err(|error| error.to_string())?;
         }
         // A certificate stays, so the last ending tells of all.
         let certified = run.session().certified();

@@ -52,8 +52,8 @@ fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     have(&place, &all);
     let mut run = Run::resume(place.good_job()).expect("three more");
     assert_eq!(run.added_count(), 3);
-    run.drive(&Control::default(), &mut ()).expect("the run goes on");
-    let third = outputs::write(&run, "done").expect("the outputs");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let third = outputs::write(&run, &ending).expect("the outputs");
     drop(run);
     assert_eq!((third.candidates, third.added), (12, 6));
     let certified = place.read("run/certified.jsonl");

@@ -68,7 +68,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     let mut warnings = Warnings::default();
     let ending = run.drive(&Control::default(), &mut warnings).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    let overview = outputs::write(&run, "done").expect("outputs");
+    let overview = outputs::write(&run, &ending).expect("outputs");
     place.assert_clean();
     (run, overview, warnings.0)
 }

@@ -91,7 +91,8 @@ impl Place {
 
     fn finish(mut run: Run) -> (Ending, Overview) {
         let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
-        (ending, outputs::write(&run, "done").expect("the outputs are written"))
+        let overview = outputs::write(&run, &ending).expect("the outputs are written");
+        (ending, overview)
     }
 
     pub(crate) fn output(&self) -> Folder {

@@ -9,7 +9,7 @@ use goodarm_live::folder::Folder;
 use goodarm_live::history::{self as live, Call, Entry, History, HistoryError};
 use goodarm_live::journal::Mark;
 use goodarm_live::view::noise::{Scores, noise};
-use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
+use goodarm_live::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
 use super::ReportError;
@@ -208,10 +208,10 @@ impl Gatherer {
 }
 
 /// How the run ended, if its totals are those of the journal; older ones belong to an earlier stop.
-fn ending(folder: &Folder, calls: u64) -> Option<String> {
+fn ending(folder: &Folder, calls: u64) -> Option<EndingView> {
     #[derive(Deserialize)]
     struct Summary {
-        ending: String,
+        ending: EndingView,
         calls: u64,
     }
     let text = fs::read_to_string(folder.summary()).ok()?;

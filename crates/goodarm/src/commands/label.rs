@@ -17,9 +17,9 @@ use goodarm_report::publish_claim;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::words::counted;
 
+use crate::advice::label_command;
 use crate::cli::{LabelArguments, RuleName};
 use crate::commands::Failure;
-use crate::commands::run::label_command;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {

@@ -1,0 +1,90 @@
+//! What to type next. The libraries say what is the case, and this adds the commands and flags.
+
+use std::path::Path;
+
+use goodarm_live::run::{Ending, RunError};
+use goodarm_report::Page;
+
+use crate::cli::RunArguments;
+
+/// What to do after a run that stopped, behind the sentence that says why.
+pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
+    let resume = || run_command(arguments, "--resume");
+    let again = || run_command(arguments, "--again");
+    match ending {
+        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => {
+            String::new()
+        }
+        Ending::Interrupted | Ending::Left | Ending::VerifierDown { .. } => {
+            format!("; resume it with: {}", resume())
+        }
+        Ending::NeverScored(_) => format!(
+            "\nmend the job, see what its verifiers say with: goodarm try {}\nand begin again with: {}",
+            shell_word(&arguments.job),
+            again()
+        ),
+        Ending::Mistrusted { .. } => {
+            format!(" Mend the verifier, and begin again with: {}", again())
+        }
+    }
+}
+
+/// What to do about a run that cannot begin or continue, behind the sentence that says why.
+pub(crate) const fn about_run(error: &RunError) -> &'static str {
+    match error {
+        RunError::AlreadyBegun(_) => {
+            ": continue it with --resume, move it aside and begin again with --again, or choose another output"
+        }
+        RunError::OutputIsFile(_) => "; --output names another",
+        RunError::NothingToResume(_) => ": start it without --resume",
+        RunError::NotDurable(_) => ", and continue with --resume",
+        RunError::OlderJournal(_) => " with --again or another output",
+        RunError::Changed(_) => {
+            "\nto run the job as it is now, begin again with --again, which moves this run aside"
+        }
+        _ => "",
+    }
+}
+
+/// Where the page of a run is, or how it is made.
+pub(crate) fn about_page(page: &Page, folder: &Path) -> String {
+    match page {
+        Page::Written(path) => format!("report: {}\n", path.display()),
+        Page::TooLarge => {
+            format!("for the page of so large a run: goodarm report {}\n", shell_word(folder))
+        }
+        Page::Failed(error) => format!("no report: {error}\n"),
+    }
+}
+
+/// What shows people their cards.
+pub(crate) fn label_command(folder: &Path) -> String {
+    format!("goodarm label {}", shell_word(folder))
+}
+
+/// The command that these arguments came with, and one more word.
+pub(crate) fn run_command(arguments: &RunArguments, flag: &str) -> String {
+    let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
+    if let Some(output) = &arguments.output {
+        words.extend(["--output".to_owned(), shell_word(output)]);
+    }
+    if let Some(budget) = arguments.budget {
+        words.extend(["--budget".to_owned(), budget.to_string()]);
+    }
+    if arguments.no_wait {
+        words.push("--no-wait".to_owned());
+    }
+    words.push(flag.to_owned());
+    words.join(" ")
+}
+
+/// A path as a shell takes it.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
