@@ -103,7 +103,7 @@ pub enum LabelError {
         error: HistoryError,
     },
     /// The journal tells of something that cannot have happened.
-    #[error("{}: {error}; `goodarm audit` says what else is wrong", path.display())]
+    #[error("{}: {error}; an audit says what else is wrong", path.display())]
     Mismatch {
         /// Where it is.
         path: PathBuf,

@@ -93,7 +93,7 @@ pub enum RecordError {
     },
     /// A verifier has never given a score: nothing of it is in the recording.
     #[error(
-        "{verifier} has never given a score ({reason}), and nothing of it was recorded: mend the job, see with `goodarm try` what it says, and give the same command"
+        "{verifier} has never given a score ({reason}), and nothing of it was recorded: fix the job, try its verifiers, and record again"
     )]
     NeverScored {
         /// Which.

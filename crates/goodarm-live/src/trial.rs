@@ -321,7 +321,7 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
         let is_good = declared.is_some_and(|declared| score > declared.threshold);
         let other = if is_good { "bad" } else { "good" };
         texts.push(format!(
-            "gave the same score, {score}, for every answer: try one that you know to be {other} (--id)"
+            "gave the same score, {score}, for every answer: try one that you know to be {other}"
         ));
     }
     let is_coarse = scores.len() > 1 && scores.iter().all(|score| [0.0, 1.0].contains(score));

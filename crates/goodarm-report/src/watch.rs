@@ -30,10 +30,15 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to serve the page of a run.
-    pub fn open(port: Port, run: &Run, control: &Arc<Control>) -> Result<Self, SiteError> {
+    /// Begins to serve the page of a run, which says what resumes the run if its process is gone.
+    pub fn open(
+        port: Port,
+        run: &Run,
+        control: &Arc<Control>,
+        resume: &str,
+    ) -> Result<Self, SiteError> {
         let builder = SnapshotBuilder::new(run);
-        let shared = Arc::new(Shared::new(run.job(), control, builder.snapshot()));
+        let shared = Arc::new(Shared::new(run.job(), control, resume, builder.snapshot()));
         let server = port.serve(site::page(), Arc::new(RunSite::new(&shared)))?;
         Ok(Self { shared, builder, _server: server })
     }

@@ -2,8 +2,13 @@
 
 use std::path::Path;
 
+use goodarm_live::audit;
+use goodarm_live::job::JobError;
 use goodarm_live::run::{Ending, RunError};
+use goodarm_live::verifier::problem::ProblemKind;
 use goodarm_report::Page;
+use goodarm_report::calibrate::CalibrateError;
+use goodarm_report::forecast::ForecastError;
 
 use crate::cli::RunArguments;
 
@@ -44,6 +49,58 @@ pub(crate) const fn about_run(error: &RunError) -> &'static str {
         }
         _ => "",
     }
+}
+
+/// What is wrong with a job, and what to do about it.
+pub(crate) fn with_job(error: &JobError) -> String {
+    let is_candidates = |kind: &ProblemKind| matches!(kind, ProblemKind::CandidatesFile);
+    let mut problems = error.problems.iter();
+    let file = problems.find(|it| is_candidates(&it.kind)).and_then(|it| it.file.as_ref());
+    match file {
+        Some(file) => format!("{error}; a job for it: goodarm init {}", shell_word(file)),
+        None => error.to_string(),
+    }
+}
+
+/// Why there is no forecast, and what to do about it.
+pub(crate) fn with_forecast(error: &ForecastError) -> String {
+    match error {
+        ForecastError::Job(error) => with_job(error),
+        ForecastError::RecordingOfQuestions => format!("{error}: leave out --recording"),
+        error => error.to_string(),
+    }
+}
+
+/// Why there are no thresholds, and what to do about it.
+pub(crate) fn with_calibrate(error: &CalibrateError) -> String {
+    match error {
+        // These are named like their flags.
+        CalibrateError::Precision(_)
+        | CalibrateError::Delta(_)
+        | CalibrateError::Planned { .. } => {
+            format!("--{error}")
+        }
+        CalibrateError::NoRecording { job, path, calls, cost } => format!(
+            "{}: there is no recording; `goodarm record {} -k {calls} -o {}` makes one, for {cost} at most",
+            path.display(),
+            shell_word(job),
+            shell_word(path)
+        ),
+        error => error.to_string(),
+    }
+}
+
+/// What writes files of a run again that an audit misses or does not know.
+pub(crate) fn about_audit(report: &audit::Report, folder: &Path) -> String {
+    let is_of_page = |problem: &audit::Problem| problem.area == audit::Area::Page;
+    let mut text = String::new();
+    if report.problems.iter().any(is_of_page) {
+        text += &format!("hint   goodarm report {} writes the page again\n", shell_word(folder));
+    }
+    if report.unfinished.is_some() {
+        text += "hint   goodarm run JOB --resume continues the run and writes its results\n";
+    }
+    text
 }
 
 /// Where the page of a run is, or how it is made.

@@ -23,12 +23,14 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use goodarm_live::job::JobError;
 use goodarm_live::open_files;
 use goodarm_report::experiment_file::ExperimentFileError;
 use goodarm_report::figures::{FigureError, ReproduceError};
 use goodarm_report::forecast::ForecastError;
 use goodarm_report::words::printable_note;
 
+use crate::advice;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::terminal;
@@ -145,6 +147,12 @@ impl From<ExperimentFileError> for Failure {
 
 impl From<ForecastError> for Failure {
     fn from(error: ForecastError) -> Self {
-        Self::wrong_input(error)
+        Self::wrong_input(advice::with_forecast(&error))
+    }
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        Self::wrong_input(advice::with_job(&error))
     }
 }

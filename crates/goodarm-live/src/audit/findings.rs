@@ -22,7 +22,10 @@ pub(super) fn roster(folder: &Folder, history: &History) -> Result<Roster, Probl
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
     if !path.exists() {
-        return Err(unreadable(format!("{} is missing: --resume writes it", path.display())));
+        return Err(unreadable(format!(
+            "{} is missing: resuming the run writes it",
+            path.display()
+        )));
     }
     let roster = Roster::read(folder, &history.charter, None)
         .map_err(|error| unreadable(error.to_string()))?;
@@ -66,7 +69,7 @@ pub(super) fn who(roster: &Roster, books: &Books, account: &Account) -> String {
     }
     if roster.candidates.len() > count {
         let more = roster.candidates.len() - count;
-        text += &format!("; candidates.jsonl has {more} more, which --resume takes up");
+        text += &format!("; candidates.jsonl has {more} more, which a resumed run takes up");
     }
     text
 }

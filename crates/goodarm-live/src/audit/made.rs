@@ -116,7 +116,7 @@ pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Rep
         return;
     }
     let text = format!(
-        "certified.parquet is not, byte by byte, the table of the certified answers that goodarm {VERSION} writes: --resume writes it again"
+        "certified.parquet is not, byte by byte, the table of the certified answers that goodarm {VERSION} writes: resuming the run writes it again"
     );
     // Other versions may write the same table in other bytes.
     if auditor.history.header().version == VERSION {
@@ -154,7 +154,7 @@ pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut R
 
 /// The page must be as it was written, and of this run.
 pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut Report) {
-    let again = "`goodarm report` writes it again";
+    let again = "a new report replaces it";
     let mark = match page::mark(&folder.report()) {
         Ok(Some(mark)) => mark,
         Ok(None) => {

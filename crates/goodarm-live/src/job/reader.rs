@@ -34,17 +34,16 @@ use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
-    let unreadable = |reason: String| {
-        let problem = JobProblem::new(ProblemKind::Unreadable, reason);
+    let wrong = |kind, reason: String| {
+        let problem = JobProblem::new(kind, reason);
         JobError { problems: vec![JobProblem { file: Some(path.to_owned()), ..problem }] }
     };
     let is_of_candidates = |ending: &str| path.extension().is_some_and(|own| own == ending);
     if CANDIDATES.iter().any(|ending| is_of_candidates(ending)) {
-        let shown = path.display();
-        let hint = format!("a job file is TOML; for candidates: goodarm init {shown}");
-        return Err(unreadable(hint));
+        let reason = "a job file is TOML, and this is a file of candidates";
+        return Err(wrong(ProblemKind::CandidatesFile, reason.to_owned()));
     }
-    fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))
+    fs::read_to_string(path).map_err(|error| wrong(ProblemKind::Unreadable, error.to_string()))
 }
 
 /// How files end that hold candidates, and never a job.

@@ -62,7 +62,7 @@ impl KindKeys for PoolKeys {
     fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let wrong = |reason: String| vec![Problem::new("pool", reason)];
         let Some(path) = &self.pool else {
-            let needed = "the path of a file of recorded answers is needed; `goodarm record --pools` writes one";
+            let needed = "the path of a file of recorded answers is needed";
             return Err(vec![Problem::missing("pool", needed)]);
         };
         let Some(questions) = setting.questions else {

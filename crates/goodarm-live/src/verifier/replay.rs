@@ -51,7 +51,7 @@ impl Draws {
 impl KindKeys for ReplayKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let Some(path) = &self.recording else {
-            let needed = "the path of a recording is needed; `goodarm record` makes one";
+            let needed = "the path of a recording is needed";
             return Err(vec![Problem::missing("recording", needed)]);
         };
         let of = self.of.as_ref().unwrap_or(&setting.keys.name);

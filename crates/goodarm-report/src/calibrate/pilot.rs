@@ -91,7 +91,7 @@ fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> 
         }
         let mut problem = format!("{}: no outcomes of {}", path.display(), quoted(&terms.name));
         if terms.criterion.is_some() {
-            problem += ", a criterion: a recording has one score a call, so that `goodarm record` needs a verifier for each of them";
+            problem += ", a criterion: a recording has one score a call, so it needs a verifier for each of them";
         } else if let Some(name) =
             goodarm_files::nearest(&terms.name, known.iter().map(String::as_str))
         {
@@ -191,12 +191,9 @@ fn no_recording(job: &Job, path: &Path) -> CalibrateError {
     let cost = goodarm_core::Cost::of_price(ceilings.sum()).unwrap_or(goodarm_core::Cost::ZERO);
     let pairs = job.verifiers.len() * job.candidates.len();
     CalibrateError::NoRecording {
+        job: job.path.clone(),
         path: path.to_owned(),
-        command: format!(
-            "goodarm record {} -k {PILOT_CALLS} -o {}",
-            job.path.display(),
-            path.display()
-        ),
+        calls: PILOT_CALLS,
         cost: format!("{} ({})", money(cost, job.unit()), counted(pairs, "pair")),
     }
 }

@@ -25,13 +25,20 @@ pub(super) struct Shared {
     pub(super) job: Arc<Job>,
     pub(super) control: Arc<Control>,
     folder: String,
+    /// What resumes the run, as a person types it.
+    resume: String,
     started: SystemTime,
     snapshot: Mutex<Arc<Snapshot>>,
     polled: Mutex<Option<Instant>>,
 }
 
 impl Shared {
-    pub(super) fn new(job: &Arc<Job>, control: &Arc<Control>, snapshot: Snapshot) -> Self {
+    pub(super) fn new(
+        job: &Arc<Job>,
+        control: &Arc<Control>,
+        resume: &str,
+        snapshot: Snapshot,
+    ) -> Self {
         // A page does not know in which folder goodarm was started.
         let folder = std::path::absolute(&job.settings.output)
             .unwrap_or_else(|_| job.settings.output.clone());
@@ -39,6 +46,7 @@ impl Shared {
             job: Arc::clone(job),
             folder: folder.display().to_string(),
             control: Arc::clone(control),
+            resume: resume.to_owned(),
             started: SystemTime::now(),
             snapshot: Mutex::new(Arc::new(snapshot)),
             polled: Mutex::new(None),
@@ -92,7 +100,7 @@ impl Shared {
             working_on,
             health: self.health(&snapshot.progress),
             certificates: new.map(|certificate| self.line(certificate)).collect(),
-            resume: format!("goodarm run {} --resume", self.job.path.display()),
+            resume: self.resume.clone(),
         }
     }
 

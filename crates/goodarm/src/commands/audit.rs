@@ -4,6 +4,7 @@ use goodarm_live::audit;
 use goodarm_live::folder::Folder;
 use goodarm_report::words::printable_note;
 
+use crate::advice;
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
 use crate::exit::Exit;
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
         if let Some(unfinished) = &report.unfinished {
             text += &format!("not yet  {}\n", printable_note(unfinished));
         }
+        text += &advice::about_audit(&report, &arguments.folder);
         for note in &report.notes {
             text += &format!("note   {}\n", printable_note(note));
         }

@@ -9,6 +9,7 @@ use goodarm_live::outputs;
 use goodarm_report::calibrate::{self, CalibrateError, Finding, LabelSource, Request};
 use goodarm_report::words::printable;
 
+use crate::advice;
 use crate::cli::CalibrateArguments;
 use crate::commands::{Failure, tell_notes};
 use crate::exit::Exit;
@@ -16,7 +17,7 @@ use crate::terminal;
 
 pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let path = &arguments.job;
-    let job = Job::read(path, &Overrides::default()).map_err(Failure::wrong_input)?;
+    let job = Job::read(path, &Overrides::default())?;
     tell_notes(job.candidates.notes(), arguments.json);
     let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
     let recording = arguments.recording.clone().unwrap_or_else(|| beside(RECORDING));
@@ -93,7 +94,7 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
 
 impl From<CalibrateError> for Failure {
     fn from(error: CalibrateError) -> Self {
-        Self::wrong_input(error)
+        Self::wrong_input(advice::with_calibrate(&error))
     }
 }
 

@@ -98,7 +98,7 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Fai
         fs::remove_dir_all(&output).map_err(|error| Failure::file(&output, &error))?;
     }
     let overrides = Overrides { budget: None, output: Some(output) };
-    let job = Job::parse(path, source.to_owned(), &overrides).map_err(Failure::wrong_input)?;
+    let job = Job::parse(path, source.to_owned(), &overrides)?;
     let mut run = Run::begin(Arc::new(job)).map_err(|error| failure(&error))?;
     let driven = run.drive(&Control::default(), &mut ());
     Ok((run, driven.map_err(|error| failure(&error))?))

@@ -20,7 +20,7 @@ use crate::terminal;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
-    let job = Arc::new(Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?);
+    let job = Arc::new(Job::read(&arguments.job, &overrides)?);
     tell_notes(job.candidates.notes(), arguments.quiet);
     make_room(open_files::needed(&job), arguments.quiet);
     let control = Arc::default();

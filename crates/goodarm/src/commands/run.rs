@@ -22,7 +22,7 @@ use crate::terminal;
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
-    let job = Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?;
+    let job = Job::read(&arguments.job, &overrides)?;
     if arguments.dry_run {
         return dry_run::show(&job, arguments.resume);
     }
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     // Those of a run that is resumed were said when it began.
     tell_notes(&job.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
-    let watch = port.map(|port| open(port, &run, &control, arguments.json)).transpose()?;
+    let watch = port.map(|port| open(port, &run, &control, arguments)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
     for suspicion in first_suspicions(&job) {
         display.say(&format!("warning: {}", printable_note(&suspicion.to_string())));
@@ -107,12 +107,18 @@ impl Observer for Audience<'_> {
 }
 
 /// Opens the page of a run, and says where it is.
-fn open(port: Port, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
+fn open(
+    port: Port,
+    run: &Run,
+    control: &Arc<Control>,
+    arguments: &RunArguments,
+) -> Result<Watch, Failure> {
     let address = port.address();
-    let watch = Watch::open(port, run, control).map_err(watch_failure)?;
+    let resume = advice::run_command(arguments, "--resume");
+    let watch = Watch::open(port, run, control, &resume).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
-    if is_json {
+    if arguments.json {
         let event = serde_json::json!({"event": "watch", "address": address});
         terminal::print_line(&event.to_string());
     }

@@ -17,8 +17,7 @@ use crate::exit::Exit;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
-    let job =
-        Arc::new(Job::read(&arguments.job, &Overrides::default()).map_err(Failure::wrong_input)?);
+    let job = Arc::new(Job::read(&arguments.job, &Overrides::default())?);
     let arms = chosen(&job, arguments)?;
     let control = Arc::default();
     listen_for_ctrl_c(&control, true)?;
