@@ -8,9 +8,9 @@ use goodarm_core::{
     ArmId, BlockingFailure, Books, Cost, Event, Failure, Source, Target, VoidFailure,
 };
 
+use crate::failure::failure_name;
 use crate::history::{Call, Entry};
-use crate::outputs::calls::failure_name;
-use crate::verifier::Remark;
+use crate::reply::Remark;
 
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,12 +22,12 @@ use crate::audit::call_file::{CallFile, Next, Place};
 use crate::audit::labels::Labelled;
 use crate::changes;
 use crate::charter::Charter;
+use crate::claims::order::CertifiedAt;
+use crate::failure::is_free;
 use crate::folder::Folder;
 use crate::history::{Call, History, event_of};
-use crate::labels::order::CertifiedAt;
 use crate::outputs::calls::CallLine;
 use crate::questions::Roster;
-use crate::run::is_free;
 use crate::view::Overview;
 
 /// What an audit found.

@@ -19,13 +19,13 @@ use goodarm_core::{
 
 use crate::control::Control;
 use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned, Work};
+use crate::failure::is_free;
 use crate::job::{Job, JobVerifier};
 use crate::job_file::Scores;
 use crate::journal::{FileStorage, Journal, LockError, Note, Record};
 use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
 use crate::recording;
-use crate::run::is_free;
 use crate::throttle::Throttle;
 use crate::verifier::{Reply, Verdict};
 

@@ -216,7 +216,7 @@ async fn one(
     }
     // A call that is given up has never begun.
     let is_unmade = outcome == Err(Failure::Counted(CountedFailure::GivenUp))
-        || outcome.as_ref().is_err_and(|failure| crate::run::is_free(*failure));
+        || outcome.as_ref().is_err_and(|failure| crate::failure::is_free(*failure));
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
     let overheard = throttle.transcript().take().into_iter();
     let mut exchanges: Vec<Exchange> = overheard.map(|it| verifier.exchange(it)).collect();

@@ -19,11 +19,11 @@ use serde::{Serialize, Serializer};
 
 use crate::account::{Account, VerifierTotals};
 use crate::charter::{CallerTerms, Charter};
+use crate::failure::failure_name;
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
-use crate::outputs::calls::failure_name;
-use crate::run::VERSION;
-use crate::verifier::MeanOver;
+use crate::journal::VERSION;
+use crate::reply::MeanOver;
 pub use crate::view::claim::{ClaimView, LabellerView};
 pub use crate::view::ending::{DoneReason, EarlyReason, EndingFacts, EndingView};
 pub use crate::view::implied::ImpliedView;

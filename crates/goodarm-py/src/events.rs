@@ -1,13 +1,12 @@
 //! What happened to a session, as plain tuples that can be kept as JSON.
 
-use goodarm_core::{ArmId, AttributeId, Cost, Event, Loan, Share, Ticket};
-use goodarm_live::outputs::calls::failure_name;
+use goodarm_core::{ArmId, AttributeId, Cost, Event, Failure, Loan, Share, Ticket};
+use goodarm_live::failure::{FAILURES, failure_name, failure_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::errors::raised;
-use crate::session::{named_failure, unknown};
+use crate::errors::{raised, unknown};
 
 /// An event as a plain tuple, which can be kept as JSON.
 pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
@@ -71,4 +70,12 @@ fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
     let share = Share::from_parts(loan.get_item(0)?.extract()?)
         .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
     Ok(Loan { share, weights: loan.get_item(1)?.extract()? })
+}
+
+/// The failure of a name, or the exception that there is no such failure.
+pub(crate) fn named_failure(name: &str) -> PyResult<Failure> {
+    failure_of(name).ok_or_else(|| {
+        let names: Vec<&str> = FAILURES.into_iter().map(failure_name).collect();
+        PyValueError::new_err(unknown("failure", name, &names))
+    })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
-use goodarm_live::outputs::calls::failure_of;
+use goodarm_live::failure::failure_of;
 use goodarm_live::pricing::Extent;
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};

@@ -13,9 +13,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{exception, raised, variant_of};
+use crate::errors::{exception, raised, unknown, variant_of};
 use crate::job::Job;
-use crate::session::unknown;
 
 /// A run while it goes on.
 #[pyclass(frozen, module = "goodarm._native")]

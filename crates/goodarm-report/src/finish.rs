@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use goodarm_live::folder::Folder;
-use goodarm_live::outputs::{self, OutputError};
+use goodarm_live::outputs::OutputError;
 use goodarm_live::run::{Ending, NeverScored, Run};
 use goodarm_live::view::Overview;
 
@@ -37,7 +37,7 @@ pub enum Page {
 ///
 /// A file cannot be written. One that is only for people, the page, is no error.
 pub fn finish_run(run: &Run, ending: &Ending) -> Result<Finished, OutputError> {
-    let overview = outputs::write(run, ending)?;
+    let overview = run.write_outputs(ending)?;
     let folder = Folder::new(&run.job().settings.output);
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
         Page::TooLarge

@@ -7,7 +7,7 @@ pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
-use goodarm_live::outputs::calls::failure_of;
+use goodarm_live::failure::failure_of;
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::questions::{GeneratorView, QuestionsView};
 use goodarm_live::view::{ClaimView, Overview, Remaining, VerifierView};

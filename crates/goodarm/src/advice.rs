@@ -4,8 +4,8 @@ use std::path::Path;
 
 use goodarm_live::audit;
 use goodarm_live::job::JobError;
+use goodarm_live::problem::ProblemKind;
 use goodarm_live::run::{Ending, RunError};
-use goodarm_live::verifier::problem::ProblemKind;
 use goodarm_report::Page;
 use goodarm_report::calibrate::CalibrateError;
 use goodarm_report::forecast::ForecastError;

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use goodarm_core::{AttributeId, Target};
+use goodarm_live::failure::failure_name;
 use goodarm_live::history::{Call, Scores};
 use goodarm_live::job::Job;
-use goodarm_live::outputs::calls::failure_name;
 use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
 use goodarm_live::throttle::Condition;
 use goodarm_live::view::Overview;

@@ -14,8 +14,8 @@ use crate::charter::Charter;
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::journal::Mark;
+use crate::journal::VERSION;
 use crate::outputs::{self, page};
-use crate::run::VERSION;
 use crate::view::{DoneReason, EndingFacts, EndingView, Overview};
 
 /// The summary must say what the calls give, in every key.

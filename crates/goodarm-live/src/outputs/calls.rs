@@ -4,13 +4,12 @@ pub mod table;
 
 use std::fmt;
 
-use goodarm_core::{
-    ArmId, BlockingFailure, Cost, CountedFailure, Failure, Label, QuestionId, Target, VoidFailure,
-};
+use goodarm_core::{ArmId, Cost, Failure, Label, QuestionId, Target};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::charter::Charter;
+use crate::failure::{failure_name, failure_of};
 use crate::history::{Entry, Scores};
 
 /// One call, as a line.
@@ -172,44 +171,3 @@ impl<'de> Deserialize<'de> for CriterionScores {
         deserializer.deserialize_map(InOrder)
     }
 }
-
-/// What a failure is called.
-pub const fn failure_name(failure: Failure) -> &'static str {
-    match failure {
-        Failure::Void(VoidFailure::NotConnected) => "not-connected",
-        Failure::Void(VoidFailure::RateLimited) => "rate-limited",
-        Failure::Void(VoidFailure::LostRepeatable) => "lost-to-be-repeated",
-        Failure::Blocking(BlockingFailure::BelowLowest) => "below-lowest",
-        Failure::Blocking(BlockingFailure::Exhausted) => "exhausted",
-        Failure::Counted(failure) => match failure {
-            CountedFailure::TimedOut => "timed-out",
-            CountedFailure::Crashed => "crashed",
-            CountedFailure::Unreadable => "unreadable",
-            CountedFailure::Truncated => "truncated",
-            CountedFailure::Refused => "refused",
-            CountedFailure::Lost => "lost",
-            CountedFailure::GivenUp => "given-up",
-        },
-    }
-}
-
-/// The failure of a name.
-pub fn failure_of(name: &str) -> Option<Failure> {
-    FAILURES.into_iter().find(|&failure| failure_name(failure) == name)
-}
-
-/// All ways to fail.
-pub const FAILURES: [Failure; 12] = [
-    Failure::Void(VoidFailure::NotConnected),
-    Failure::Void(VoidFailure::RateLimited),
-    Failure::Void(VoidFailure::LostRepeatable),
-    Failure::Blocking(BlockingFailure::BelowLowest),
-    Failure::Blocking(BlockingFailure::Exhausted),
-    Failure::Counted(CountedFailure::TimedOut),
-    Failure::Counted(CountedFailure::Crashed),
-    Failure::Counted(CountedFailure::Unreadable),
-    Failure::Counted(CountedFailure::Truncated),
-    Failure::Counted(CountedFailure::Refused),
-    Failure::Counted(CountedFailure::Lost),
-    Failure::Counted(CountedFailure::GivenUp),
-];

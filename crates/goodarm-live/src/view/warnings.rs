@@ -6,7 +6,7 @@ use goodarm_files::words::counted;
 
 use crate::account::VerifierTotals;
 use crate::charter::{CallerTerms, Charter};
-use crate::outputs::calls::failure_name;
+use crate::failure::failure_name;
 
 /// Something that a person should know about a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]

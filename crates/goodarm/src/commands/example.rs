@@ -10,7 +10,6 @@ use goodarm_live::deck::{Deck as _, gold};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::labels::{ClaimDeck, Terms};
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Run};
 use goodarm_live::view::Overview;
 use goodarm_report::words::amount;
@@ -69,7 +68,7 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
         let source = JOB.replace("policy = \"rcb\"", &keys);
         let output = format!("compare/{policy}-{guarantee}");
         let (run, ending) = certify(job, &source, &output)?;
-        row(name, &outputs::write(&run, &ending).map_err(Failure::wrong_input)?);
+        row(name, &run.write_outputs(&ending).map_err(Failure::wrong_input)?);
     }
     Ok(text)
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use goodarm_core::{GeneratorId, Label, Loan, QuestionId, Share, Source};
 
 use super::*;
-use crate::outputs::calls::FAILURES;
+use crate::failure::FAILURES;
 
 fn any_failure() -> impl Strategy<Value = Failure> {
     prop::sample::select(FAILURES.to_vec())
