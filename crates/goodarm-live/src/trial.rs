@@ -20,6 +20,7 @@ use crate::engine;
 use crate::history::Scores;
 use crate::job::Job;
 use crate::outputs::calls::CriterionScores;
+use crate::questions::MadeAnswer;
 use crate::run::{of_answer, outcome};
 use crate::throttle::{Condition, Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
@@ -115,7 +116,7 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
 /// First those who answer questions, then those who verify answers.
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial> {
     let Some(questions) = &job.questions else {
-        return try_some(job, &job.candidates, (arms, false), control).await;
+        return try_some(job, &job.candidates, arms, false, control).await;
     };
     let asked: Vec<ArmId> = if job.candidates.is_empty() {
         arms.to_owned()
@@ -125,18 +126,18 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
         asked.collect::<BTreeSet<_>>().into_iter().collect()
     };
     let list = Arc::new(questions.list.clone());
-    let mut trials = try_some(job, &list, (&asked, true), control).await;
+    let mut trials = try_some(job, &list, &asked, true, control).await;
     let (mut candidates, mut arms) = ((*job.candidates).clone(), arms.to_owned());
     if job.candidates.is_empty() {
         arms.clear();
         for trial in &trials {
             let (Some(text), Some(arm)) = (&trial.made, list.arm_of(&trial.id)) else { continue };
             let last = trial.answer.as_deref().unwrap_or_default();
-            questions.add(&mut candidates, QuestionId(arm.0), 1, (text, last));
+            questions.add(&mut candidates, QuestionId(arm.0), 1, MadeAnswer { text, last });
             arms.extend(candidates.arms().last());
         }
     }
-    trials.extend(try_some(job, &Arc::new(candidates), (&arms, false), control).await);
+    trials.extend(try_some(job, &Arc::new(candidates), &arms, false, control).await);
     trials
 }
 
@@ -145,7 +146,8 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
 async fn try_some(
     job: &Arc<Job>,
     subjects: &Arc<Candidates>,
-    (arms, are_questions): (&[ArmId], bool),
+    arms: &[ArmId],
+    are_questions: bool,
     control: &Control,
 ) -> Vec<Trial> {
     let (sender, mut receiver) = unbounded_channel();
@@ -160,7 +162,7 @@ async fn try_some(
         let subjects = Arc::clone(subjects);
         tasks.spawn(async move {
             for (order, arm) in arms.into_iter().enumerate() {
-                let trial = one(&job, place, (&subjects, arm), &throttle).await;
+                let trial = one(&job, place, &subjects, arm, &throttle).await;
                 // No one listens any more if all was stopped.
                 drop(sender.send(Trial { order, ..trial }));
             }
@@ -184,7 +186,8 @@ async fn try_some(
 async fn one(
     job: &Job,
     place: usize,
-    (subjects, arm): (&Candidates, ArmId),
+    subjects: &Candidates,
+    arm: ArmId,
     throttle: &Throttle,
 ) -> Trial {
     let verifier = job.called_at(place);

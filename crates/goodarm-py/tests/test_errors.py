@@ -19,7 +19,7 @@ SOURCES = {
     "AddArmsError": "goodarm-core/src/books/lending.rs",
     "ReplayError": "goodarm-core/src/session.rs",
     "CandidatesError": "goodarm-live/src/candidates/error.rs",
-    "RunError": "goodarm-live/src/run/ending.rs",
+    "RunError": "goodarm-live/src/ending.rs",
     "HistoryError": "goodarm-live/src/history.rs",
     "OutputError": "goodarm-live/src/outputs.rs",
     "LabelError": "goodarm-live/src/labels.rs",

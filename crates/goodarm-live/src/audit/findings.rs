@@ -157,7 +157,7 @@ impl Claim<'_> {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
         let rank = is_certificate.then_some(self.place);
-        let finding = finding((books, account), &history.charter, arm, rank);
+        let finding = finding(books, account, &history.charter, arm, rank);
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

@@ -101,7 +101,7 @@ pub(super) fn parse(
     }
     let source = Source { path, text: &text, overrides, candidates: given.candidates };
     let result = match file {
-        Some(file) => build(source, &file, (read, made), problems),
+        Some(file) => build(source, &file, read, made, problems),
         None => Err(JobError { problems }),
     };
     result.map_err(|error| located(path, &table, error))
@@ -292,7 +292,8 @@ struct Source<'a> {
 fn build(
     source: Source<'_>,
     file: &JobFile,
-    (read, made): (Vec<Option<ReadEntry>>, Vec<Option<ReadGenerator>>),
+    read: Vec<Option<ReadEntry>>,
+    made: Vec<Option<ReadGenerator>>,
     mut problems: Vec<JobProblem>,
 ) -> Result<Job, JobError> {
     let Source { path, text, overrides, candidates } = source;
@@ -315,7 +316,7 @@ fn build(
         }
     };
     let builder = Builder { file, folder };
-    let mut verifiers = builder.verifiers(read, (&candidates, asked.as_ref()), &mut problems);
+    let mut verifiers = builder.verifiers(read, &candidates, asked.as_ref(), &mut problems);
     let made = (verifier_count..).zip(made).collect();
     let (questions, generator_places) = match asked {
         Some(asked) => {
@@ -342,7 +343,8 @@ impl Builder<'_> {
     fn verifiers(
         &self,
         read: Vec<Option<ReadEntry>>,
-        (candidates, asked): (&Candidates, Option<&QuestionSpec>),
+        candidates: &Candidates,
+        asked: Option<&QuestionSpec>,
         problems: &mut Vec<JobProblem>,
     ) -> Vec<(usize, VerifierSpec)> {
         let has_generator = self.file.generator.is_some() || self.file.generators.is_some();
@@ -358,7 +360,7 @@ impl Builder<'_> {
                 more.push(Problem::new("votes", message));
             }
             let list = asked.map(|asked| &asked.list);
-            let setting = self.setting(&keys, (shown, list), &mut more);
+            let setting = self.setting(&keys, shown, list, &mut more);
             match own.build(&setting) {
                 Ok(verifier) => {
                     verifiers.push((place, verifier_spec(setting, verifier, &mut more)));
@@ -383,10 +385,10 @@ impl Builder<'_> {
             let Some(read) = entry else { continue };
             let keys = read.keys.as_verifier();
             let mut more = Vec::new();
-            let setting = self.setting(&keys, (&asked.list, Some(&asked.list)), &mut more);
+            let setting = self.setting(&keys, &asked.list, Some(&asked.list), &mut more);
             let of_solver = verifiers.iter().find_map(|(_, it)| it.verifier.final_answers());
             let extractor = of_solver.map(|finals| finals.extractor.clone());
-            match generator(&read, setting, (&asked.answer_field, extractor), &mut more) {
+            match generator(&read, setting, &asked.answer_field, extractor, &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
                     verifiers.push((place, VerifierSpec { proposes: true, ..spec }));
                 }
@@ -406,7 +408,8 @@ impl Builder<'_> {
     fn setting<'k>(
         &'k self,
         keys: &'k VerifierKeys,
-        (candidates, questions): (&'k Candidates, Option<&'k Candidates>),
+        candidates: &'k Candidates,
+        questions: Option<&'k Candidates>,
         problems: &mut Vec<Problem>,
     ) -> Setting<'k> {
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
@@ -459,7 +462,8 @@ fn read_candidates(
 fn generator(
     read: &ReadGenerator,
     setting: Setting<'_>,
-    (field, of_solver): (&str, Option<Extractor>),
+    field: &str,
+    of_solver: Option<Extractor>,
     problems: &mut Vec<Problem>,
 ) -> Option<VerifierSpec> {
     let GeneratorKeys { extract, pattern, pointer, vote, threshold, .. } = &read.keys;

@@ -36,8 +36,11 @@ pub(super) struct Disk {
     pace: Pace,
 }
 
-/// What became of a sync, and how long it took.
-pub(super) type Synced = (io::Result<()>, Duration);
+/// A sync that has ended.
+pub(super) struct Synced {
+    pub(super) result: io::Result<()>,
+    pub(super) time: Duration,
+}
 
 /// Where journals are: files, or what a simulation has in their place.
 pub(super) trait Media {
@@ -272,7 +275,8 @@ impl Disk {
     }
 
     fn arrived(&mut self, synced: Option<Synced>) -> io::Result<()> {
-        let (result, time) = synced.unwrap_or_else(|| (Err(gone()), Duration::ZERO));
+        let failed = || Synced { result: Err(gone()), time: Duration::ZERO };
+        let Synced { result, time } = synced.unwrap_or_else(failed);
         let batch = self.on_the_way.take().unwrap_or_default();
         if result.is_err() {
             // Its calls never start, and nothing is safe any more.
@@ -331,7 +335,7 @@ fn sync_in_thread(
         while let Some(()) = orders.blocking_recv() {
             let begin = Instant::now();
             let result = sync();
-            if results.send((result, begin.elapsed())).is_err() {
+            if results.send(Synced { result, time: begin.elapsed() }).is_err() {
                 return;
             }
         }
