@@ -5,9 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use goodarm_files::visible;
-use goodarm_live::folder::Folder;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Progress, Run, RunError};
-use goodarm_live::view::EndingFacts;
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer, Progress};
+use goodarm_record::view::EndingFacts;
 use goodarm_report::{Page, finish_run, report_recovery, why_stopped};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -72,7 +75,7 @@ impl LiveRun {
                 Err(PyValueError::new_err(unknown("resume", other, &known)))
             }
         })?;
-        past.extend(report_recovery(&run));
+        past.extend(report_recovery(&run.recovery()));
         Ok(Self {
             shared: Arc::default(),
             control: Arc::default(),
@@ -191,7 +194,9 @@ impl Drop for EndGuard {
 fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended, PyErr> {
     let mut listener = Listener(Arc::clone(shared));
     let ending = run.drive(control, &mut listener).map_err(failed)?;
-    let finished = finish_run(&run, &ending).map_err(|error| raised("OutputError", &error))?;
+    let folder = Folder::new(&run.job().settings.output);
+    let finished = finish_run(&run.standing(&folder), &ending);
+    let finished = finished.map_err(|error| raised("OutputError", &error))?;
     if let Page::Failed(error) = finished.page {
         shared.state().notices.push(("warning", format!("no report: {error}")));
     }

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use goodarm_live::folder::Folder;
-use goodarm_live::outputs::OutputError;
-use goodarm_live::run::{Ending, NeverScored, Run};
-use goodarm_live::view::Overview;
+use goodarm_record::ending::{Ending, NeverScored};
+use goodarm_record::finish::{self, Recovery};
+use goodarm_record::outputs::{OutputError, Standing};
+use goodarm_record::view::Overview;
 
 use crate::report::{Report, ReportError};
 use crate::words::{counted, printable_note, were};
@@ -36,21 +36,21 @@ pub enum Page {
 /// # Errors
 ///
 /// A file cannot be written. One that is only for people, the page, is no error.
-pub fn finish_run(run: &Run, ending: &Ending) -> Result<Finished, OutputError> {
-    let overview = run.write_outputs(ending)?;
-    let folder = Folder::new(&run.job().settings.output);
+pub fn finish_run(standing: &Standing<'_>, ending: &Ending) -> Result<Finished, OutputError> {
+    let overview = finish::write(standing, ending)?;
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
         Page::TooLarge
     } else {
-        let written = Report::read(folder.path(), None).and_then(|report| report.write_page(None));
+        let written =
+            Report::read(standing.folder.path(), None).and_then(|report| report.write_page(None));
         written.map_or_else(Page::Failed, Page::Written)
     };
     Ok(Finished { overview, page })
 }
 
 /// What a resumed run found of the last process, a sentence each.
-pub fn report_recovery(run: &Run) -> Vec<String> {
-    let (cut, added, lost) = (run.bytes_cut(), run.added_count(), run.lost_count());
+pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
+    let &Recovery { bytes_cut: cut, added, lost } = recovery;
     let texts = [
         (cut > 0).then(|| {
             format!("cut {} of an unfinished write from the journal", counted(cut, "byte"))

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
-use goodarm_live::audit;
+use goodarm_data::problem::ProblemKind;
 use goodarm_live::job::JobError;
-use goodarm_live::problem::ProblemKind;
-use goodarm_live::run::{Ending, RunError};
+use goodarm_plan::calibrate::CalibrateError;
+use goodarm_plan::forecast::ForecastError;
+use goodarm_record::audit;
+use goodarm_record::ending::{Ending, RunError};
 use goodarm_report::Page;
-use goodarm_report::calibrate::CalibrateError;
-use goodarm_report::forecast::ForecastError;
 
 use crate::cli::RunArguments;
+use crate::shell::shell_word;
+use crate::terminal::Failure;
 
 /// What to do after a run that stopped, behind the sentence that says why.
 pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
@@ -52,7 +54,11 @@ pub(crate) const fn about_run(error: &RunError) -> &'static str {
 }
 
 /// What is wrong with a job, and what to do about it.
-pub(crate) fn with_job(error: &JobError) -> String {
+pub(crate) fn job(error: &JobError) -> Failure {
+    Failure::wrong_input(with_job(error))
+}
+
+fn with_job(error: &JobError) -> String {
     let is_candidates = |kind: &ProblemKind| matches!(kind, ProblemKind::CandidatesFile);
     let mut problems = error.problems.iter();
     let file = problems.find(|it| is_candidates(&it.kind)).and_then(|it| it.file.as_ref());
@@ -63,17 +69,17 @@ pub(crate) fn with_job(error: &JobError) -> String {
 }
 
 /// Why there is no forecast, and what to do about it.
-pub(crate) fn with_forecast(error: &ForecastError) -> String {
-    match error {
+pub(crate) fn forecast(error: &ForecastError) -> Failure {
+    Failure::wrong_input(match error {
         ForecastError::Job(error) => with_job(error),
         ForecastError::RecordingOfQuestions => format!("{error}: leave out --recording"),
         error => error.to_string(),
-    }
+    })
 }
 
 /// Why there are no thresholds, and what to do about it.
-pub(crate) fn with_calibrate(error: &CalibrateError) -> String {
-    match error {
+pub(crate) fn calibrate(error: &CalibrateError) -> Failure {
+    Failure::wrong_input(match error {
         // These are named like their flags.
         CalibrateError::Precision(_)
         | CalibrateError::Delta(_)
@@ -87,7 +93,7 @@ pub(crate) fn with_calibrate(error: &CalibrateError) -> String {
             shell_word(path)
         ),
         error => error.to_string(),
-    }
+    })
 }
 
 /// What writes files of a run again that an audit misses or does not know.
@@ -114,11 +120,6 @@ pub(crate) fn about_page(page: &Page, folder: &Path) -> String {
     }
 }
 
-/// What shows people their cards.
-pub(crate) fn label_command(folder: &Path) -> String {
-    format!("goodarm label {}", shell_word(folder))
-}
-
 /// The command that these arguments came with, and one more word.
 pub(crate) fn run_command(arguments: &RunArguments, flag: &str) -> String {
     let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
@@ -133,15 +134,4 @@ pub(crate) fn run_command(arguments: &RunArguments, flag: &str) -> String {
     }
     words.push(flag.to_owned());
     words.join(" ")
-}
-
-/// A path as a shell takes it.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

@@ -1,8 +1,8 @@
 //! What a verdict counts as.
 
 use goodarm_core::{Attribute, BlockingFailure, CountedFailure, Failure, ScoreModel, VoidFailure};
+use goodarm_record::history::Scores;
 
-use crate::history::Scores;
 use crate::verifier::{Answer, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it

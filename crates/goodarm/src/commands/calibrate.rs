@@ -5,19 +5,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::outputs;
-use goodarm_report::calibrate::{self, CalibrateError, Finding, LabelSource, Request};
+use goodarm_plan::calibrate::{self, Finding, LabelSource, Request};
+use goodarm_record::outputs;
 use goodarm_report::words::printable;
 
 use crate::advice;
 use crate::cli::CalibrateArguments;
 use crate::commands::{Failure, tell_notes};
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let path = &arguments.job;
-    let job = Job::read(path, &Overrides::default())?;
+    let job = Job::read(path, &Overrides::default()).map_err(|error| advice::job(&error))?;
     tell_notes(job.candidates.notes(), arguments.json);
     let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
     let recording = arguments.recording.clone().unwrap_or_else(|| beside(RECORDING));
@@ -35,11 +34,12 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
         delta: arguments.delta,
         planned_labels: arguments.planned_labels,
     };
-    let finding = calibrate::calibrate(&request)?;
+    let finding = calibrate::calibrate(&request).map_err(|error| advice::calibrate(&error))?;
     // Whatever is wrong with the new job is found before anything is written.
-    let text = calibrate::new_job_text(&job, &finding)?;
+    let text =
+        calibrate::new_job_text(&job, &finding).map_err(|error| advice::calibrate(&error))?;
     let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
-    calibrate::write(&finding, &folder)?;
+    calibrate::write(&finding, &folder).map_err(|error| advice::calibrate(&error))?;
     if arguments.json {
         terminal::print(&(calibrate::json(&finding) + "\n"));
     } else {
@@ -90,12 +90,6 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
     outputs::replace(&target, |file| file.write_all(text.as_bytes()))
         .map_err(Failure::wrong_input)?;
     fs::set_permissions(&target, mode).map_err(told)
-}
-
-impl From<CalibrateError> for Failure {
-    fn from(error: CalibrateError) -> Self {
-        Self::wrong_input(advice::with_calibrate(&error))
-    }
 }
 
 const RECORDING: &str = "recording.jsonl";

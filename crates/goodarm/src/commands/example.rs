@@ -6,12 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_live::deck::{Deck as _, gold};
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::labels::{ClaimDeck, Terms};
-use goodarm_live::run::{Control, Ending, Run};
-use goodarm_live::view::Overview;
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::deck::{Deck as _, gold};
+use goodarm_record::ending::Ending;
+use goodarm_record::folder::Folder;
+use goodarm_record::labels::{ClaimDeck, Terms};
+use goodarm_record::view::Overview;
 use goodarm_report::words::amount;
 use goodarm_report::{Finished, finish_run, publish_claim, summary_text};
 
@@ -30,9 +32,10 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     }
     let job = folder.join("job.toml");
     let (run, ending) = certify(&job, JOB, "run")?;
-    let finished = finish_run(&run, &ending).map_err(Failure::wrong_input)?;
+    let folder = Folder::new(&run.job().settings.output);
+    let finished = finish_run(&run.standing(&folder), &ending).map_err(Failure::wrong_input)?;
     let Finished { overview: summary, page } = finished;
-    let run = Folder::new(&run.job().settings.output);
+    let run = folder;
     let mut text = format!("{}wrote {}\n", summary_text(&summary), run.path().display());
     text += &advice::about_page(&page, run.path());
     let _ = writeln!(text, "\n{FAILURES}");
@@ -97,7 +100,8 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Fai
         fs::remove_dir_all(&output).map_err(|error| Failure::file(&output, &error))?;
     }
     let overrides = Overrides { budget: None, output: Some(output) };
-    let job = Job::parse(path, source.to_owned(), &overrides)?;
+    let job = Job::parse(path, source.to_owned(), &overrides);
+    let job = job.map_err(|error| advice::job(&error))?;
     let mut run = Run::begin(Arc::new(job)).map_err(|error| failure(&error))?;
     let driven = run.drive(&Control::default(), &mut ());
     Ok((run, driven.map_err(|error| failure(&error))?))

@@ -11,16 +11,16 @@ use goodarm_live::pools;
 use goodarm_live::record::{self, RecordError};
 use goodarm_report::words::{counted, money, printable, printable_note};
 
+use crate::advice;
 use crate::cli::RecordArguments;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room, tell_notes};
-use crate::exit::Exit;
-use crate::progress::Progress;
-use crate::terminal;
+use crate::terminal::Progress;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };
-    let job = Arc::new(Job::read(&arguments.job, &overrides)?);
+    let job = Arc::new(Job::read(&arguments.job, &overrides).map_err(|error| advice::job(&error))?);
     tell_notes(job.candidates.notes(), arguments.quiet);
     make_room(open_files::needed(&job), arguments.quiet);
     let control = Arc::default();

@@ -5,11 +5,15 @@ use std::time::{Duration, Instant};
 
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
-use goodarm_live::view::EndingView;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::EndingView;
 use goodarm_report::site::{Port, SiteError};
-use goodarm_report::watch::Watch;
+use goodarm_report::watch::{Standing, Watch, WatchedJob};
 use goodarm_report::words::printable_note;
 use goodarm_report::{Finished, finish_run, report_recovery, summary_text, why_stopped};
 
@@ -17,12 +21,12 @@ use crate::advice;
 use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run, tell_notes};
 use crate::display::Display;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::shell::label_command;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
-    let job = Job::read(&arguments.job, &overrides)?;
+    let job = Job::read(&arguments.job, &overrides).map_err(|error| advice::job(&error))?;
     if arguments.dry_run {
         return dry_run::show(&job, arguments.resume);
     }
@@ -43,7 +47,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Err(shortage) = open_files::make_room(open_files::needed(&job)) {
         display.say(&format!("warning: {shortage}"));
     }
-    report_recovery(&run).iter().for_each(|text| display.say(text));
+    report_recovery(&run.recovery()).iter().for_each(|text| display.say(text));
     listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;
     let mut audience = Audience { display, watch };
     let driven = run.drive(&control, &mut audience);
@@ -106,6 +110,20 @@ impl Observer for Audience<'_> {
     }
 }
 
+/// What a page needs to know of a job.
+fn watched(job: &Job, resume: String) -> WatchedJob {
+    WatchedJob {
+        resume,
+        output: job.settings.output.clone(),
+        id_field: job.settings.id_field.clone(),
+        candidates: Arc::clone(&job.candidates),
+        questions: job.questions.clone(),
+        problem: job.problem.clone(),
+        conditions: job.problem.attributes().map(|attribute| job.caller(attribute)).collect(),
+        verifier_count: job.verifiers.len(),
+    }
+}
+
 /// Opens the page of a run, and says where it is.
 fn open(
     port: Port,
@@ -114,8 +132,15 @@ fn open(
     arguments: &RunArguments,
 ) -> Result<Watch, Failure> {
     let address = port.address();
-    let resume = advice::run_command(arguments, "--resume");
-    let watch = Watch::open(port, run, control, &resume).map_err(watch_failure)?;
+    let progress = run.progress();
+    let standing = Standing {
+        progress: &progress,
+        books: run.session().books(),
+        account: run.account(),
+        candidates: run.candidates(),
+    };
+    let job = watched(run.job(), advice::run_command(arguments, "--resume"));
+    let watch = Watch::open(port, job, &standing, control).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if arguments.json {
@@ -127,17 +152,17 @@ fn open(
 
 /// Writes the outputs and says what came out; what is told to the page, and how the command ends.
 fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Result<(), Failure>) {
-    let Finished { overview, page } = match finish_run(run, ending) {
+    let folder = Folder::new(&run.job().settings.output);
+    let Finished { overview, page } = match finish_run(&run.standing(&folder), ending) {
         Ok(finished) => finished,
         Err(error) => return (error.to_string(), Err(Failure::wrong_input(error))),
     };
-    let folder = &run.job().settings.output;
-    let report = advice::about_page(&page, folder);
+    let report = advice::about_page(&page, folder.path());
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &overview}).to_string() + "\n"
     } else {
         let people = for_people(run, arguments);
-        format!("{}wrote {}\n{report}{people}", summary_text(&overview), folder.display())
+        format!("{}wrote {}\n{report}{people}", summary_text(&overview), folder.path().display())
     };
     terminal::print(&text);
     match outcome(ending, arguments) {
@@ -151,7 +176,7 @@ fn for_people(run: &Run, arguments: &RunArguments) -> String {
     if run.waiting_for_people() == 0 {
         return String::new();
     }
-    let label = advice::label_command(&run.job().settings.output);
+    let label = label_command(&run.job().settings.output);
     let resume = advice::run_command(arguments, "--resume");
     format!("for a person: {label}, then: {resume}\n")
 }

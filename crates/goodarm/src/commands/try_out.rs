@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::outputs::calls::CriterionScores;
 use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
 
+use crate::advice;
 use crate::cli::TryArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
-    let job = Arc::new(Job::read(&arguments.job, &Overrides::default())?);
+    let job = Arc::new(
+        Job::read(&arguments.job, &Overrides::default()).map_err(|error| advice::job(&error))?,
+    );
     let arms = chosen(&job, arguments)?;
     let control = Arc::default();
     listen_for_ctrl_c(&control, true)?;
