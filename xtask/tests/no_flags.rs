@@ -15,6 +15,22 @@ const LIBRARIES: [&str; 7] = [
     "goodarm-report",
 ];
 
+const COMMANDS: [&str; 13] = [
+    "audit",
+    "calibrate",
+    "example",
+    "export",
+    "generate",
+    "init",
+    "label",
+    "plan",
+    "record",
+    "report",
+    "run",
+    "schema",
+    "try",
+];
+
 #[test]
 fn no_text_of_a_library_names_a_flag_or_a_command() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
@@ -79,8 +95,9 @@ fn command_word(text: &str) -> Option<String> {
     }
     for start in ["`goodarm ", ": goodarm ", "in goodarm "] {
         for (index, _) in text.match_indices(start) {
-            if text[index + start.len()..].starts_with(is_letter) {
-                return Some(taken(index, start.len()));
+            let found = taken(index, start.len());
+            if COMMANDS.contains(&&found[start.len()..]) {
+                return Some(found);
             }
         }
     }
