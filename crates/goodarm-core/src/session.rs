@@ -51,7 +51,6 @@ impl Ask {
 
 /// Why there is nothing more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum StopReason {
     /// Every arm is certified, or an answer to every question; Q = ∅ in the paper.
     AllCertified,

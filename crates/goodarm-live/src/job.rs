@@ -537,7 +537,7 @@ impl Checker<'_> {
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
             let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
-            self.take_names((*place, &name), criteria.chain([name.clone()]).collect());
+            self.take_names(*place, &name, criteria.chain([name.clone()]).collect());
             match checked(spec, self.settings, self.asked) {
                 Ok(verifier) => ready.push(verifier),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
@@ -554,7 +554,7 @@ impl Checker<'_> {
         let mut ready = Vec::with_capacity(specs.len());
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
-            self.take_names((*place, &name), BTreeSet::from([name.clone()]));
+            self.take_names(*place, &name, BTreeSet::from([name.clone()]));
             match checked_generator(spec, self.settings, self.asked) {
                 Ok(generator) => ready.push(generator),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
@@ -563,7 +563,7 @@ impl Checker<'_> {
         ready
     }
 
-    fn take_names(&mut self, (place, name): (usize, &str), own: BTreeSet<String>) {
+    fn take_names(&mut self, place: usize, name: &str, own: BTreeSet<String>) {
         let is_taken = !self.names.is_disjoint(&own);
         self.names.extend(own);
         if is_taken {
@@ -581,7 +581,9 @@ fn check_fields<'a>(
 ) -> Result<(), JobError> {
     let unknown = called.clone().flat_map(|(called, place)| {
         let fields = asked.shown_to(&*called.verifier).unknown_fields(&called.verifier.fields());
-        fields.into_iter().map(move |field| JobProblem::unknown_field(place, &called.name, field))
+        fields.into_iter().map(move |(field, nearest)| {
+            JobProblem::unknown_field(place, &called.name, field, nearest)
+        })
     });
     JobError::check(unknown.collect())?;
     let mut needed: BTreeMap<bool, BTreeSet<String>> = BTreeMap::new();

@@ -513,7 +513,6 @@ const fn stop_name(reason: StopReason) -> &'static str {
         StopReason::BudgetSpent => "budget-spent",
         StopReason::NothingWorthwhile => "nothing-worthwhile",
         StopReason::Hopeless => "hopeless",
-        _ => "done",
     }
 }
 

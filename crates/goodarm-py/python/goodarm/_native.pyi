@@ -363,8 +363,8 @@ class LiveRun:
         """What was said since the last look."""
     def progress(self) -> dict[str, Any] | None:
         """How far it has come; None before the first look."""
-    def ending(self) -> tuple[str, str] | None:
-        """How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored`, and a text."""
+    def ending(self) -> tuple[str, bool, str] | None:
+        """How it ended: its name in `summary.json`, whether calls in flight were left behind, and a text."""
 
 @final
 class Results:
