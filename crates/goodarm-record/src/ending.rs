@@ -157,6 +157,7 @@ impl From<&Ending> for EndingFacts {
             Ending::Done(reason) => match reason {
                 StopReason::AllCertified => Self::Done { reason: DoneReason::AllCertified },
                 StopReason::AllDecided => Self::Done { reason: DoneReason::AllDecided },
+                StopReason::AllCallsMade => Self::Done { reason: DoneReason::AllCallsMade },
                 StopReason::BudgetSpent => Self::BudgetUsedUp,
                 StopReason::NothingWorthwhile => {
                     Self::FinishedEarly { reason: EarlyReason::NothingWorthwhile }

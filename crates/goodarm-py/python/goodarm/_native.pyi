@@ -191,7 +191,7 @@ class Session:
         """Whether there is nothing more to do, and no call is out."""
     @property
     def stop_reason(self) -> str | None:
-        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile` or `hopeless`."""
+        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile`, `hopeless` or `all-calls-made`."""
     @property
     def certified(self) -> list[int]:
         """The certified arms, in the order of their certificates."""

@@ -71,6 +71,8 @@ pub enum DoneReason {
     AllCertified,
     /// Every answer is certified or has failed a check.
     AllDecided,
+    /// Every call of a recording is made.
+    AllCallsMade,
 }
 
 /// Why a run finished before its budget was used up.
@@ -124,6 +126,7 @@ impl EndingFacts {
             Self::Done { reason: DoneReason::AllDecided } => {
                 "every answer is certified or has failed a check"
             }
+            Self::Done { reason: DoneReason::AllCallsMade } => "all calls are made",
             Self::FinishedEarly { reason: EarlyReason::NothingWorthwhile } => {
                 "nothing is worth a call any more"
             }
