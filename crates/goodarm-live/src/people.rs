@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::card::Asker;
 pub use self::deck::{PeopleDeck, are_asked, waiting};
 pub(crate) use self::replies::{Heard, Replies, make_durable};
-use crate::charter::CallerTerms;
+use crate::charter::ServiceTerms;
 use crate::deck::{Said, Wanted};
 use crate::job_file::Scores;
 use crate::verifier::Verdict;
@@ -43,7 +43,7 @@ pub struct PeopleTerms {
 }
 
 /// What may be said to such a caller.
-pub(crate) fn wanted(terms: &CallerTerms<'_>) -> Wanted {
+pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> Wanted {
     if terms.answers_questions { Wanted::Answer } else { wanted_of(terms.scores) }
 }
 

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use goodarm_core::ledger::Ledger;
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Ticket,
+    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Outcome, Target,
+    Ticket,
 };
 
 use crate::control::Control;
@@ -317,7 +318,8 @@ impl Work<Tag, Reply> for Calls<'_> {
             && let Some(tag) = self.next_call()
         {
             let Pair { arm, attribute, .. } = self.pairs[tag.pair];
-            let asked = Event::Asked { ticket: tag.ticket, arm, attribute, loan: None };
+            let target = Target::Arm(arm, attribute);
+            let asked = Event::Asked { ticket: tag.ticket, target, loan: None };
             self.journal.append(&asked.into());
             tags.push(tag);
         }
@@ -350,7 +352,8 @@ impl Work<Tag, Reply> for Calls<'_> {
             reason: reason.as_str().into(),
             ..Note::default()
         };
-        let event = Event::of_outcome(tag.ticket, outcome, cost);
+        let settled = outcome.map_or_else(Outcome::Failed, Outcome::Score);
+        let event = Event::Settled { ticket: tag.ticket, outcome: settled, cost };
         self.journal.append(&Record { event, note });
         // A kill does not lose it; the next intents take it to the disk.
         self.journal.write()?;

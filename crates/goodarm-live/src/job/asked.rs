@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use goodarm_core::QuestionId;
+use goodarm_core::{QuestionId, ServiceId};
 
 use super::{Job, Settings, VerifierSpec};
 use crate::candidates::{Candidate, Candidates, CandidatesError};
@@ -108,10 +108,10 @@ impl QuestionSpec {
 }
 
 impl Job {
-    /// What who is at this place is called with first: an answer or a question. Where there is no answer
-    /// yet, a made-up one to the first question stands for it.
-    pub fn first_subject(&self, place: usize) -> Option<Candidate> {
-        let subjects = self.subjects_of(place);
+    /// The first input of a service: an answer or a question. Where there is no answer yet, a made-up one to
+    /// the first question stands for it.
+    pub fn first_subject(&self, service: ServiceId) -> Option<Candidate> {
+        let subjects = self.subjects_of(service);
         if let Some(first) = subjects.arms().next() {
             return Some(subjects.get(first));
         }

@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure};
+use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure, Outcome, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Opened, Reader, Record};
@@ -282,20 +282,22 @@ fn fates(mut reader: Reader) -> io::Result<Vec<(ArmId, AttributeId, Fate)>> {
     let mut places = BTreeMap::new();
     while let Some((_, Record { event, note })) = reader.next_record().map_err(io::Error::other)? {
         let (ticket, fate) = match event {
-            Event::Asked { ticket, arm, attribute, .. } => {
+            Event::Asked { ticket, target: Target::Arm(arm, attribute), .. } => {
                 places.insert(ticket, fates.len());
                 fates.push((arm, attribute, Fate::Lost));
                 continue;
             }
-            Event::Told { ticket, score, cost } => {
+            Event::Settled { ticket, outcome: Outcome::Score(score), cost } => {
                 let answer = note.reply.into_owned();
                 (ticket, Fate::Back { score: Some(score), cost, answer })
             }
-            Event::Failed { ticket, failure: Failure::Counted(_), cost } => {
+            Event::Settled { ticket, outcome: Outcome::Failed(Failure::Counted(_)), cost } => {
                 let answer = note.reply.into_owned();
                 (ticket, Fate::Back { score: None, cost, answer })
             }
-            Event::Failed { ticket, cost, .. } => (ticket, Fate::Unmade { cost }),
+            Event::Settled { ticket, outcome: Outcome::Failed(_), cost } => {
+                (ticket, Fate::Unmade { cost })
+            }
             _ => return Err(io::Error::other("it is not the journal of a recording")),
         };
         let never_asked = || io::Error::other(format!("call {} was never asked", ticket.0));

@@ -6,7 +6,8 @@ mod limits;
 mod questions;
 
 use goodarm_core::{ArmId, ArmStatus, Target};
-use goodarm_live::history::{Call, Entry, History};
+use goodarm_live::charter::Charter;
+use goodarm_live::history::{Entry, History, SettledCall};
 
 use super::data::{Answer, Data};
 use super::lines::{CallLine, Detail, FieldLine, call_line, field_lines, pair_line};
@@ -43,6 +44,7 @@ impl<'a> Details<'a> {
         let path = report.folder.journal();
         let told = |error| ReportError::History { path: path.clone(), error };
         let mut history = History::open(&path).map_err(told)?;
+        let charter = history.charter.clone();
         // The run may go on while this is written: stop at the calls that were counted.
         let mut left = data.overview.calls;
         while left > 0 {
@@ -51,20 +53,19 @@ impl<'a> Details<'a> {
             left -= 1;
             let place = row_of(data, call).and_then(|row| places.get(row).copied().flatten());
             if let Some(place) = place {
-                details.keep(place, call.arm(), &entry);
+                details.keep(place, call.arm(), &entry, &charter);
             }
         }
         Ok(details)
     }
 
-    fn keep(&mut self, place: usize, about: Option<ArmId>, entry: &Entry<'_>) {
+    fn keep(&mut self, place: usize, about: Option<ArmId>, entry: &Entry<'_>, charter: &Charter) {
         let calls = &mut self.calls[place];
         if calls.len() >= self.limits.calls {
             return;
         }
         let started = self.report.data.overview.span_millis[0];
-        let attribute_count = self.report.data.overview.verifiers.len();
-        let line = call_line(entry, attribute_count, started, self.limits.reply_bytes);
+        let line = call_line(entry, charter, started, self.limits.reply_bytes);
         calls.extend(line.map(|line| (about.map(|arm| arm.0), line)));
     }
 
@@ -105,7 +106,7 @@ fn detail(answer: &Answer, fields: Vec<FieldLine>, field_count: usize) -> Detail
 }
 
 /// The answer that a call is about, or the question that it or its answer belongs to.
-fn row_of(data: &Data, call: &Call<'_>) -> Option<usize> {
+fn row_of(data: &Data, call: &SettledCall<'_>) -> Option<usize> {
     match call.target {
         Target::Question(question, _) => Some(question.index()),
         Target::Arm(arm, _) => match &data.answers.get(arm.index())?.of {

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use goodarm_core::{ArmId, AttributeId, Books, Cost, Source, Target};
+use goodarm_core::{ArmId, AttributeId, Books, Cost, Outcome, Source, Target};
 use goodarm_live::account::Account;
 use goodarm_live::charter::Charter;
 use goodarm_live::folder::Folder;
-use goodarm_live::history::{self as live, Call, Entry, History, HistoryError};
+use goodarm_live::history::{Entry, History, HistoryError, SettledCall};
 use goodarm_live::journal::Mark;
 use goodarm_live::view::noise::{Scores, noise};
 use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
@@ -110,7 +110,7 @@ impl Gatherer {
 
     /// The pairs that a call scores: one for each criterion of its verifier, or one for each answer to its
     /// question.
-    fn scored_by(&self, call: &Call<'_>) -> Vec<(ArmId, AttributeId)> {
+    fn scored_by(&self, call: &SettledCall<'_>) -> Vec<(ArmId, AttributeId)> {
         let problem = self.books.problem();
         match call.target {
             Target::Arm(arm, lead) => problem.members(lead).iter().map(|&it| (arm, it)).collect(),
@@ -123,7 +123,7 @@ impl Gatherer {
     }
 
     /// How many scores there are of each of them.
-    fn returned(&self, call: &Call<'_>) -> Vec<u64> {
+    fn returned(&self, call: &SettledCall<'_>) -> Vec<u64> {
         let pairs = self.scored_by(call).into_iter();
         pairs.map(|(arm, attribute)| self.books.tally(arm, attribute).returned_count).collect()
     }
@@ -131,7 +131,7 @@ impl Gatherer {
     /// What a call says about one of the pairs that it scores.
     fn take_score(
         &mut self,
-        call: &Call<'_>,
+        call: &SettledCall<'_>,
         place: usize,
         (arm, attribute): (ArmId, AttributeId),
         is_new: bool,
@@ -140,7 +140,7 @@ impl Gatherer {
         let declared = problem.attribute(attribute);
         let pair = problem.pair_index(arm, attribute);
         let score = match (&call.outcome, problem.questions()) {
-            (Ok(live::Scores::Answer(label)), Some(questions)) => {
+            (Outcome::Answer(Some(label)), Some(questions)) => {
                 Some(f64::from(u8::from(questions.label(arm) == *label)))
             }
             _ => call.outcome_for(place, declared).ok(),

@@ -96,11 +96,12 @@ impl Shared {
         }
     }
 
-    /// How everyone who is called is doing: each criterion as its verifier does, then the generators.
+    /// How every service is doing: each criterion as its verifier does, then the generators.
     fn health(&self, progress: &Progress) -> Vec<Health> {
         let Progress { conditions, overview, .. } = progress;
-        let verifiers =
-            self.job.problem.attributes().map(|attribute| &conditions[self.job.caller(attribute)]);
+        let problem = &self.job.problem;
+        let verifiers = problem.attributes();
+        let verifiers = verifiers.map(|it| &conditions[problem.service_of(it).index()]);
         let verifiers = verifiers.zip(overview.verifiers.iter().map(|it| it.mean_latency));
         let generators = overview.questions.iter().flat_map(|questions| &questions.generators);
         let generators = conditions[self.job.verifiers.len()..].iter().zip(generators);

@@ -38,7 +38,9 @@ fn pending(folder: &Path, before: &str) -> Pending {
     let calls = [(0, 0), (1, 0), (0, 0), (0, 1), (0, 2), (1, 0)];
     for (ticket, (arm, attribute)) in (0..).map(Ticket).zip(calls) {
         let (arm, attribute) = (ArmId(arm), AttributeId(attribute));
-        journal.append(&Event::Asked { ticket, arm, attribute, loan: None }.into());
+        journal.append(
+            &Event::Asked { ticket, target: Target::Arm(arm, attribute), loan: None }.into(),
+        );
     }
     let crashed = Failure::Counted(CountedFailure::Crashed);
     let outcomes = [
@@ -51,7 +53,9 @@ fn pending(folder: &Path, before: &str) -> Pending {
     for (ticket, outcome, answer) in outcomes {
         let cost = if ticket == 5 { Cost::ZERO } else { Cost::from_units(3) };
         let note = Note { reply: answer.into(), ..Note::default() };
-        journal.append(&Record { event: Event::of_outcome(Ticket(ticket), outcome, cost), note });
+        let (ticket, outcome) =
+            (Ticket(ticket), outcome.map_or_else(Outcome::Failed, Outcome::Score));
+        journal.append(&Record { event: Event::Settled { ticket, outcome, cost }, note });
         journal.write().unwrap();
     }
     pending
