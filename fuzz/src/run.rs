@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use goodarm_live::audit;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::journal::{self, Opened};
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Run};
 
 use crate::job::{ANSWERS, POOL, QUESTIONS, RECORDING};
@@ -33,7 +32,7 @@ fn resume_of(job: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
     place::write(&folder.join("journal"), &[&begun[..], &framed(bytes, *link)].concat());
     if let Ok(mut run) = Run::resume(job) {
         run.drive(&Control::default(), &mut ()).expect("the run goes on");
-        outputs::write(&run, "done").expect("the outputs are written");
+        run.write_outputs("done").expect("the outputs are written");
     }
     let _ = audit::audit(&folder);
 }

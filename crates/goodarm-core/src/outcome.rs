@@ -143,6 +143,16 @@ impl Failure {
         Self::ALL.into_iter().find(|failure| failure.code() == code)
     }
 
+    /// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and
+    /// is paid.
+    pub const fn is_free(self) -> bool {
+        match self {
+            Self::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),
+            Self::Blocking(failure) => matches!(failure, BlockingFailure::Exhausted),
+            Self::Counted(_) => false,
+        }
+    }
+
     /// Its name and its number.
     const fn entry(self) -> (&'static str, u8) {
         match self {

@@ -10,7 +10,7 @@ use goodarm_core::{
 };
 
 use crate::history::{Entry, SettledCall};
-use crate::verifier::Remark;
+use crate::reply::Remark;
 
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]

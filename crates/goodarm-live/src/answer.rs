@@ -4,6 +4,8 @@ mod json;
 mod latex;
 mod number;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -11,10 +13,30 @@ use regex::{Captures, Regex};
 pub(crate) use self::json::first_value;
 pub(crate) use self::number::last as last_number;
 pub use self::number::{same, same_number};
-use crate::job_file::ExtractName;
 use crate::pattern::Pattern;
+use crate::problem::Problem;
 use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_MAX, Steps};
-use crate::verifier::problem::Problem;
+
+/// Where the final answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtractName {
+    /// After the last ####, as in GSM8K.
+    Gsm8k,
+    /// In the last \\boxed{}.
+    Boxed,
+    /// The last number: the default.
+    #[default]
+    LastNumber,
+    /// The first word, without punctuation, in lower case.
+    FirstWord,
+    /// All of it, white space at the ends aside.
+    Whole,
+    /// At the JSON pointer `pointer`.
+    Json,
+    /// What the first group of `pattern` matches last.
+    Regex,
+}
 
 /// Finds the final answer in a text.
 #[derive(Clone, Debug)]

@@ -22,12 +22,11 @@ use crate::audit::call_file::{CallFile, Next, Place};
 use crate::audit::labels::Labelled;
 use crate::changes;
 use crate::charter::Charter;
+use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
 use crate::history::{History, SettledCall};
-use crate::labels::order::CertifiedAt;
 use crate::outputs::calls::CallLine;
 use crate::questions::Roster;
-use crate::run::is_free;
 use crate::view::Overview;
 
 /// What an audit found.
@@ -398,7 +397,7 @@ fn in_calls(text: String) -> Problem {
 fn wrong_price(charter: &Charter, call: &SettledCall<'_>) -> Option<String> {
     let terms = charter.terms(call.target);
     let ceiling = terms.ceiling;
-    let is_free = call.failure().is_some_and(is_free);
+    let is_free = call.failure().is_some_and(|failure| failure.is_free());
     let expected = if is_free { Cost::ZERO } else { ceiling };
     let is_wrong = call.cost != expected && (is_free || !terms.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))

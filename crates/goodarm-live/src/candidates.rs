@@ -1,5 +1,6 @@
 //! The answers to be checked, read from a file: each is a JSON object with an id.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -101,6 +102,19 @@ pub fn lookup<'v>(fields: &'v Map<String, Value>, path: &str) -> Option<&'v Valu
     })
 }
 
+/// Text as it is, nothing of what is not there; anything else as JSON.
+pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// The key that outputs add to each candidate.
+pub const KEY: &str = "goodarm";
+/// The field that names a candidate, if a job does not say another.
+pub const ID_FIELD: &str = "id";
 const READ_BUFFER_LEN: usize = 1 << 20;
 
 impl Candidates {

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use goodarm_files::{GuaranteeName, toml_text};
 
-use crate::job_file::JobFile;
-use crate::pricing::TIMEOUT;
+use crate::job_file::{JobFile, TIMEOUT};
 
 /// Every key that is not what it was and that a certificate may depend on; the budget is looked at
 /// elsewhere.

@@ -13,8 +13,7 @@ use serde_json::Value;
 
 use crate::candidates::Format;
 use crate::job_file::{self, GuaranteeName, Scores, Unit};
-use crate::people::PeopleTerms;
-use crate::verifier::MeanOver;
+use crate::reply::MeanOver;
 
 /// The terms of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -120,6 +119,27 @@ pub struct VerifierTerms {
     /// How people are asked, if its calls go to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people: Option<PeopleTerms>,
+}
+
+/// How people are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct PeopleTerms {
+    /// What they are asked: a template.
+    pub asks: String,
+    /// The fields that they see, in order; all if none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show: Option<Vec<String>>,
+    /// Fields that they do not see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<String>,
+    /// How many cards may wait at once: what a session asks for depends on it.
+    pub cards_max: u32,
+    /// Whether one person may be asked about the same answer several times.
+    #[serde(default)]
+    pub same_person: bool,
+    /// The most bytes of an answer, where one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_bytes_max: Option<usize>,
 }
 
 /// How a verifier that is asked the question takes part.

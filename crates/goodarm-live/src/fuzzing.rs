@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::candidates::Candidate;
+use crate::claims::labelled::Labels;
+use crate::claims::line::Line;
 use crate::deck;
-use crate::labels::labelled::Labels;
-use crate::labels::line::Line;
 use crate::people::{Replies, verdict};
 use crate::sealed_lines::SealedError;
 use crate::verifier::Verdict;

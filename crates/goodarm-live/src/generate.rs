@@ -15,9 +15,9 @@ use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned, Work};
 use crate::journal::{FolderLock, LockError};
 use crate::line_file::mend_last_line;
+use crate::problem::Problem;
 use crate::throttle::{Limits, Throttle};
 use crate::verifier::llm::{LlmKeys, Model};
-use crate::verifier::problem::Problem;
 use crate::verifier::{Reply, Verdict};
 
 /// What to generate, and how.

@@ -11,8 +11,8 @@ use goodarm_core::{
 
 use crate::charter::{Charter, CharterError};
 use crate::folder::Folder;
+use crate::journal::VERSION;
 use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record, Tail};
-use crate::run::VERSION;
 
 /// A call that came back.
 #[derive(Clone, Debug, PartialEq)]

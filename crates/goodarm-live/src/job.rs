@@ -5,6 +5,7 @@ mod asked;
 mod claims;
 mod error;
 mod reader;
+mod schema;
 mod votes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,16 +22,17 @@ pub use self::asked::QuestionSpec;
 use self::claims::{Claim, criterion_name};
 pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
+pub use self::schema::schema;
 use crate::candidates::{Candidate, Candidates};
 use crate::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
 use crate::fingerprint::{self, Fingerprint};
 use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
+use crate::problem::{Problem, ProblemKind, collect};
 use crate::questions::{Finals, Questions};
 use crate::secrets::{Redactor, Secrets};
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::Exchange;
-use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::{Answer, Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 
 /// A job, ready to run.

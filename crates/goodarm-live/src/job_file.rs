@@ -5,15 +5,16 @@
 pub(crate) mod table;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use goodarm_files::money::Written;
 pub use goodarm_files::{GuaranteeName, Scores, Unit};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::candidates::Format;
-use crate::verifier::{Kind, Kinds};
+use crate::answer::ExtractName;
+use crate::candidates::{Format, ID_FIELD};
 
 /// A job: which answers to certify, with which verifiers, for how much.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -244,27 +245,6 @@ pub struct MeteredFile {
     pub ceiling: Option<f64>,
 }
 
-/// Where the final answer is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExtractName {
-    /// After the last ####, as in GSM8K.
-    Gsm8k,
-    /// In the last \\boxed{}.
-    Boxed,
-    /// The last number: the default.
-    #[default]
-    LastNumber,
-    /// The first word, without punctuation, in lower case.
-    FirstWord,
-    /// All of it, white space at the ends aside.
-    Whole,
-    /// At the JSON pointer `pointer`.
-    Json,
-    /// What the first group of `pattern` matches last.
-    Regex,
-}
-
 /// A guess at the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -276,72 +256,6 @@ pub struct ExpectFile {
     pub good_mean: Option<f64>,
     /// The mean score of a bad one; half the threshold if not given.
     pub bad_mean: Option<f64>,
-}
-
-/// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
-pub fn schema(kinds: &Kinds) -> String {
-    let mut generator = SchemaGenerator::default();
-    let variants: Vec<Value> = kinds
-        .iter()
-        .map(|kind| {
-            let name = format!("{} verifier", kind.name);
-            let variant = verifier_schema(kind, &mut generator);
-            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
-            generator.definitions_mut().insert(name, variant);
-            reference
-        })
-        .collect();
-    let makers: Vec<Value> = kinds
-        .iter()
-        .filter(|kind| kind.makes_answers)
-        .map(|kind| {
-            let name = format!("{} generator", kind.name);
-            let keys = GeneratorKeys::json_schema(&mut generator);
-            let known = key_names(&keys);
-            let variant = joined_schema(keys.to_value(), kind, &known, &mut generator);
-            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
-            generator.definitions_mut().insert(name, variant);
-            reference
-        })
-        .collect();
-    let mut schema = generator.into_root_schema_for::<JobFile>();
-    if let Some(items) = schema.pointer_mut("/properties/verifiers/items") {
-        *items = json!({ "oneOf": variants });
-    }
-    if let Some(items) = schema.pointer_mut("/properties/generators/items") {
-        *items = json!({ "oneOf": makers });
-    }
-    if let Some(one) = schema.pointer_mut("/properties/generator") {
-        *one = json!({ "oneOf": makers, "description": one["description"] });
-    }
-    serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
-}
-
-/// The keys of every verifier and those of one kind, as one object.
-fn verifier_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
-    let keys = VerifierKeys::json_schema(generator).to_value();
-    joined_schema(keys, kind, &BTreeSet::new(), generator)
-}
-
-/// Keys that all have, and those of one kind but for these.
-fn joined_schema(
-    mut schema: Value,
-    kind: &Kind,
-    but: &BTreeSet<String>,
-    generator: &mut SchemaGenerator,
-) -> Value {
-    let own = kind.schema(generator).to_value();
-    for (key, value) in own["properties"].as_object().into_iter().flatten() {
-        if !but.contains(key) {
-            schema["properties"][key] = value.clone();
-        }
-    }
-    if let Some(required) = schema["required"].as_array_mut() {
-        required.extend(own["required"].as_array().into_iter().flatten().cloned());
-    }
-    schema["properties"]["kind"]["const"] = kind.name.into();
-    schema["description"] = own["description"].clone();
-    schema
 }
 
 /// The names of all keys of an object.
@@ -362,10 +276,13 @@ pub(crate) fn output() -> String {
     "run".into()
 }
 
+/// Until a call counts as failed, if the job does not say.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
 const fn yes() -> bool {
     true
 }
 
 pub(crate) fn id_field() -> String {
-    "id".into()
+    ID_FIELD.into()
 }

@@ -36,11 +36,11 @@ mod tests;
 mod torn;
 mod varint;
 
-pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX};
+pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX, Malformed};
 pub use lock::{FolderLock, LockError};
 pub use mark::Mark;
 pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
-pub use record::{Header, Malformed, Note, Record};
+pub use record::{Header, Note, Record};
 pub(crate) use storage::sync_folder_of;
 pub use storage::{FileStorage, Storage, Syncer};
 
@@ -178,6 +178,9 @@ impl<S: Storage> Journal<S> {
         Ok(journal)
     }
 }
+
+/// The version of this package, for people: whether a run can be resumed depends on [`goodarm_core::DECISIONS`].
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Now, in milliseconds since 1970.
 pub(crate) fn unix_millis() -> u64 {

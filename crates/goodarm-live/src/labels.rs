@@ -6,28 +6,24 @@
 //! taken in this order; those in front of the first gap count. No policy, no session and no books ever see
 //! them.
 
-pub(crate) mod labelled;
-pub(crate) mod line;
-pub(crate) mod order;
 pub(crate) mod record;
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use goodarm_core::EventError;
-use goodarm_files::nearest;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::charter::Charter;
+use crate::claims::labelled::{Labelled, Labels};
+use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
+use crate::claims::{Rule, order};
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::history::HistoryError;
 use crate::journal::{FolderLock, LockError, unix_millis};
-use crate::labels::labelled::{Labelled, Labels};
-use crate::labels::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
 use crate::labels::record::Record;
 use crate::outputs::{self, OutputError};
 use crate::questions::RosterError;
@@ -47,47 +43,6 @@ pub struct Terms {
     pub labels_per_card: Option<usize>,
     /// The share that is hoped for, 0.95, for the outlook alone.
     pub wanted: Option<f64>,
-}
-
-/// What makes an answer right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// The one person who labels it says so.
-    One,
-    /// More than half of its labels say so.
-    Majority,
-    /// All of its labels say so.
-    All,
-}
-
-impl Rule {
-    /// The one that claims least.
-    const fn natural(labels_per_card: usize) -> Self {
-        if labels_per_card > 1 { Self::All } else { Self::One }
-    }
-
-    /// What files call it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::Majority => "majority",
-            Self::All => "all",
-        }
-    }
-}
-
-impl FromStr for Rule {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let all = [Self::One, Self::Majority, Self::All];
-        all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            let meant = nearest(name, all.map(Self::name));
-            let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
-            format!("there is no rule {name:?}: expected one, majority or all{meant}")
-        })
-    }
 }
 
 /// Why a run cannot be labelled, or its claim not be told.
@@ -482,9 +437,5 @@ fn wanted(terms: &Terms) -> Result<f64, LabelError> {
 
 const DELTA: f64 = 0.05;
 const WANTED: f64 = 0.95;
-/// Beyond that nobody knows who is who.
-const LABELLERS_MAX: usize = 1000;
-const LABELS_PER_CARD_MAX: usize = 9;
-const NAME_BYTES_MAX: usize = 200;
 const UNFINISHED: &str =
     "the run has not ended: this is about the answers that were certified when the labels began";

@@ -13,16 +13,14 @@ use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
 use serde::Serialize;
 
 use crate::account::Account;
-use crate::candidates::Candidates;
+use crate::candidates::{Candidates, KEY};
 use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError};
 use crate::job_file::CallsName;
-use crate::labels;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
 use crate::questions::Questions;
-use crate::run::Run;
 use crate::table::Table;
 use crate::view::questions::Outcome;
 use crate::view::{LoanView, Overview, PairView, ranks};
@@ -81,38 +79,53 @@ pub struct PairFinding<'a> {
     pub pair: PairView,
 }
 
-/// Writes all files of the folder but the journal and the candidates. The run has ended: after an error
-/// nobody knows how much of its journal is durable, and a summary must not have seen more.
-pub fn write(run: &Run, ending: &str) -> Result<Overview, OutputError> {
-    let (job, books, candidates) = (run.job(), run.session().books(), run.candidates());
-    let folder = Folder::new(&job.settings.output);
-    let history = write_calls(&folder, run)?;
-    write_findings(&folder, (books, run.account()), &job.charter, candidates)?;
-    if let Some(questions) = &job.questions {
+/// What a run's files are made from, beside its journal.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// Where they are.
+    pub folder: &'a Folder,
+    /// The run's terms.
+    pub charter: &'a Charter,
+    /// Its books.
+    pub books: &'a Books,
+    /// Its account.
+    pub account: &'a Account,
+    /// All candidates, those made during the run too.
+    pub candidates: &'a Candidates,
+    /// The questions that they answer, if there are any.
+    pub questions: Option<&'a Questions>,
+    /// How calls are written.
+    pub calls: CallsName,
+    /// How certified answers are written, beside their lines.
+    pub certified: CallsName,
+}
+
+/// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
+/// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
+/// seen more.
+pub fn write(standing: &Standing<'_>, ending: &str) -> Result<Overview, OutputError> {
+    let &Standing { folder, charter, books, account, candidates, .. } = standing;
+    let history = write_calls(standing)?;
+    write_findings(folder, (books, account), charter, candidates)?;
+    if let Some(questions) = standing.questions {
         replace(&folder.answers(), |file| {
             outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
         })?;
     }
     let table = folder.certified_table();
-    match job.settings.certified {
+    match standing.certified {
         CallsName::Parquet => replace(&table, |file| {
-            certified_table(books, run.account(), &job.charter, candidates).write_parquet(file)
+            certified_table(books, account, charter, candidates).write_parquet(file)
         })?,
         // One of an earlier process would be out of date.
         CallsName::Jsonl => drop(fs::remove_file(table)),
     }
-    let mut overview = Overview::in_full(&job.charter, books, run.account());
-    overview.set_span(history.span_millis(), run.account());
+    let mut overview = Overview::in_full(charter, books, account);
+    overview.set_span(history.span_millis(), account);
     let journal = folder.journal();
     let mark = history.mark(&journal);
     overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
     overview.ending = Some(ending.to_owned());
-    let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
-    let claim = labels::claim(&folder, &job.charter, &certified);
-    let claim = claim.map(|claim| overview.claim = claim);
-    write_summary(&folder, &overview)?;
-    // No run fails for what people have said about it.
-    overview.notes.extend(claim.err().map(|error| error.to_string()));
     Ok(overview)
 }
 
@@ -127,9 +140,8 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
 }
 
 /// Writes every call; returns the history of them, at its end.
-fn write_calls(folder: &Folder, run: &Run) -> Result<History, OutputError> {
-    let (candidates, job) = (run.candidates(), run.job());
-    let calls = job.settings.calls;
+fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
+    let &Standing { folder, candidates, questions, calls, .. } = standing;
     let journal = folder.journal();
     let told = |error| OutputError::History { path: journal.clone(), error };
     let mut history = History::open(&journal).map_err(told)?;
@@ -145,7 +157,7 @@ fn write_calls(folder: &Folder, run: &Run) -> Result<History, OutputError> {
             match history.next_entry() {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
-                    let asked = |id| job.questions.as_ref().map_or("", |asked| asked.id(id));
+                    let asked = |id| questions.map_or("", |asked| asked.id(id));
                     if let Some(line) = CallLine::new(&entry, name, asked, &charter) {
                         sink.push(&line)?;
                     }
@@ -307,6 +319,3 @@ pub fn replace(
     };
     attempt().map_err(|error| OutputError::File { path: path.to_owned(), error })
 }
-
-/// The key that is added to each candidate.
-pub const KEY: &str = "goodarm";

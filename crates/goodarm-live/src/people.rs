@@ -10,37 +10,14 @@ mod card;
 mod deck;
 mod replies;
 
-use serde::{Deserialize, Serialize};
-
 pub(crate) use self::card::Asker;
 pub use self::deck::{PeopleDeck, are_asked, waiting};
 pub(crate) use self::replies::{Heard, Replies, make_durable};
 use crate::charter::ServiceTerms;
 use crate::deck::{Said, Wanted};
 use crate::job_file::Scores;
-use crate::verifier::Verdict;
+use crate::reply::Verdict;
 use goodarm_core::CountedFailure;
-
-/// How people are asked.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct PeopleTerms {
-    /// What they are asked: a template.
-    pub asks: String,
-    /// The fields that they see, in order; all if none are named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub show: Option<Vec<String>>,
-    /// Fields that they do not see.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hide: Vec<String>,
-    /// How many cards may wait at once: what a session asks for depends on it.
-    pub cards_max: u32,
-    /// Whether one person may be asked about the same answer several times.
-    #[serde(default)]
-    pub same_person: bool,
-    /// The most bytes of an answer, where one is asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer_bytes_max: Option<usize>,
-}
 
 /// What may be said to such a caller.
 pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> Wanted {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use goodarm_core::Cost;
 
-use crate::job_file::{MeteredFile, Unit};
-use crate::verifier::Usage;
-use crate::verifier::problem::Problem;
+use crate::job_file::{MeteredFile, TIMEOUT, Unit};
+use crate::problem::Problem;
+use crate::reply::Usage;
 
 /// How a verifier's calls are paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +59,6 @@ pub struct Extent {
     /// Until it is cut off.
     pub timeout: Duration,
 }
-
-/// Until a call counts as failed, if the job does not say.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Default for Extent {
     fn default() -> Self {

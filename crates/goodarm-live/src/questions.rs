@@ -9,11 +9,11 @@ use goodarm_files::words::counted;
 use serde_json::{Map, Value};
 
 use crate::answer::{Extractor, same};
+use crate::candidates::text_of;
 use crate::candidates::{Candidates, CandidatesError};
 use crate::charter::{Charter, QuestionTerms};
 use crate::folder::Folder;
 use crate::history::{History, HistoryError, SettledCall};
-use crate::verifier::check::text_of;
 
 /// The questions of a job or a run.
 #[derive(Clone, Debug)]

@@ -26,7 +26,6 @@ use crate::journal::{FileStorage, Journal, LockError, Note, Record};
 use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
 use crate::recording;
-use crate::run::is_free;
 use crate::throttle::Throttle;
 use crate::verifier::{Reply, Verdict};
 
@@ -345,7 +344,7 @@ impl Work<Tag, Reply> for Calls<'_> {
         });
         let answer = solver.and_then(|solver| solver.extractor.extract(&reply.text));
         let (outcome, reason) = outcome(reply.verdict);
-        let cost = if outcome.is_err_and(is_free) { Cost::ZERO } else { charged };
+        let cost = if outcome.is_err_and(Failure::is_free) { Cost::ZERO } else { charged };
         let note = Note {
             latency: reply.usage.worked,
             reply: answer.unwrap_or_default().into(),

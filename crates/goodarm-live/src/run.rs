@@ -7,7 +7,7 @@
 
 mod announce;
 mod disk;
-mod ending;
+mod finish;
 mod outcome;
 mod people;
 mod resume;
@@ -32,20 +32,21 @@ use tokio::time::Instant;
 use crate::account::{Account, OutcomeTotals};
 use crate::candidates::{Candidate, Candidates};
 pub use crate::control::Control;
+pub use crate::ending::{Ending, NeverScored, RunError};
 use crate::engine::{self, Cause, Engine, GivenUp, Returned};
 use crate::folder::Folder;
 use crate::history::SettledCall;
 use crate::job::Job;
-use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _};
+use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _, VERSION};
 use crate::outputs;
 use crate::questions::{Finals, kept_answer};
+use crate::reply::shorten;
 use crate::run::announce::Announcer;
 pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
-pub use crate::run::ending::{Ending, NeverScored, RunError};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
-use crate::verifier::{Answer, Place, Remark, Reply, Verdict, shorten};
+use crate::verifier::{Answer, Place, Remark, Reply, Verdict};
 
 /// A run that can be driven.
 pub struct Run {
@@ -677,7 +678,7 @@ impl Run {
             }
             outcome => outcome,
         };
-        let is_unpaid = outcome.failure().is_some_and(is_free);
+        let is_unpaid = outcome.failure().is_some_and(Failure::is_free);
         let call = SettledCall {
             ticket,
             target,
@@ -810,16 +811,6 @@ enum Origin {
     Unstarted,
 }
 
-/// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and
-/// is paid.
-pub(crate) const fn is_free(failure: Failure) -> bool {
-    match failure {
-        Failure::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),
-        Failure::Blocking(failure) => matches!(failure, BlockingFailure::Exhausted),
-        Failure::Counted(_) => false,
-    }
-}
-
 /// The criteria of a service that no call has scored yet, counted from 0.
 fn never_scored(job: &Job, account: &Account, service: ServiceId) -> BTreeSet<usize> {
     let is_silent = |totals: &OutcomeTotals| totals.score_count() == 0;
@@ -893,9 +884,6 @@ fn header(job: &Job) -> Header {
 const VOID_ATTEMPTS_MAX: u32 = 100;
 /// More about one verifier is not kept.
 const REMARKS_MAX: usize = 8;
-
-/// The version of this package, for people: whether a run can be resumed depends on [`DECISIONS`].
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const TICK: Duration = Duration::from_millis(100);
 /// Our own calls take little time; look up now and then all the same.

@@ -13,7 +13,7 @@ use regex::Regex;
 use thiserror::Error;
 
 use crate::candidates::Candidate;
-use crate::verifier::problem::Problem;
+use crate::problem::Problem;
 
 /// A longer text is not sent.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;

@@ -218,7 +218,7 @@ async fn one(
     }
     // A call that is given up has never begun.
     let is_unmade = outcome.failure().is_some_and(|failure| {
-        failure == Failure::Counted(CountedFailure::GivenUp) || crate::run::is_free(failure)
+        failure == Failure::Counted(CountedFailure::GivenUp) || failure.is_free()
     });
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
     let overheard = throttle.transcript().take().into_iter();

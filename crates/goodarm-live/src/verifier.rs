@@ -14,7 +14,6 @@ pub mod human;
 mod kind;
 pub mod llm;
 pub mod pool;
-pub mod problem;
 pub mod replay;
 pub(crate) mod rubric;
 mod score;
@@ -22,21 +21,19 @@ mod untold;
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure, VoidFailure};
-use serde::{Deserialize, Serialize};
+use goodarm_core::{ArmId, AttributeId, CountedFailure};
 
 pub(crate) use self::endpoint::without_keys;
 pub use self::kind::{Kind, KindKeys, Kinds, Setting};
-pub(crate) use self::score::{in_short, shorten};
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
+use crate::charter::PeopleTerms;
 use crate::deck::Said;
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
-use crate::people::PeopleTerms;
 use crate::pricing::{Extent, Pricing};
+pub use crate::reply::{Answer, MeanOver, REPLY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 
@@ -175,25 +172,6 @@ pub trait Verifier: Send + Sync {
     }
 }
 
-/// Something that a person should know about a verifier.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// Whether certificates may be wrong more often than promised, because calls are not fresh.
-    pub is_doubt: bool,
-    /// In words.
-    pub text: String,
-}
-
-/// What a mean score is the mean of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MeanOver {
-    /// Fresh calls: it is the verifier's mean.
-    FreshCalls,
-    /// Recorded outcomes that calls draw from with replacement: it is the mean of the recording.
-    RecordedPool,
-}
-
 /// A call on its way.
 pub type Called<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
@@ -226,102 +204,6 @@ pub struct FinalAnswers<'a> {
     pub extractor: &'a Extractor,
 }
 
-/// What came back from a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// What it means.
-    pub verdict: Verdict,
-    /// What it says about its cost.
-    pub usage: Usage,
-    /// What was answered, for people: at most [`REPLY_BYTES_MAX`] bytes of it.
-    pub text: String,
-}
-
-/// What a call means for the evidence.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
-    /// A score; whether its model allows it is checked later.
-    Score(f64),
-    /// A score for each criterion of the verifier, or why the reply lacks it; at least one is there.
-    Scores(Vec<Result<f64, String>>),
-    /// A score that needed no call, and says nothing about whether the verifier works.
-    Known(f64),
-    /// An answer to the question that it was asked.
-    Answer(Box<Answer>),
-    /// The verifier never began to work, and the run is stopping: to be tried again on resume.
-    Void(VoidFailure),
-    /// It counts as the lowest score.
-    Failed(CountedFailure, String),
-    /// There is nothing more to say about the candidate, and why: the pair takes no more calls. This
-    /// must not depend on the scores that came before.
-    Exhausted(String),
-}
-
-impl Verdict {
-    /// An answer to the question, and the final answer in it.
-    pub fn answer(text: String, last: String) -> Self {
-        Self::Answer(Box::new(Answer { text, last }))
-    }
-}
-
-/// An answer to a question.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// All of it.
-    pub text: String,
-    /// The final answer in it: answers with the same one are the same.
-    pub last: String,
-}
-
-/// What a call took, as far as the reply says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub input_tokens: Option<u64>,
-    /// Tokens of the reply.
-    pub output_tokens: Option<u64>,
-    /// The cost that the reply itself states.
-    pub cost: Option<Cost>,
-    /// How long the verifier worked, without waiting for its turn.
-    pub worked: Duration,
-}
-
-impl Reply {
-    /// A score, for a call that took nothing worth counting.
-    pub const fn score(score: f64) -> Self {
-        Self { verdict: Verdict::Score(score), usage: score::NOTHING, text: String::new() }
-    }
-
-    /// A call that failed in a way that may depend on the answer.
-    pub fn failed(failure: CountedFailure, reason: impl Into<String>) -> Self {
-        Self {
-            verdict: Verdict::Failed(failure, reason.into()),
-            usage: Usage::default(),
-            text: String::new(),
-        }
-    }
-
-    /// A call that there is no reply for any more; it costs nothing.
-    pub fn exhausted(reason: impl Into<String>) -> Self {
-        let verdict = Verdict::Exhausted(reason.into());
-        Self { verdict, usage: score::NOTHING, text: String::new() }
-    }
-
-    /// A call that never began.
-    pub const fn void(failure: VoidFailure) -> Self {
-        Self {
-            verdict: Verdict::Void(failure),
-            usage: Usage {
-                input_tokens: None,
-                output_tokens: None,
-                cost: None,
-                worked: Duration::ZERO,
-            },
-            text: String::new(),
-        }
-    }
-}
-
 /// Does work on another thread that may take longer than a moment: a run's own thread hears those who
 /// want to stop it.
 pub(crate) async fn elsewhere<T: Send + 'static>(
@@ -332,7 +214,5 @@ pub(crate) async fn elsewhere<T: Send + 'static>(
     })
 }
 
-/// More of a reply is not kept.
-pub const REPLY_BYTES_MAX: usize = 16 << 10;
 /// A larger body is cut off, and the call counts as failed.
 pub const BODY_BYTES_MAX: usize = 4 << 20;

@@ -1,12 +1,13 @@
 //! What happened to a session, as plain tuples that can be kept as JSON.
 
-use goodarm_core::{ArmId, AttributeId, Cost, Event, Loan, Outcome, Share, Target, Ticket};
+use goodarm_core::{
+    ArmId, AttributeId, Cost, Event, Failure, Loan, Outcome, Share, Target, Ticket,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::errors::raised;
-use crate::session::{named_failure, unknown};
+use crate::errors::{raised, unknown};
 
 /// An event as a plain tuple, which can be kept as JSON.
 pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
@@ -68,4 +69,12 @@ fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
     let share = Share::from_parts(loan.get_item(0)?.extract()?)
         .ok_or_else(|| PyValueError::new_err("a share is more than all of delta"))?;
     Ok(Loan { share, weights: loan.get_item(1)?.extract()? })
+}
+
+/// The failure of a name, or the exception that there is no such failure.
+pub(crate) fn named_failure(name: &str) -> PyResult<Failure> {
+    Failure::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Failure::ALL.into_iter().map(Failure::name).collect();
+        PyValueError::new_err(unknown("failure", name, &names))
+    })
 }

@@ -10,9 +10,8 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::exception;
+use crate::errors::{exception, unknown};
 use crate::money::to_decimal;
-use crate::session::unknown;
 
 /// What a policy has raised: raised again when the session is back in Python.
 #[derive(Clone, Default)]

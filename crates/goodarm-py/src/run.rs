@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use goodarm_files::visible;
 use goodarm_live::folder::Folder;
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Progress, Run, RunError};
 use goodarm_report::Report;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{exception, raised, variant_of};
+use crate::errors::{exception, raised, unknown, variant_of};
 use crate::job::Job;
-use crate::session::unknown;
 
 /// A run while it goes on.
 #[pyclass(frozen, module = "goodarm._native")]
@@ -216,7 +214,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
         ending => ending.to_string(),
     };
     let summary =
-        outputs::write(&run, &ending.to_string()).map_err(|error| raised("OutputError", &error))?;
+        run.write_outputs(&ending.to_string()).map_err(|error| raised("OutputError", &error))?;
     if summary.calls <= REPORT_CALLS_MAX && summary.candidates <= REPORT_CANDIDATES_MAX {
         // The run is done and safe: a page that fails is worth a word, not an error.
         let written = Report::read(Folder::new(&run.job().settings.output).path(), None)

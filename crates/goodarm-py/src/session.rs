@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::books::books_table;
-use crate::errors::{exception, raised};
-use crate::events::{event_of, event_tuple};
+use crate::errors::{exception, raised, unknown};
+use crate::events::{event_of, event_tuple, named_failure};
 use crate::money::price;
 use crate::policy::{PythonPolicy, Raised};
 use crate::table::Table;
@@ -453,20 +453,6 @@ fn ticket_of(pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
             PyTypeError::new_err("which call: give what ask() returned, or its number `call`")
         }),
     }
-}
-
-pub(crate) fn named_failure(name: &str) -> PyResult<Failure> {
-    Failure::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Failure::ALL.into_iter().map(Failure::name).collect();
-        PyValueError::new_err(unknown("failure", name, &names))
-    })
-}
-
-/// A word that is none of those there are, and the nearest of them.
-pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let hint = goodarm_files::nearest(name, known.iter().copied())
-        .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
-    format!("{what} {name:?} is none of {}{hint}", known.join(", "))
 }
 
 fn guarantee_of(name: &str) -> PyResult<Guarantee> {

@@ -16,7 +16,7 @@ use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
-use crate::session::unknown;
+use crate::errors::unknown;
 
 /// Named columns. Anything that speaks Arrow's C stream takes it as it is: `polars.DataFrame(table)`,
 /// `pyarrow.table(table)`.

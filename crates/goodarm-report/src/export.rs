@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, ArmStatus};
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_live::candidates::{Candidate, Candidates, KEY};
 use goodarm_live::outputs::flat::{self, Row};
-use goodarm_live::outputs::{Finding, KEY, OutputError, PairFinding, replace};
+use goodarm_live::outputs::{Finding, OutputError, PairFinding, replace};
 use goodarm_live::table::Table;
 use serde_json::{Value, json};
 use thiserror::Error;

@@ -4,10 +4,10 @@
 use goodarm_files::words::counted;
 
 use super::{Area, Auditor, Problem, Report, problem};
+use crate::claims::labelled::Labels;
+use crate::claims::line::Line;
+use crate::claims::order::{self, CertifiedAt};
 use crate::folder::Folder;
-use crate::labels::labelled::Labels;
-use crate::labels::line::Line;
-use crate::labels::order::{self, CertifiedAt};
 use crate::labels::record;
 use crate::view::ClaimView;
 

@@ -11,11 +11,12 @@ use super::{Area, Auditor, Report, shortened};
 use crate::bounds;
 use crate::changes;
 use crate::charter::Charter;
+use crate::ending::Ending;
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::journal::Mark;
+use crate::journal::VERSION;
 use crate::outputs::{self, page};
-use crate::run::{Ending, VERSION};
 use crate::view::Overview;
 
 /// The summary must say what the calls give, in every key.

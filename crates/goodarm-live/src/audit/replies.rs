@@ -11,7 +11,7 @@ use crate::folder::Folder;
 use crate::history::SettledCall;
 use crate::people::{Heard, Replies, verdict, wanted};
 use crate::questions::Roster;
-use crate::verifier::Verdict;
+use crate::reply::Verdict;
 
 /// The replies of a run's people, gone through call by call.
 pub(super) struct People {

@@ -11,8 +11,6 @@ use super::error::{CandidatesError, FaultKind, Faults, Unit, nearest};
 use super::json::{self, Id, Scanned};
 use super::{Candidates, lookup};
 use crate::bounds;
-use crate::job_file;
-use crate::outputs;
 
 pub(super) struct Builder<'a> {
     pub(super) path: &'a Path,
@@ -132,7 +130,7 @@ impl<'a> Builder<'a> {
         let is_like = |name: &str| {
             name == self.id_field || nearest(self.id_field, std::iter::once(name)).is_some()
         };
-        self.id_field == job_file::id_field() && !names.any(is_like)
+        self.id_field == super::ID_FIELD && !names.any(is_like)
     }
 
     /// Whether columns of these names will do without one for the ids.
@@ -208,7 +206,7 @@ impl<'a> Builder<'a> {
 
     /// Says which fields an object has that is about to be pushed.
     fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
-        if fields.contains(outputs::KEY) {
+        if fields.contains(super::KEY) {
             self.faults.push(line, FaultKind::TakenField);
         }
         let common = &mut self.candidates.common_fields;

@@ -187,8 +187,8 @@ pub enum FaultKind {
     /// A field of the name that findings are written to.
     #[error(
         "the field {:?} is where a run writes its findings, as in certified.jsonl: take it out first, for example with jq -c 'del(.{})'",
-        crate::outputs::KEY,
-        crate::outputs::KEY
+        super::KEY,
+        super::KEY
     )]
     TakenField,
     /// A row that does not fit its header.

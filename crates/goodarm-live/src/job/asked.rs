@@ -5,14 +5,14 @@ use std::path::Path;
 use goodarm_core::{QuestionId, ServiceId};
 
 use super::{Job, Settings, VerifierSpec};
+use crate::candidates::KEY;
 use crate::candidates::{Candidate, Candidates, CandidatesError};
 use crate::charter::{GeneratorTerms, QuestionTerms};
 use crate::job_file::GuaranteeName;
-use crate::outputs::KEY;
 use crate::pricing::Extent;
+use crate::problem::Problem;
 use crate::questions::{self, Finals, Questions, Sorted, hex};
 use crate::verifier::Verifier;
-use crate::verifier::problem::Problem;
 
 /// The questions of a job as code states it.
 pub struct QuestionSpec {

@@ -8,7 +8,7 @@ use goodarm_core::problem::SIGMA_MIN;
 use super::{CriterionSpec, VerifierSpec, votes};
 use crate::charter::VoteTerms;
 use crate::job_file::Scores;
-use crate::verifier::problem::Problem;
+use crate::problem::Problem;
 
 /// One mean score that is to be reached.
 pub(super) struct Claim {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::verifier::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind};
 
 /// Everything that is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

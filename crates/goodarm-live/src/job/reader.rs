@@ -18,17 +18,17 @@ use super::{
     CriterionSpec, Given, Job, JobSpec, Origin, Overrides, QuestionSpec, Settings, VerifierSpec,
     assemble, in_range,
 };
+use crate::answer::ExtractName;
 use crate::answer::Extractor;
 use crate::candidates::{Candidates, CandidatesError};
 use crate::job_file::table::{Table, unknown_keys};
 use crate::job_file::{
-    CriterionKeys, ExtractName, GeneratorKeys, GuaranteeName, JobFile, VerifierKeys, Votes,
-    key_names,
+    CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, TIMEOUT, VerifierKeys, Votes, key_names,
 };
-use crate::pricing::{Pricing, TIMEOUT};
+use crate::pricing::Pricing;
+use crate::problem::{Problem, ProblemKind, collect};
 use crate::questions;
 use crate::verifier::generator::Generator;
-use crate::verifier::problem::{Problem, ProblemKind, collect};
 use crate::verifier::rubric;
 use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
 

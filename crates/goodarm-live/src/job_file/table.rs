@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::key_names;
-use crate::verifier::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind};
 
 /// A table and the text that it is part of.
 pub(crate) struct Table<'a> {

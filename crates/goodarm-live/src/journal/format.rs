@@ -1,4 +1,6 @@
-//! The bytes around a frame's payload.
+//! The bytes around a frame's payload, and why those inside are not records.
+
+use thiserror::Error;
 
 /// The number in a journal's header that says how records are written.
 pub const FORMAT_VERSION: u64 = 2;
@@ -59,4 +61,46 @@ fn u32_at(bytes: &[u8; HEADER_LEN], start: usize) -> u32 {
 
 fn u64_at(bytes: &[u8; HEADER_LEN], start: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|index| bytes[start + index]))
+}
+
+/// Why bytes are not a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// The frame ends inside the record.
+    #[error("it ends inside a record")]
+    Short,
+    /// No record begins with this byte.
+    #[error("no record has tag {0}: damage, or a later goodarm wrote it")]
+    Tag(u8),
+    /// A number exceeds what its field can hold.
+    #[error("a number is too large")]
+    Number,
+    /// A text is not UTF-8.
+    #[error("a text is not UTF-8")]
+    Text,
+    /// No way of writing a score begins with this byte.
+    #[error("no score has code {0}")]
+    Score(u8),
+    /// No failure has this number.
+    #[error("no failure has code {0}: damage, or a later goodarm wrote it")]
+    Failure(u8),
+    /// Nobody who answers questions has this number.
+    #[error("nobody who answers questions has code {0}: damage, or a later goodarm wrote it")]
+    Source(u8),
+    /// The frame does not end with the mark that ends frames.
+    #[error("no end mark")]
+    NoEnd,
+    /// A header that does not begin the journal.
+    #[error("a second header")]
+    SecondHeader,
+    /// The journal does not begin with a header.
+    #[error("no header")]
+    NoHeader,
+    /// The journal's header promised fewer arms.
+    #[error("there is no arm {0}")]
+    Arm(u32),
+    /// The journal's header promised fewer attributes.
+    #[error("there is no attribute {0}")]
+    Attribute(u32),
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use super::format::{self, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC};
-use super::record::{Header, HeaderError, Malformed, Record, TAG_END};
+use super::format::{self, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, Malformed};
+use super::record::{Header, HeaderError, Record, TAG_END};
 use super::torn;
 use super::varint::Input;
 

@@ -8,11 +8,10 @@ use goodarm_core::{
     ArmId, AttributeId, Cost, Event, Failure, GeneratorId, Label, Loan, Outcome, QuestionId, Share,
     Source, Target, Ticket,
 };
-use thiserror::Error;
 
-use super::format::FORMAT_VERSION;
+use super::format::{FORMAT_VERSION, Malformed};
 use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
-use crate::verifier::Remark;
+use crate::reply::Remark;
 
 /// What a journal is about; its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,48 +86,6 @@ impl From<Event> for Record<'_> {
     fn from(event: Event) -> Self {
         Self { event, note: Note::default() }
     }
-}
-
-/// Why bytes are not a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Malformed {
-    /// The frame ends inside the record.
-    #[error("it ends inside a record")]
-    Short,
-    /// No record begins with this byte.
-    #[error("no record has tag {0}: damage, or a later goodarm wrote it")]
-    Tag(u8),
-    /// A number exceeds what its field can hold.
-    #[error("a number is too large")]
-    Number,
-    /// A text is not UTF-8.
-    #[error("a text is not UTF-8")]
-    Text,
-    /// No way of writing a score begins with this byte.
-    #[error("no score has code {0}")]
-    Score(u8),
-    /// No failure has this number.
-    #[error("no failure has code {0}: damage, or a later goodarm wrote it")]
-    Failure(u8),
-    /// Nobody who answers questions has this number.
-    #[error("nobody who answers questions has code {0}: damage, or a later goodarm wrote it")]
-    Source(u8),
-    /// The frame does not end with the mark that ends frames.
-    #[error("no end mark")]
-    NoEnd,
-    /// A header that does not begin the journal.
-    #[error("a second header")]
-    SecondHeader,
-    /// The journal does not begin with a header.
-    #[error("no header")]
-    NoHeader,
-    /// The journal's header promised fewer arms.
-    #[error("there is no arm {0}")]
-    Arm(u32),
-    /// The journal's header promised fewer attributes.
-    #[error("there is no attribute {0}")]
-    Attribute(u32),
 }
 
 /// Why a journal's first record cannot be read.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::record::Malformed;
+use super::format::Malformed;
 
 const MORE: u8 = 0x80;
 const MORE_OF_EIGHT: u64 = u64::from_le_bytes([MORE; 8]);

@@ -2,21 +2,21 @@
 
 use goodarm_core::{ArmId, Books};
 
-use super::labelled::{Labelled, Labels};
-use super::line::Line;
-use super::order::{self, CertifiedAt};
 use super::{Card, LabelError};
 use crate::account::Account;
+use crate::candidates::KEY;
 use crate::candidates::fields;
+use crate::candidates::text_of;
 use crate::charter::Charter;
+use crate::claims::labelled::{Labelled, Labels};
+use crate::claims::line::Line;
+use crate::claims::order::{self, CertifiedAt};
 use crate::deck::{Field, Wanted};
 use crate::folder::Folder;
 use crate::history::History;
 use crate::journal::Mark;
-use crate::outputs::KEY;
 use crate::questions::Roster;
 use crate::sealed_lines::{SealedError, SealedReader};
-use crate::verifier::check::text_of;
 use crate::view::{ClaimView, Overview, PairView};
 
 /// The books of a run as its journal gives them.

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::PeopleTerms;
+use crate::candidates::text_of;
 use crate::candidates::{Candidate, fields};
+use crate::charter::PeopleTerms;
 use crate::deck::{Card, Field, Wanted};
 use crate::template::Template;
-use crate::verifier::check::text_of;
 
 /// Makes the cards of one caller.
 #[derive(Debug)]

@@ -16,8 +16,8 @@ use crate::folder::Folder;
 use crate::history::History;
 use crate::journal::unix_millis;
 use crate::questions::Roster;
+use crate::reply::Verdict;
 use crate::sealed_lines::{SealedError, SealedWriter};
-use crate::verifier::Verdict;
 
 /// How many answers and questions of a run wait for a person.
 pub fn waiting(folder: &Folder) -> Result<usize, DeckError> {

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure, Outcome, Target};
 use serde::{Deserialize, Serialize};
 
+use crate::journal::VERSION;
 use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Opened, Reader, Record};
 use crate::line_file::beside;
 use crate::record::RecordError;
 use crate::recording::Outcomes;
-use crate::run::VERSION;
 
 /// What the journal begins with: all that is needed to write its calls into the recording.
 #[derive(Debug, Default, Deserialize, Serialize)]

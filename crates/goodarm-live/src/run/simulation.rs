@@ -34,7 +34,6 @@ use self::witness::Witness;
 use self::world::{DELTA, World, arm_of};
 use crate::audit;
 use crate::folder::Folder;
-use crate::outputs;
 use crate::run::{Control, Ending, Run, RunError, resume};
 
 /// What a process that is killed leaves behind.
@@ -254,7 +253,7 @@ impl Simulation {
         if self.world.plan.writes_outputs
             || matches!(ending, Ending::Done(_) | Ending::CallsSpent { .. })
         {
-            outputs::write(run, &ending.to_string()).map_err(|error| error.to_string())?;
+            run.write_outputs(&ending.to_string()).map_err(|error| error.to_string())?;
         }
         // A certificate stays, so the last ending tells of all.
         let certified = run.session().certified();

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{NAME, Template, TemplateError};
 use crate::candidates::{Candidate, Candidates};
-use crate::verifier::in_short;
-use crate::verifier::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind};
+use crate::reply::in_short;
 
 impl Template {
     /// What is wrong with the template of a job file's key, for the first candidate that it does not

@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::{CountedFailure, VoidFailure};
 
 use super::Reply;
-use super::score::NOTHING;
+use crate::reply::NOTHING;
 use crate::throttle::{GivenUp, Stopping, Throttle};
 
 /// What became of one attempt.

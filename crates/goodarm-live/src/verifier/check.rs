@@ -18,15 +18,16 @@ use tokio::sync::Semaphore;
 
 use self::schema::{Schema, text_bytes};
 use super::attempt::{Attempt, attempts};
-use super::problem::{Problem, collect};
-use super::score::in_short;
 use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier, elsewhere};
+use crate::answer::ExtractName;
 use crate::answer::{Extractor, checked_pattern, same_number};
-use crate::candidates::Candidate;
+use crate::candidates::{Candidate, text_of};
 use crate::fingerprint::Fingerprint;
-use crate::job_file::{ExtractName, Scores, Unit};
+use crate::job_file::{Scores, Unit};
 use crate::pattern::Pattern;
 use crate::pricing::Pricing;
+use crate::problem::{Problem, collect};
+use crate::reply::in_short;
 use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
 use crate::throttle::Throttle;
 
@@ -325,15 +326,6 @@ fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
     .filter(|(_, is_wrong, _)| *is_wrong)
     .map(|(key, _, message)| Problem::new(key, message))
     .collect()
-}
-
-/// Text as it is, nothing of what is not there; anything else as JSON.
-pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::Null => Cow::Borrowed(""),
-        Value::String(text) => Cow::Borrowed(text),
-        other => Cow::Owned(other.to_string()),
-    }
 }
 
 /// It runs here and costs nothing worth counting, but a price must be more than 0.

@@ -27,9 +27,9 @@ pub(crate) use self::secrets::{
 use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts_at};
-use super::problem::{Problem, collect};
-use super::score::{in_short, shorten};
 use super::{BODY_BYTES_MAX, Remark, Reply, Usage, Verdict};
+use crate::problem::{Problem, collect};
+use crate::reply::{in_short, shorten};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::transcript;

@@ -9,10 +9,10 @@ use super::{
 };
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
+use crate::charter::PeopleTerms;
 use crate::deck::Said;
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
-use crate::people::PeopleTerms;
 use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;

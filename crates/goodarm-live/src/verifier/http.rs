@@ -12,13 +12,14 @@ use serde_json::Value;
 use super::endpoint::{
     Endpoint, EndpointKeys, KeyHeader, Received, has_pasted_key, pasted_key_problem,
 };
-use super::problem::{Problem, collect};
 use super::rubric::Rubric;
-use super::score::{NOTHING, answer_at, cost_of, in_short, score_of};
+use super::score::{answer_at, cost_of, score_of};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
 use crate::pricing::Extent;
+use crate::problem::{Problem, collect};
+use crate::reply::{NOTHING, in_short};
 use crate::secrets::Secrets;
 use crate::template::Template;
 use crate::throttle::Throttle;

@@ -6,13 +6,14 @@ use goodarm_core::CountedFailure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::{Problem, collect};
 use super::{Called, KindKeys, Reply, Setting, Verdict, Verifier};
 use crate::candidates::{Candidate, Candidates};
+use crate::charter::PeopleTerms;
 use crate::deck::{Said, Wanted};
 use crate::job_file::{Scores, Unit};
-use crate::people::{Asker, PeopleTerms, verdict, wanted_of};
+use crate::people::{Asker, verdict, wanted_of};
 use crate::pricing::Pricing;
+use crate::problem::{Problem, collect};
 use crate::template::Template;
 use crate::throttle::Throttle;
 

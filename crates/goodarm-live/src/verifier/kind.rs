@@ -8,11 +8,11 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::problem::Problem;
 use super::{KINDS, Verifier};
 use crate::candidates::Candidates;
 use crate::job_file::table::Table;
 use crate::job_file::{Unit, VerifierKeys};
+use crate::problem::Problem;
 
 /// A kind of verifier.
 #[derive(Clone, Copy)]

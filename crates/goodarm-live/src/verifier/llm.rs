@@ -16,23 +16,22 @@ use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
 
-pub use self::api::Api;
 use self::chat::Chat;
 pub use self::chat::ChatReply;
 use self::freshness::Freshness;
 pub use self::freshness::Repeats;
 use self::judge::Parser;
-pub use self::keys::{LlmKeys, ParseName, Role, VerdictPlace};
+pub use self::keys::{Api, LlmKeys, ParseName, Role, VerdictPlace};
 use self::logprobs::Logprobs;
 use self::solver::Solver;
 pub use self::temperature::Temperature;
-use super::problem::{Problem, collect};
 use super::rubric::Rubric;
-use super::score::{NOTHING, shorten};
 use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
+use crate::problem::{Problem, collect};
+use crate::reply::{NOTHING, shorten};
 use crate::secrets::Secrets;
 use crate::steps::BYTES_AT_ONCE;
 use crate::template::{Template, TemplateError};

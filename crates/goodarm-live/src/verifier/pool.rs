@@ -11,17 +11,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::check::text_of;
 use super::generator::Generator;
-use super::problem::{Problem, collect};
 use super::replay::{Draws, draw};
 use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verdict, Verifier};
+use crate::answer::ExtractName;
 use crate::answer::Extractor;
 use crate::bounds;
-use crate::candidates::{Candidate, Candidates};
+use crate::candidates::{Candidate, Candidates, text_of};
 use crate::fingerprint::{Fingerprint, Fingerprinted};
-use crate::job_file::{ExtractName, Unit};
+use crate::job_file::Unit;
 use crate::pricing::{Meter, Pricing};
+use crate::problem::{Problem, collect};
 use crate::throttle::Throttle;
 
 /// Recorded answers to questions.

@@ -6,12 +6,12 @@ use goodarm_files::words::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::Problem;
 use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verifier};
 use crate::candidates::{Candidate, Candidates};
 use crate::fingerprint::Fingerprint;
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Meter, Pricing};
+use crate::problem::Problem;
 use crate::recording::{Outcome, Recording};
 use crate::throttle::Throttle;
 

@@ -4,8 +4,8 @@ use goodarm_core::CountedFailure;
 use serde_json::Value;
 
 use super::Verdict;
-use super::problem::Problem;
 use crate::job_file::VerifierKeys;
+use crate::problem::Problem;
 
 /// Where a reply has the score of each criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use goodarm_core::Claim;
 use goodarm_files::words::{confidence, counted, number, were};
 use serde::Serialize;
 
-use crate::labels::Rule;
-use crate::labels::labelled::{Labelled, Labels};
-use crate::labels::line::Verdict;
+use crate::claims::Rule;
+use crate::claims::labelled::{Labelled, Labels};
+use crate::claims::line::Verdict;
 
 /// At least so many of the answers that were certified when the labels began are right.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::account::Account;
 use crate::candidates::Candidates;
+use crate::candidates::text_of;
 use crate::charter::{Charter, GeneratorTerms};
 use crate::questions::FINAL_ANSWER;
-use crate::verifier::check::text_of;
 use crate::view::exact_pair;
 
 /// The questions of a run as a whole.

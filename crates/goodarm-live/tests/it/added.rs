@@ -7,7 +7,6 @@ use goodarm_core::Event;
 use goodarm_live::audit::Area;
 use goodarm_live::history::History;
 use goodarm_live::journal::{FileStorage, Journal, Note, Opened, Record, open};
-use goodarm_live::outputs;
 use goodarm_live::outputs::calls::CallLine;
 use goodarm_live::run::{Control, Ending, Run, RunError};
 
@@ -53,7 +52,7 @@ fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     let mut run = Run::resume(place.good_job()).expect("three more");
     assert_eq!(run.added_count(), 3);
     run.drive(&Control::default(), &mut ()).expect("the run goes on");
-    let third = outputs::write(&run, "done").expect("the outputs");
+    let third = run.write_outputs("done").expect("the outputs");
     drop(run);
     assert_eq!((third.candidates, third.added), (12, 6));
     let certified = place.read("run/certified.jsonl");

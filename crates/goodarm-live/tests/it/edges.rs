@@ -9,7 +9,6 @@ use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost};
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::job_file::Scores;
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::{Called, Reply, Verifier};
@@ -68,7 +67,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     let mut warnings = Warnings::default();
     let ending = run.drive(&Control::default(), &mut warnings).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    let overview = outputs::write(&run, "done").expect("outputs");
+    let overview = run.write_outputs("done").expect("outputs");
     place.assert_clean();
     (run, overview, warnings.0)
 }

@@ -4,10 +4,11 @@
 use std::fs;
 
 use goodarm_live::audit::{Area, Report};
+use goodarm_live::claims::Rule;
 use goodarm_live::deck::{Deck as _, DeckError, Said};
 use goodarm_live::folder::Folder;
 use goodarm_live::journal::Mark;
-use goodarm_live::labels::{self, ClaimDeck, LabelError, Rule, Terms};
+use goodarm_live::labels::{self, ClaimDeck, LabelError, Terms};
 use goodarm_live::run::Run;
 use goodarm_live::sealed_lines::{SealedReader, SealedWriter};
 use goodarm_live::view::ClaimView;

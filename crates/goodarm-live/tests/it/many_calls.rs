@@ -9,7 +9,6 @@ use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::journal::{Opened, open};
 use goodarm_live::open_files::{self, Shortage};
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Run};
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};
@@ -94,7 +93,7 @@ fn twenty_thousand_calls_are_in_flight_at_once() {
     let run = run(&place, 20_000, 0);
     assert!(run.account().call_count() >= 20_000, "{}", run.account().call_count());
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
-    outputs::write(&run, "stopped").expect("outputs");
+    run.write_outputs("stopped").expect("outputs");
     drop(run);
     place.assert_clean();
 }
@@ -128,7 +127,7 @@ fn calls_that_wait_for_their_turn_leave_at_once_when_a_run_stops() {
     let call_count = run.account().call_count();
     assert!(call_count < 1000, "{call_count}");
     assert_eq!(run.session().books().in_flight_count(), 0);
-    outputs::write(&run, "stopped").expect("outputs");
+    run.write_outputs("stopped").expect("outputs");
     drop(run);
     place.assert_clean();
 }

@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use goodarm_core::{Cost, VoidFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
-use goodarm_live::job::{Job, JobSpec, Overrides, Settings, VerifierSpec};
+use goodarm_live::job::{self, Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::job_file;
-use goodarm_live::outputs;
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
+use goodarm_live::problem::{Problem, ProblemKind};
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};
-use goodarm_live::verifier::problem::{Problem, ProblemKind};
 use goodarm_live::verifier::{
     Called, KINDS, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier,
 };
@@ -116,7 +115,7 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     assert_eq!(run.session().certified().len(), 4);
     let spent = run.session().books().ledger().settled();
     assert_eq!(spent.picos(), u128::from(run.account().call_count()) * Cost::from_units(2).picos());
-    outputs::write(&run, "done").expect("outputs");
+    run.write_outputs("done").expect("outputs");
     place.assert_clean();
 }
 
@@ -148,8 +147,7 @@ fn its_keys_are_checked_like_ours() {
 
 #[test]
 fn the_schema_has_one_variant_a_kind() {
-    let schema: serde_json::Value =
-        serde_json::from_str(&job_file::schema(&kinds())).expect("JSON");
+    let schema: serde_json::Value = serde_json::from_str(&job::schema(&kinds())).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let job = |text: &str| toml::from_str::<serde_json::Value>(text).expect("TOML");
     assert!(validator.is_valid(&job(JOB)));
@@ -186,7 +184,7 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
-    outputs::write(&run, "done").expect("outputs");
+    run.write_outputs("done").expect("outputs");
     let count = run.account().call_count();
     drop(run);
     place.assert_clean();

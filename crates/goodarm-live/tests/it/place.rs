@@ -8,7 +8,6 @@ use std::sync::Arc;
 use goodarm_live::audit::{self, Report};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobError, Overrides};
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, Run, RunError};
 use goodarm_live::view::Overview;
 use tempfile::TempDir;
@@ -91,7 +90,7 @@ impl Place {
 
     fn finish(mut run: Run) -> (Ending, Overview) {
         let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
-        (ending, outputs::write(&run, "done").expect("the outputs are written"))
+        (ending, run.write_outputs("done").expect("the outputs are written"))
     }
 
     pub(crate) fn output(&self) -> Folder {

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use goodarm_core::{Cost, Options, Role, ServiceId};
+use goodarm_live::charter::PeopleTerms;
 use goodarm_live::charter::{Solves, VerifierTerms};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobVerifier};
-use goodarm_live::people::PeopleTerms;
 use goodarm_live::run::{Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;

@@ -10,7 +10,6 @@ use goodarm_live::deck::{Deck as _, gold};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::labels::{ClaimDeck, Terms};
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Run};
 use goodarm_live::view::Overview;
 use goodarm_report::words::amount;
@@ -98,7 +97,7 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder)
     let job = Arc::new(job);
     let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;
     let ending = run.drive(&Control::default(), &mut ()).map_err(failure)?;
-    let summary = outputs::write(&run, &ending.to_string()).map_err(Failure::wrong_input)?;
+    let summary = run.write_outputs(&ending.to_string()).map_err(Failure::wrong_input)?;
     Ok((summary, Folder::new(&job.settings.output)))
 }
 

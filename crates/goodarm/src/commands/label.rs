@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use goodarm_live::claims::Rule;
 use goodarm_live::deck::{Deck, Standing, cards_file, gold, labels_file};
 use goodarm_live::folder::Folder;
-use goodarm_live::labels::{ClaimDeck, LabelError, Rule, Terms};
+use goodarm_live::labels::{ClaimDeck, LabelError, Terms};
 use goodarm_live::people::{self, PeopleDeck};
 use goodarm_report::label::{About, LabelPage};
 use goodarm_report::publish_claim;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
-use goodarm_live::outputs;
 use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_live::view::Overview;
@@ -136,7 +135,7 @@ fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Resu
 /// Writes the outputs and the report; says where the report is.
 fn write_outputs(run: &Run, ending: &Ending, arguments: &RunArguments) -> Result<String, Failure> {
     let folder = Folder::new(&run.job().settings.output);
-    let summary = outputs::write(run, &ending.to_string()).map_err(Failure::wrong_input)?;
+    let summary = run.write_outputs(&ending.to_string()).map_err(Failure::wrong_input)?;
     let report = write_report(&folder, &summary);
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &summary}).to_string() + "\n"

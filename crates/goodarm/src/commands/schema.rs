@@ -1,12 +1,12 @@
 //! `goodarm schema`: the JSON Schema of a job file, for editors.
 
-use goodarm_live::job_file;
+use goodarm_live::job;
 use goodarm_live::verifier::Kinds;
 
 use crate::commands::Failure;
 use crate::terminal;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    terminal::print(&job_file::schema(&Kinds::default()));
+    terminal::print(&job::schema(&Kinds::default()));
     Ok(())
 }

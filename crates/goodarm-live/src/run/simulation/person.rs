@@ -10,9 +10,10 @@ use super::chance::Chance;
 use super::plan::{Faults, Nature, Plan};
 use super::world::{World, arm_of};
 use crate::candidates::Candidate;
+use crate::charter::PeopleTerms;
 use crate::deck::{Card, Deck as _, Said};
 use crate::folder::Folder;
-use crate::people::{PeopleDeck, PeopleTerms};
+use crate::people::PeopleDeck;
 
 impl Plan {
     /// The same with a person behind all other verifiers.

@@ -9,9 +9,9 @@ use super::CheckKeys;
 use super::counted_json::{Counted, CountedJson, Counter, Prices};
 use crate::fingerprint::Fingerprint;
 use crate::pattern::Pattern;
+use crate::problem::Problem;
+use crate::reply::in_short;
 use crate::steps::{JSON_BYTES_MAX, Limit};
-use crate::verifier::in_short;
-use crate::verifier::problem::Problem;
 
 #[derive(Debug)]
 pub(super) struct Schema {

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 
 use reqwest::Url;
 
+use crate::problem::Problem;
 use crate::secrets::Secrets;
 use crate::verifier::endpoint::{add_from_url, key_from_environment, looks_like_a_key};
-use crate::verifier::problem::Problem;
 
 /// Names and values.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use reqwest::header::HeaderMap;
 
 use super::EndpointKeys;
 use super::transport::{Transport, is_loopback};
+use crate::problem::Problem;
 use crate::secrets::Secrets;
-use crate::verifier::problem::Problem;
 
 /// One address, ready to be posted to.
 pub(super) struct Address {

@@ -10,8 +10,8 @@ use reqwest::header::{
 use serde_json::Value;
 
 use super::{EndpointKeys, KeyHeader};
+use crate::problem::{Problem, collect};
 use crate::secrets::{SECRET_BYTES_MIN, Secrets};
-use crate::verifier::problem::{Problem, collect};
 
 /// Passwords and queries of an address may be keys.
 pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {

@@ -17,8 +17,8 @@ use reqwest::{Client, Method, Request, StatusCode, Url, redirect, retry};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::plain::{Plain, PlainBody};
+use crate::problem::Problem;
 use crate::verifier::Remark;
-use crate::verifier::problem::Problem;
 
 /// A way to one address.
 pub(super) enum Transport {

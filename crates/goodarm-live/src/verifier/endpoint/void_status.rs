@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::VoidFailure;
 use serde_json::Value;
 
-use crate::verifier::problem::Problem;
+use crate::problem::Problem;
 
 /// Which statuses are void beside 401 and 429, which always are.
 pub(super) enum VoidStatus {

@@ -4,26 +4,12 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use reqwest::Url;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::LlmKeys;
-use super::keys::ParseName;
+use super::keys::{Api, LlmKeys, ParseName};
 use super::reply::{Answered, Completion, Message};
 use super::temperature::Temperature;
+use crate::problem::Problem;
 use crate::verifier::endpoint::KeyHeader;
-use crate::verifier::problem::Problem;
-
-/// The form of requests and replies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Api {
-    /// Chat completions, as OpenAI, Azure, vLLM, llama.cpp, Ollama and LiteLLM have them.
-    #[default]
-    OpenAi,
-    /// Anthropic's messages.
-    Anthropic,
-}
 
 /// As a command line has it.
 impl FromStr for Api {

@@ -6,16 +6,16 @@ use goodarm_core::CountedFailure;
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
-use super::api::Api;
+use super::keys::Api;
 use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
 use super::usage::{Disbelief, Exchanged};
+use crate::problem::{Problem, collect};
+use crate::reply::in_short;
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::verifier::endpoint::{Endpoint, EndpointKeys};
-use crate::verifier::problem::{Problem, collect};
-use crate::verifier::score::in_short;
 use crate::verifier::{Remark, Reply, Usage};
 
 /// An endpoint with everything that stays the same from request to request.

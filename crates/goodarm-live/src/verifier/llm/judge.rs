@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{LlmKeys, ParseName};
 use crate::answer::{checked_pointer, first_value, first_word, last_number};
+use crate::problem::{Problem, collect};
+use crate::reply::in_short;
 use crate::verifier::Verdict;
-use crate::verifier::problem::{Problem, collect};
 use crate::verifier::rubric::Rubric;
-use crate::verifier::score::in_short;
 
 /// Reads scores out of a judge's replies.
 #[derive(Clone, Debug)]

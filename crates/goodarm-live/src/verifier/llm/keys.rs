@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::Api;
 use super::temperature::Temperature;
-use crate::job_file::{ExtractName, Scores, Votes};
+use crate::answer::ExtractName;
+use crate::job_file::{Scores, Votes};
+use crate::problem::Problem;
 use crate::verifier::Setting;
 use crate::verifier::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
-use crate::verifier::problem::Problem;
 
 /// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -260,3 +260,14 @@ impl LlmKeys {
 
 const REPEATS: &str = "gives the same reply again and again, and repeats are not evidence";
 const EXACT: &str = "or declare scores = \"exact\"";
+
+/// The form of requests and replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// Chat completions, as OpenAI, Azure, vLLM, llama.cpp, Ollama and LiteLLM have them.
+    #[default]
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+}

@@ -17,8 +17,8 @@ use super::solver::add;
 use super::temperature::Temperature;
 use super::{CUT, LlmKeys};
 use crate::job_file::Scores;
-use crate::verifier::problem::Problem;
-use crate::verifier::score::shorten;
+use crate::problem::Problem;
+use crate::reply::shorten;
 use crate::verifier::{Reply, Setting, Usage, Verdict};
 
 /// Reads scores out of log-probabilities.

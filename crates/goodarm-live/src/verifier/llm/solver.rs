@@ -10,10 +10,10 @@ use super::chat::ChatReply;
 use super::{CUT, LlmKeys};
 use crate::answer::{Extractor, same};
 use crate::candidates::Candidate;
+use crate::candidates::text_of;
 use crate::job_file::Votes;
-use crate::verifier::check::text_of;
-use crate::verifier::problem::{Problem, collect};
-use crate::verifier::score::{NOTHING, in_short, shorten};
+use crate::problem::{Problem, collect};
+use crate::reply::{NOTHING, in_short, shorten};
 use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
 
 /// What a solver needs beside the model.

@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::{Answer, Body, Cut, IDLE_MAX, READ_AHEAD_BYTES, Unanswered, innermost, whole};
-use crate::verifier::problem::Problem;
+use crate::problem::Problem;
 
 /// Connections to one address.
 pub(in super::super) struct Plain {

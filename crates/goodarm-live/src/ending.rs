@@ -137,12 +137,12 @@ pub enum RunError {
 }
 
 impl RunError {
-    pub(super) fn file(path: &Path, error: io::Error) -> Self {
+    pub(crate) fn file(path: &Path, error: io::Error) -> Self {
         Self::File { path: path.to_owned(), error }
     }
 
     /// The journal cannot be opened to be written: another process may be at it.
-    pub(super) fn journal(folder: &Folder, error: io::Error) -> Self {
+    pub(crate) fn journal(folder: &Folder, error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::ResourceBusy {
             return LockError::Held { folder: folder.path().to_owned() }.into();
         }

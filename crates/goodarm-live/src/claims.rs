@@ -1,0 +1,57 @@
+//! The claims of a run: what the lines of its file of labels come to, and in which order answers are
+//! labelled.
+
+pub(crate) mod labelled;
+pub(crate) mod line;
+pub(crate) mod order;
+
+use std::str::FromStr;
+
+use goodarm_files::nearest;
+use serde::{Deserialize, Serialize};
+
+/// What makes an answer right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The one person who labels it says so.
+    One,
+    /// More than half of its labels say so.
+    Majority,
+    /// All of its labels say so.
+    All,
+}
+
+impl Rule {
+    /// The one that claims least.
+    pub(crate) const fn natural(labels_per_card: usize) -> Self {
+        if labels_per_card > 1 { Self::All } else { Self::One }
+    }
+
+    /// What files call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Majority => "majority",
+            Self::All => "all",
+        }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = [Self::One, Self::Majority, Self::All];
+        all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
+            let meant = nearest(name, all.map(Self::name));
+            let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
+            format!("there is no rule {name:?}: expected one, majority or all{meant}")
+        })
+    }
+}
+
+/// Beyond that nobody knows who is who.
+const LABELLERS_MAX: usize = 1000;
+const LABELS_PER_CARD_MAX: usize = 9;
+const NAME_BYTES_MAX: usize = 200;

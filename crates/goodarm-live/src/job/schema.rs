@@ -1,0 +1,75 @@
+//! The JSON Schema of a job file.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use crate::job_file::{GeneratorKeys, JobFile, VerifierKeys, key_names};
+use crate::verifier::{Kind, Kinds};
+
+/// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
+pub fn schema(kinds: &Kinds) -> String {
+    let mut generator = SchemaGenerator::default();
+    let variants: Vec<Value> = kinds
+        .iter()
+        .map(|kind| {
+            let name = format!("{} verifier", kind.name);
+            let variant = verifier_schema(kind, &mut generator);
+            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
+            generator.definitions_mut().insert(name, variant);
+            reference
+        })
+        .collect();
+    let makers: Vec<Value> = kinds
+        .iter()
+        .filter(|kind| kind.makes_answers)
+        .map(|kind| {
+            let name = format!("{} generator", kind.name);
+            let keys = GeneratorKeys::json_schema(&mut generator);
+            let known = key_names(&keys);
+            let variant = joined_schema(keys.to_value(), kind, &known, &mut generator);
+            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
+            generator.definitions_mut().insert(name, variant);
+            reference
+        })
+        .collect();
+    let mut schema = generator.into_root_schema_for::<JobFile>();
+    if let Some(items) = schema.pointer_mut("/properties/verifiers/items") {
+        *items = json!({ "oneOf": variants });
+    }
+    if let Some(items) = schema.pointer_mut("/properties/generators/items") {
+        *items = json!({ "oneOf": makers });
+    }
+    if let Some(one) = schema.pointer_mut("/properties/generator") {
+        *one = json!({ "oneOf": makers, "description": one["description"] });
+    }
+    serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
+}
+
+/// The keys of every verifier and those of one kind, as one object.
+fn verifier_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
+    let keys = VerifierKeys::json_schema(generator).to_value();
+    joined_schema(keys, kind, &BTreeSet::new(), generator)
+}
+
+/// Keys that all have, and those of one kind but for these.
+fn joined_schema(
+    mut schema: Value,
+    kind: &Kind,
+    but: &BTreeSet<String>,
+    generator: &mut SchemaGenerator,
+) -> Value {
+    let own = kind.schema(generator).to_value();
+    for (key, value) in own["properties"].as_object().into_iter().flatten() {
+        if !but.contains(key) {
+            schema["properties"][key] = value.clone();
+        }
+    }
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.extend(own["required"].as_array().into_iter().flatten().cloned());
+    }
+    schema["properties"]["kind"]["const"] = kind.name.into();
+    schema["description"] = own["description"].clone();
+    schema
+}
