@@ -349,14 +349,14 @@ impl Books {
         self.lanes.get(self.problem.service_of(attribute))
     }
 
+    /// Those of all services.
+    pub(crate) const fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
     /// Declares that calls of this service take hours, and how many at most are in flight.
     pub(crate) fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
         self.lanes.limit(service, in_flight_max);
-    }
-
-    /// How many calls in flight come back soon, and what they will cost, as it looks.
-    pub(crate) fn fast_in_flight(&self) -> (u32, f64) {
-        self.lanes.fast_in_flight()
     }
 
     /// Tickets of calls in flight, the oldest first.
@@ -396,10 +396,6 @@ impl Books {
     pub(crate) fn pairs_of(&self, arm: ArmId) -> &[Pair] {
         let first = self.problem.pair_index(arm, AttributeId(0));
         &self.pairs.list[first..first + self.problem.attribute_count()]
-    }
-
-    pub(crate) fn is_anything_affordable(&self) -> bool {
-        self.lanes.is_anything_affordable()
     }
 
     /// What the calls in flight will cost, as it looks: no bound, unlike what is reserved for them.

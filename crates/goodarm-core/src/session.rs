@@ -398,7 +398,7 @@ impl Session {
                 StopReason::AllDecided
             });
         }
-        if !self.books.is_anything_affordable() {
+        if !self.books.lanes().is_anything_affordable() {
             return Err(StopReason::BudgetSpent);
         }
         if self.options.stop_when_hopeless && self.chance.is_gone {
@@ -424,7 +424,7 @@ impl Session {
     /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let lane = self.books.lane(self.books.problem().service(target));
-        let (count, bill) = self.books.fast_in_flight();
+        let (count, bill) = self.books.lanes().fast_in_flight();
         if count == 0 || lane.is_slow() {
             return false;
         }

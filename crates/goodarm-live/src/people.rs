@@ -19,7 +19,7 @@ use crate::job_file::Scores;
 use crate::reply::Verdict;
 use goodarm_core::CountedFailure;
 
-/// What may be said to such a caller.
+/// What may be said to such a service.
 pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> Wanted {
     if terms.answers_questions { Wanted::Answer } else { wanted_of(terms.scores) }
 }

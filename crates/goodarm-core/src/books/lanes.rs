@@ -75,7 +75,7 @@ impl Lane {
 
 /// The lanes of all services.
 #[derive(Clone, Debug)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     list: Vec<Lane>,
     price_max: Cost,
     all_affordable: bool,
@@ -121,7 +121,7 @@ impl Lanes {
         lane.is_held() != was_held
     }
 
-    pub(super) fn is_anything_affordable(&self) -> bool {
+    pub(crate) fn is_anything_affordable(&self) -> bool {
         self.list.iter().any(|lane| lane.is_affordable)
     }
 
@@ -146,7 +146,7 @@ impl Lanes {
     }
 
     /// How many calls in flight come back soon, and what they will cost, as it looks.
-    pub(super) fn fast_in_flight(&self) -> (u32, f64) {
+    pub(crate) fn fast_in_flight(&self) -> (u32, f64) {
         let fast = self.list.iter().filter(|lane| !lane.is_slow());
         fast.fold((0, 0.0), |(count, bill), lane| {
             let out = lane.in_flight_count;

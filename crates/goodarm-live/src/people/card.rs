@@ -8,7 +8,7 @@ use crate::charter::PeopleTerms;
 use crate::deck::{Card, Field, Wanted};
 use crate::template::Template;
 
-/// Makes the cards of one caller.
+/// Makes the cards of one service.
 #[derive(Debug)]
 pub(crate) struct Asker {
     terms: PeopleTerms,
