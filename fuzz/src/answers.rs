@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use goodarm_core::{ArmId, AttributeId};
-use goodarm_live::answer::ExtractName;
-use goodarm_live::answer::{Extractor, same};
-use goodarm_live::candidates::Candidates;
+use goodarm_data::answer::ExtractName;
+use goodarm_data::answer::{Extractor, same};
+use goodarm_data::candidates::Candidates;
 use goodarm_live::verifier::check::{Check, CheckKeys, CheckName};
 use goodarm_live::verifier::{Place, Reply, Verdict, Verifier};
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use goodarm_live::charter::Charter;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_record::charter::Charter;
 
 use crate::place;
 

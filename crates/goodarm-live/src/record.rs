@@ -17,15 +17,15 @@ use goodarm_core::{
     ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Outcome, Target,
     Ticket,
 };
+use goodarm_record::control::Control;
+use goodarm_record::job_file::Scores;
+use goodarm_record::journal::{FileStorage, Journal, LockError, Note, Record};
+use goodarm_record::recording;
 
-use crate::control::Control;
 use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned, Work};
 use crate::job::{Job, JobVerifier};
-use crate::job_file::Scores;
-use crate::journal::{FileStorage, Journal, LockError, Note, Record};
 use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
-use crate::recording;
 use crate::throttle::Throttle;
 use crate::verifier::{Reply, Verdict};
 

@@ -9,20 +9,21 @@ use std::{fmt, io};
 use goodarm_core::{
     ArmId, Attribute, Cost, CountedFailure, Failure, Label, Outcome, QuestionId, Role, ServiceId,
 };
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Scores as Declared;
 use goodarm_files::words::counted;
+use goodarm_record::control::Control;
+use goodarm_record::notice::Condition;
+use goodarm_record::outputs::calls::CriterionScores;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
-use crate::candidates::{Candidate, Candidates};
-use crate::control::Control;
 use crate::engine;
 use crate::job::Job;
-use crate::outputs::calls::CriterionScores;
 use crate::run::{of_answer, outcome};
-use crate::throttle::{Condition, Limits, Throttle};
+use crate::throttle::{Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 use crate::verifier::{Place, Reply};
 

@@ -23,19 +23,19 @@ use std::collections::BTreeSet;
 use std::pin::Pin;
 
 use goodarm_core::{ArmId, AttributeId, CountedFailure};
+use goodarm_data::answer::Extractor;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::Said;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::{Scores, Unit};
 
 pub(crate) use self::endpoint::without_keys;
 pub use self::kind::{Kind, KindKeys, Kinds, Setting};
-use crate::answer::Extractor;
-use crate::candidates::{Candidate, Candidates};
-use crate::charter::PeopleTerms;
-use crate::deck::Said;
-use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Pricing};
-pub use crate::reply::{Answer, MeanOver, REPLY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
+pub use goodarm_record::reply::{Answer, MeanOver, REPLY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
 pub const KINDS: &[Kind] = &[
@@ -124,7 +124,7 @@ pub trait Verifier: Send + Sync {
     }
 
     /// If its calls go to people: how they are asked. A run keeps such calls in its folder until somebody
-    /// has answered ([`crate::people`]); [`Self::call`] is not for them.
+    /// has answered ([`goodarm_record::people`]); [`Self::call`] is not for them.
     fn people(&self) -> Option<PeopleTerms> {
         None
     }

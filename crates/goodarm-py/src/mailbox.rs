@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::pricing::Extent;
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use goodarm_core::{QuestionId, ServiceId};
+use goodarm_data::candidates::KEY;
+use goodarm_data::candidates::{Candidate, Candidates, CandidatesError};
+use goodarm_data::problem::Problem;
+use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
+use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::questions::{self, Finals, Questions, Sorted, hex};
 
 use super::{Job, Settings, VerifierSpec};
-use crate::candidates::KEY;
-use crate::candidates::{Candidate, Candidates, CandidatesError};
-use crate::charter::{GeneratorTerms, QuestionTerms};
-use crate::job_file::GuaranteeName;
 use crate::pricing::Extent;
-use crate::problem::Problem;
-use crate::questions::{self, Finals, Questions, Sorted, hex};
 use crate::verifier::Verifier;
 
 /// The questions of a job as code states it.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_record::reply::NOTHING;
 
 use super::Reply;
-use crate::reply::NOTHING;
 use crate::throttle::{GivenUp, Stopping, Throttle};
 
 /// What became of one attempt.

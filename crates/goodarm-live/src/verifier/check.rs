@@ -11,6 +11,14 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
 use goodarm_core::Cost;
+use goodarm_data::answer::ExtractName;
+use goodarm_data::answer::{Extractor, checked_pattern, same_number};
+use goodarm_data::candidates::{Candidate, text_of};
+use goodarm_data::pattern::Pattern;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::{Scores, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,17 +27,9 @@ use tokio::sync::Semaphore;
 use self::schema::{Schema, text_bytes};
 use super::attempt::{Attempt, attempts};
 use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier, elsewhere};
-use crate::answer::ExtractName;
-use crate::answer::{Extractor, checked_pattern, same_number};
-use crate::candidates::{Candidate, text_of};
-use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
-use crate::pattern::Pattern;
 use crate::pricing::Pricing;
-use crate::problem::{Problem, collect};
-use crate::reply::in_short;
-use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
 use crate::throttle::Throttle;
+use goodarm_files::words::in_short;
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

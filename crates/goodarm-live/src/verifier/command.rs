@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::reply::shorten;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,14 +27,11 @@ use super::attempt::{Attempt, attempts};
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, score_at, score_of};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
-use crate::candidates::{Candidate, Candidates};
-use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
-use crate::problem::{Problem, collect};
-use crate::reply::{in_short, shorten};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::transcript::Transcript;
+use goodarm_files::words::in_short;
 
 /// A program that reads a candidate and answers with a score.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

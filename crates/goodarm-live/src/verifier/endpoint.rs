@@ -15,6 +15,8 @@ use std::fmt;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_record::reply::shorten;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
@@ -28,11 +30,10 @@ use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
 use super::attempt::{Attempt, attempts_at};
 use super::{BODY_BYTES_MAX, Remark, Reply, Usage, Verdict};
-use crate::problem::{Problem, collect};
-use crate::reply::{in_short, shorten};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::transcript;
+use goodarm_files::words::in_short;
 
 /// One or several addresses, with everything that does not change from call to call. Which of them a
 /// request goes to is for the throttle to say; each request goes to one.

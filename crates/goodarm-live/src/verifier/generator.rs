@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::answer::Extractor;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::Said;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::{Scores, Unit};
 
 use super::{
     Called, FinalAnswers, MeanOver, Place, Remark, Reply, Usage, Verdict, Verifier, elsewhere,
 };
-use crate::answer::Extractor;
-use crate::candidates::{Candidate, Candidates};
-use crate::charter::PeopleTerms;
-use crate::deck::Said;
-use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;

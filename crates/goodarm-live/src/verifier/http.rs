@@ -4,6 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodarm_core::{Cost, CountedFailure};
+use goodarm_data::answer::checked_pointer;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::template::Template;
+use goodarm_record::reply::NOTHING;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -15,14 +20,10 @@ use super::endpoint::{
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, score_of};
 use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
-use crate::answer::checked_pointer;
-use crate::candidates::{Candidate, Candidates};
 use crate::pricing::Extent;
-use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, in_short};
 use crate::secrets::Secrets;
-use crate::template::Template;
 use crate::throttle::Throttle;
+use goodarm_files::words::in_short;
 
 /// A server of one's own.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

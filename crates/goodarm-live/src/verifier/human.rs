@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::template::Template;
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::{Said, Wanted};
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::people::{Asker, verdict, wanted_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Called, KindKeys, Reply, Setting, Verdict, Verifier};
-use crate::candidates::{Candidate, Candidates};
-use crate::charter::PeopleTerms;
-use crate::deck::{Said, Wanted};
-use crate::job_file::{Scores, Unit};
-use crate::people::{Asker, verdict, wanted_of};
 use crate::pricing::Pricing;
-use crate::problem::{Problem, collect};
-use crate::template::Template;
 use crate::throttle::Throttle;
 
 /// A person, who is asked by `goodarm label`.

@@ -15,6 +15,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::BYTES_AT_ONCE;
+use goodarm_data::template::{Template, TemplateError};
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::reply::{NOTHING, shorten};
 
 use self::chat::Chat;
 pub use self::chat::ChatReply;
@@ -27,14 +33,8 @@ use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::rubric::Rubric;
 use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
-use crate::candidates::{Candidate, Candidates};
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
-use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, shorten};
 use crate::secrets::Secrets;
-use crate::steps::BYTES_AT_ONCE;
-use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {

@@ -6,7 +6,14 @@ use std::fs::File;
 use std::path::Path;
 
 use goodarm_core::{Cost, CountedFailure};
+use goodarm_data::answer::ExtractName;
+use goodarm_data::answer::Extractor;
+use goodarm_data::bounds;
+use goodarm_data::candidates::{Candidate, Candidates, text_of};
+use goodarm_data::problem::{Problem, collect};
 use goodarm_files::words::counted;
+use goodarm_record::fingerprint::{Fingerprint, Fingerprinted};
+use goodarm_record::job_file::Unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,14 +21,7 @@ use serde_json::Value;
 use super::generator::Generator;
 use super::replay::{Draws, draw};
 use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verdict, Verifier};
-use crate::answer::ExtractName;
-use crate::answer::Extractor;
-use crate::bounds;
-use crate::candidates::{Candidate, Candidates, text_of};
-use crate::fingerprint::{Fingerprint, Fingerprinted};
-use crate::job_file::Unit;
 use crate::pricing::{Meter, Pricing};
-use crate::problem::{Problem, collect};
 use crate::throttle::Throttle;
 
 /// Recorded answers to questions.

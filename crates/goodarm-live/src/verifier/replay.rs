@@ -2,17 +2,17 @@
 //! and k alone, so a call that was lost can be made again and says the same.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::Problem;
 use goodarm_files::words::counted;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::recording::{Outcome, Recording};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verifier};
-use crate::candidates::{Candidate, Candidates};
-use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Meter, Pricing};
-use crate::problem::Problem;
-use crate::recording::{Outcome, Recording};
 use crate::throttle::Throttle;
 
 /// Recorded outcomes.

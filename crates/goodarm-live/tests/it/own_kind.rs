@@ -5,17 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use goodarm_core::{Cost, VoidFailure};
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, ProblemKind};
 use goodarm_live::job::{self, Job, JobSpec, Overrides, Settings, VerifierSpec};
-use goodarm_live::job_file;
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
-use goodarm_live::problem::{Problem, ProblemKind};
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};
 use goodarm_live::verifier::{
     Called, KINDS, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier,
 };
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::job_file;
+use goodarm_record::notice::{Notice, Observer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;

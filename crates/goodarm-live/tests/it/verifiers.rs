@@ -10,11 +10,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
-use goodarm_live::candidates::{Candidate, Candidates};
-use goodarm_live::job_file::{Unit, VerifierKeys};
-use goodarm_live::problem::Problem;
-use goodarm_live::throttle::{Condition, Limits, Throttle};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::Problem;
+use goodarm_live::throttle::{Limits, Throttle};
 use goodarm_live::verifier::{Reply, Setting, Verdict};
+use goodarm_record::job_file::{Unit, VerifierKeys};
+use goodarm_record::notice::Condition;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

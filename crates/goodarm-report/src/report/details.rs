@@ -6,8 +6,7 @@ mod limits;
 mod questions;
 
 use goodarm_core::{ArmId, ArmStatus, Target};
-use goodarm_live::charter::Charter;
-use goodarm_live::history::{Entry, History, SettledCall};
+use goodarm_record::history::{Entry, History, SettledCall};
 
 use super::data::{Answer, Data};
 use super::lines::{CallLine, Detail, FieldLine, call_line, field_lines, pair_line};
@@ -44,7 +43,6 @@ impl<'a> Details<'a> {
         let path = report.folder.journal();
         let told = |error| ReportError::History { path: path.clone(), error };
         let mut history = History::open(&path).map_err(told)?;
-        let charter = history.charter.clone();
         // The run may go on while this is written: stop at the calls that were counted.
         let mut left = data.overview.calls;
         while left > 0 {
@@ -53,19 +51,20 @@ impl<'a> Details<'a> {
             left -= 1;
             let place = row_of(data, call).and_then(|row| places.get(row).copied().flatten());
             if let Some(place) = place {
-                details.keep(place, call.arm(), &entry, &charter);
+                details.keep(place, call.arm(), &entry);
             }
         }
         Ok(details)
     }
 
-    fn keep(&mut self, place: usize, about: Option<ArmId>, entry: &Entry<'_>, charter: &Charter) {
+    fn keep(&mut self, place: usize, about: Option<ArmId>, entry: &Entry<'_>) {
         let calls = &mut self.calls[place];
         if calls.len() >= self.limits.calls {
             return;
         }
         let started = self.report.data.overview.span_millis[0];
-        let line = call_line(entry, charter, started, self.limits.reply_bytes);
+        let criterion_count = self.report.data.overview.verifiers.len();
+        let line = call_line(entry, criterion_count, started, self.limits.reply_bytes);
         calls.extend(line.map(|line| (about.map(|arm| arm.0), line)));
     }
 

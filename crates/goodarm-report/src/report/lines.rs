@@ -1,11 +1,11 @@
 //! Answers and calls as the pages read them: short keys and rows, because there may be many.
 
 use goodarm_core::Outcome;
-use goodarm_live::candidates::fields;
-use goodarm_live::charter::Charter;
-use goodarm_live::history::Entry;
-use goodarm_live::journal::Note;
-use goodarm_live::view::LoanView;
+use goodarm_data::candidates::fields;
+use goodarm_record::charter::row_of;
+use goodarm_record::history::Entry;
+use goodarm_record::journal::Note;
+use goodarm_record::view::LoanView;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -130,11 +130,11 @@ pub(crate) enum Given {
     Answer(Box<str>),
 }
 
-/// The call of an entry, if it has one, in a run with this charter that began then; its reply cut to
-/// `reply_bytes_max`. Verifiers and generators have the numbers of their rows.
+/// The call of an entry, if it has one, in a run that began then; its reply cut to `reply_bytes_max`.
+/// Verifiers and generators have the numbers of their rows, generators behind all criteria.
 pub(crate) fn call_line(
     entry: &Entry<'_>,
-    charter: &Charter,
+    criterion_count: usize,
     started_millis: u64,
     reply_bytes_max: usize,
 ) -> Option<CallLine> {
@@ -142,7 +142,7 @@ pub(crate) fn call_line(
     let Note { latency, reply, reason, .. } = &call.note;
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
-    let (verifier, cost) = (charter.row(call.target), call.cost.units());
+    let (verifier, cost) = (row_of(call.target, criterion_count), call.cost.units());
     let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
     let (score, failure) = match &call.outcome {
         Outcome::Score(score) => (Given::One(Some(*score)), ""),

@@ -12,13 +12,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, mem};
 
+use goodarm_data::candidates::Candidate;
+use goodarm_record::reply::shorten;
+
 use self::request::Request;
 use self::talk::{Said, Stir, Worker};
 use super::{Outcome, Program, is_wanted};
-use crate::candidates::Candidate;
-use crate::reply::{in_short, shorten};
 use crate::transcript::{Exchange, Transcript};
 use crate::verifier::{BODY_BYTES_MAX, Remark};
+use goodarm_files::words::in_short;
 
 /// Workers that wait for work. There are never more than calls were in flight at once.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
 
+use goodarm_data::problem::Problem;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
@@ -17,7 +18,6 @@ use reqwest::{Client, Method, Request, StatusCode, Url, redirect, retry};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::plain::{Plain, PlainBody};
-use crate::problem::Problem;
 use crate::verifier::Remark;
 
 /// A way to one address.

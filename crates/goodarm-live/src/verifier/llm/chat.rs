@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::problem::{Problem, collect};
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
@@ -11,12 +12,11 @@ use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
 use super::usage::{Disbelief, Exchanged};
-use crate::problem::{Problem, collect};
-use crate::reply::in_short;
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 use crate::verifier::endpoint::{Endpoint, EndpointKeys};
 use crate::verifier::{Remark, Reply, Usage};
+use goodarm_files::words::in_short;
 
 /// An endpoint with everything that stays the same from request to request.
 #[derive(Debug)]

@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
+use goodarm_data::answer::{checked_pointer, first_value, first_word, last_number};
+use goodarm_data::problem::{Problem, collect};
 use regex::Regex;
 use serde_json::Value;
 
 use super::{LlmKeys, ParseName};
-use crate::answer::{checked_pointer, first_value, first_word, last_number};
-use crate::problem::{Problem, collect};
-use crate::reply::in_short;
 use crate::verifier::Verdict;
 use crate::verifier::rubric::Rubric;
+use goodarm_files::words::in_short;
 
 /// Reads scores out of a judge's replies.
 #[derive(Clone, Debug)]

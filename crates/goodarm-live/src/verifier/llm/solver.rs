@@ -5,16 +5,17 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::answer::{Extractor, same};
+use goodarm_data::candidates::Candidate;
+use goodarm_data::candidates::text_of;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_record::job_file::Votes;
+use goodarm_record::reply::{NOTHING, shorten};
 
 use super::chat::ChatReply;
 use super::{CUT, LlmKeys};
-use crate::answer::{Extractor, same};
-use crate::candidates::Candidate;
-use crate::candidates::text_of;
-use crate::job_file::Votes;
-use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, in_short, shorten};
 use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
+use goodarm_files::words::in_short;
 
 /// What a solver needs beside the model.
 #[derive(Clone, Debug)]

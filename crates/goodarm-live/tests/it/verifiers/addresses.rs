@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::CountedFailure;
-use goodarm_live::run::{Ending, RunError};
-use goodarm_live::throttle::{Condition, Throttle};
+use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::http::Http;
 use goodarm_live::verifier::llm::Llm;
 use goodarm_live::verifier::{Reply, Verdict, Verifier};
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
