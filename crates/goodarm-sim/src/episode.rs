@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use goodarm_core::{ArmId, Ask, Call, Cost, Outcome, Session, StopReason, Ticket};
+use goodarm_core::{ArmId, Ask, AttributeId, Call, Cost, Outcome, Session, StopReason, Ticket};
 
 use crate::world::{Reply, Verifiers};
 
@@ -100,7 +100,10 @@ pub fn run_while(
                 let (arm, attribute) = call.pair().expect("arms of a world answer no questions");
                 let pair = arm.index() * attribute_count + attribute.index();
                 let reply = verifiers.reply(seed, arm, attribute, called[pair]);
-                let outcome = outcome(session, verifiers, (call, &reply), seed, called[pair]);
+                let count = called[pair];
+                let outcome = outcome(session, attribute, &reply, |member| {
+                    verifiers.reply(seed, arm, member, count)
+                });
                 called[pair] += 1;
                 pull_count += 1;
                 if concurrency > 1 {
@@ -134,20 +137,19 @@ pub fn run_while(
     }
 }
 
-/// What a call brings for all attributes that it scores; its bill, latency and failures are the lead's.
+/// What a call brings for all attributes that it scores: its bill, latency and failures are the lead's,
+/// `others` are the replies of all.
 fn outcome(
     session: &Session,
-    verifiers: &(impl Verifiers + ?Sized),
-    (call, reply): (&Call, &Reply),
-    seed: u64,
-    count: u64,
+    lead: AttributeId,
+    reply: &Reply,
+    others: impl Fn(AttributeId) -> Reply,
 ) -> Outcome {
-    let (arm, lead) = call.pair().expect("arms of a world answer no questions");
     let members = session.books().problem().members(lead);
-    if members.len() == 1 || !matches!(reply.outcome, Outcome::Score(_)) {
+    if members.len() == 1 || reply.outcome.is_failed() {
         return reply.outcome.clone();
     }
-    let score = |&member| verifiers.reply(seed, arm, member, count).outcome.score(0);
+    let score = |&member| others(member).outcome.score(0);
     Outcome::Scores(members.iter().map(score).collect())
 }
 
