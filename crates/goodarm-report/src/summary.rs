@@ -42,7 +42,7 @@ pub fn summary_text(summary: &Overview) -> String {
     if !remaining.is_empty() {
         text += &format!("{remaining}\n");
     }
-    text += &callers(summary);
+    text += &services(summary);
     if summary.money.overruns > 0 {
         text += &format!(
             "warning: {} above their ceiling, by {} in all\n",
@@ -62,8 +62,8 @@ pub fn summary_text(summary: &Overview) -> String {
     text
 }
 
-/// Whoever is called: verifiers, then generators, one below the other.
-fn callers(summary: &Overview) -> String {
+/// The services, one below the other: verifiers, then generators.
+fn services(summary: &Overview) -> String {
     let unit = summary.money.unit;
     let paid = |spent: Cost, ceiling: Cost| match ceiling {
         free if is_free(free) => "free".to_owned(),

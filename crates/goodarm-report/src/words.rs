@@ -7,7 +7,6 @@ pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
-use goodarm_record::failure::failure_of;
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
 use goodarm_record::view::{ClaimView, Overview, Remaining, VerifierView};
@@ -134,7 +133,7 @@ pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
 }
 
 fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec<String> {
-    let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
+    let is_counted = |name: &str| matches!(Failure::from_name(name), Some(Failure::Counted(_)));
     let told = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
         let sum: u64 = of_kind().map(|(_, count)| count).sum();
