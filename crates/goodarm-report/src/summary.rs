@@ -1,6 +1,7 @@
 //! A run in a few lines.
 
 use goodarm_core::Cost;
+use goodarm_files::GuaranteeName;
 use goodarm_record::view::Overview;
 
 use crate::words::{
@@ -14,6 +15,9 @@ pub fn summary_text(summary: &Overview) -> String {
     let ending = ending(summary).unwrap_or_default();
     let mut text = summary.claim.as_ref().map_or_else(String::new, |claim| claimed(claim) + "\n");
     text += &match &summary.questions {
+        _ if summary.guarantee == GuaranteeName::None => {
+            format!("{ending}\n{}\n", summary.promise)
+        }
         Some(questions) => {
             format!("{}; {}: {ending}\n", achieved(summary), tried(summary, questions))
         }

@@ -168,7 +168,10 @@ pub fn remaining(overview: &Overview) -> String {
     // Without scores nothing is known of answers.
     let is_silent = |verifier: &VerifierView| verifier.mean_score.is_none();
     let mut noisy = overview.verifiers.iter().filter(|verifier| !verifier.exact);
-    if noisy.clone().all(is_silent) || noisy.any(|it| it.calls > 0 && is_silent(it)) {
+    if overview.guarantee == GuaranteeName::None
+        || noisy.clone().all(is_silent)
+        || noisy.any(|it| it.calls > 0 && is_silent(it))
+    {
         return String::new();
     }
     let cost = about_money(two_digits(cost), overview.money.unit);
