@@ -18,14 +18,14 @@ use goodarm_report::words::{
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
-use crate::commands::run::failure;
+use crate::advice;
 use crate::commands::{Failure, notes};
 use crate::terminal;
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
     if let Some(file) = Folder::new(&job.settings.output).file_in_the_way() {
-        return Err(failure(&RunError::OutputIsFile(file.to_owned())));
+        return Err(advice::run(&RunError::OutputIsFile(file.to_owned())));
     }
     let mut text = format!(
         "{}: {}, δ = {}; nothing is called and nothing is written.\n\n",
@@ -218,7 +218,7 @@ fn people(job: &Job) -> String {
 /// Says where the run stands that would be resumed, and all for which it would be refused.
 fn resumed(job: &Job, mut text: String) -> Result<(), Failure> {
     let mut refusals: Vec<String> =
-        Run::refusals(job).iter().map(|error| failure(error).to_string()).collect();
+        Run::refusals(job).iter().map(|error| advice::run(error).to_string()).collect();
     match standing(job) {
         Ok(standing) => text += &standing,
         // Whoever cannot read the run says so in the same words.
