@@ -6,8 +6,8 @@ use goodarm_core::{ArmId, AttributeId};
 use goodarm_live::answer::ExtractName;
 use goodarm_live::answer::{Extractor, same};
 use goodarm_live::candidates::Candidates;
-use goodarm_live::verifier::check::{Check, CheckKeys, CheckName};
-use goodarm_live::verifier::{Place, Reply, Verdict, Verifier};
+use goodarm_live::services::check::{Check, CheckKeys, CheckName};
+use goodarm_live::services::{Place, Reply, Verdict, Verifier};
 
 use crate::halves;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use goodarm_core::ArmId;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::services::Verdict;
 use goodarm_live::throttle::{Limits, Throttle};
-use goodarm_live::verifier::Verdict;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};

@@ -13,7 +13,7 @@ use std::time::Instant;
 use goodarm_core::{Ask, Options, Session, policy};
 use goodarm_live::job::Job;
 use goodarm_live::run::Run;
-use goodarm_live::verifier::{Place, Verdict};
+use goodarm_live::services::{Place, Verdict};
 
 use crate::field::{Field, drive, say};
 

@@ -10,8 +10,8 @@ use goodarm_core::Cost;
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_live::services::{Called, Reply, Verifier};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::{Called, Reply, Verifier};
 
 /// Approves of right answers nine times of ten, and of wrong ones once.
 struct Judge;

@@ -8,9 +8,9 @@ use crate::claims::line::Line;
 use crate::deck;
 use crate::people::{Replies, verdict};
 use crate::sealed_lines::SealedError;
-use crate::verifier::Verdict;
-use crate::verifier::command::worker::request::{Owner, Request};
-use crate::verifier::command::{Wanted, read};
+use crate::services::Verdict;
+use crate::services::command::worker::request::{Owner, Request};
+use crate::services::command::{Wanted, read};
 use crate::view::ClaimView;
 
 /// The score in what a program wrote, if there is one.

@@ -16,9 +16,9 @@ use crate::engine::{self, Engine, Finish, Returned, Work};
 use crate::journal::{FolderLock, LockError};
 use crate::line_file::mend_last_line;
 use crate::problem::Problem;
+use crate::services::llm::{LlmKeys, Model};
+use crate::services::{Reply, Verdict};
 use crate::throttle::{Limits, Throttle};
-use crate::verifier::llm::{LlmKeys, Model};
-use crate::verifier::{Reply, Verdict};
 
 /// What to generate, and how.
 pub struct Request<'a> {

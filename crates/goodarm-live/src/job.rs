@@ -31,9 +31,9 @@ use crate::pricing::{Pricing, Tariff};
 use crate::problem::{Problem, ProblemKind, collect};
 use crate::questions::{Finals, Questions};
 use crate::secrets::{Redactor, Secrets};
+use crate::services::{Answer, Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::Exchange;
-use crate::verifier::{Answer, Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 
 /// A job, ready to run.
 pub struct Job {

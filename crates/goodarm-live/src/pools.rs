@@ -12,7 +12,7 @@ use crate::answer::same;
 use crate::bounds;
 use crate::job::Job;
 use crate::recording::Outcomes;
-use crate::verifier::FinalAnswers;
+use crate::services::FinalAnswers;
 
 /// Why there are no pools.
 #[derive(Debug, thiserror::Error)]

@@ -26,8 +26,8 @@ use crate::journal::{FileStorage, Journal, LockError, Note, Record};
 use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
 use crate::recording;
+use crate::services::{Reply, Verdict};
 use crate::throttle::Throttle;
-use crate::verifier::{Reply, Verdict};
 
 /// Why nothing was recorded, or not all.
 #[derive(Debug, thiserror::Error)]

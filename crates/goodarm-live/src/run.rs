@@ -47,7 +47,7 @@ pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
-use crate::verifier::{Answer, Place, Remark, Reply, Verdict};
+use crate::services::{Answer, Place, Remark, Reply, Verdict};
 
 /// A run that can be driven.
 pub struct Run {

@@ -21,9 +21,9 @@ use crate::history::Scores;
 use crate::job::Job;
 use crate::outputs::calls::CriterionScores;
 use crate::run::{of_answer, outcome};
+use crate::services::{Place, Reply};
 use crate::throttle::{Condition, Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
-use crate::verifier::{Place, Reply};
 
 /// One call that was tried.
 #[derive(Clone, Debug, Serialize)]

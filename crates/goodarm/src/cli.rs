@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use goodarm_live::candidates::Format;
-use goodarm_live::verifier::llm::{Api, Temperature};
+use goodarm_live::services::llm::{Api, Temperature};
 
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]

@@ -12,7 +12,7 @@ use crate::job_file::GuaranteeName;
 use crate::pricing::Extent;
 use crate::problem::Problem;
 use crate::questions::{self, Finals, Questions, Sorted, hex};
-use crate::verifier::Verifier;
+use crate::services::Verifier;
 
 /// The questions of a job as code states it.
 pub struct QuestionSpec {
@@ -22,7 +22,7 @@ pub struct QuestionSpec {
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// Who makes answers during a run; their replies are [`crate::verifier::Verdict::Answer`]. There is
+    /// Who makes answers during a run; their replies are [`crate::services::Verdict::Answer`]. There is
     /// no threshold.
     pub generators: Vec<VerifierSpec>,
     /// How many answers may be made for a question, duplicates and failures among them.

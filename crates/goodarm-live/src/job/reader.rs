@@ -28,9 +28,9 @@ use crate::job_file::{
 use crate::pricing::Pricing;
 use crate::problem::{Problem, ProblemKind, collect};
 use crate::questions;
-use crate::verifier::generator::Generator;
-use crate::verifier::rubric;
-use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
+use crate::services::generator::Generator;
+use crate::services::rubric;
+use crate::services::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -544,7 +544,7 @@ fn settings(
 
 fn verifier_spec(
     Setting { keys, unit, .. }: Setting<'_>,
-    verifier: Box<dyn crate::verifier::Verifier>,
+    verifier: Box<dyn crate::services::Verifier>,
     problems: &mut Vec<Problem>,
 ) -> VerifierSpec {
     let spec = VerifierSpec::new(&keys.name, verifier);

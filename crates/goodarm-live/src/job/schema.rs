@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::job_file::{GeneratorKeys, JobFile, VerifierKeys, key_names};
-use crate::verifier::{Kind, Kinds};
+use crate::services::{Kind, Kinds};
 
 /// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
 pub fn schema(kinds: &Kinds) -> String {

@@ -15,7 +15,7 @@ use crate::people::{Heard, Replies, make_durable};
 use crate::run::announce::Announcer;
 use crate::run::{Origin, Run, RunError};
 use crate::sealed_lines::SealedError;
-use crate::verifier::{Reply, Usage};
+use crate::services::{Reply, Usage};
 
 pub(super) struct People {
     /// Of each who is called: whether it is people.

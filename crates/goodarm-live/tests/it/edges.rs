@@ -10,8 +10,8 @@ use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::job_file::Scores;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::services::{Called, Reply, Verifier};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::{Called, Reply, Verifier};
 use goodarm_live::view::Overview;
 
 use crate::place::Place;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_live::generate::{GenerateError, Generated, Request, generate};
 use goodarm_live::run::Control;
-use goodarm_live::verifier::llm::{LlmKeys, Temperature};
+use goodarm_live::services::llm::{LlmKeys, Temperature};
 
 use crate::place::Place;
 use crate::server::{Server, completion};

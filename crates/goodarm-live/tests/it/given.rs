@@ -7,8 +7,8 @@ use std::sync::Arc;
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Given, Job, JobError, Overrides};
 use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::services::{Called, Reply, Verifier};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::{Called, Reply, Verifier};
 
 /// Says what the candidate's field `good` says.
 struct Mirror;

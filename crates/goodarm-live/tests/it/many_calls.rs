@@ -10,9 +10,9 @@ use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::journal::{Opened, open};
 use goodarm_live::open_files::{self, Shortage};
 use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::services::attempt::{Attempt, attempts};
+use goodarm_live::services::{Called, REPLY_BYTES_MAX, Reply, Verifier};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::attempt::{Attempt, attempts};
-use goodarm_live::verifier::{Called, REPLY_BYTES_MAX, Reply, Verifier};
 use tokio::sync::Semaphore;
 
 use crate::place::Place;

@@ -11,11 +11,11 @@ use goodarm_live::job_file;
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::problem::{Problem, ProblemKind};
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
-use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::attempt::{Attempt, attempts};
-use goodarm_live::verifier::{
+use goodarm_live::services::attempt::{Attempt, attempts};
+use goodarm_live::services::{
     Called, KINDS, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier,
 };
+use goodarm_live::throttle::Throttle;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;

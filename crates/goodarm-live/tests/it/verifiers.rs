@@ -13,8 +13,8 @@ use goodarm_core::{Cost, CountedFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job_file::{Unit, VerifierKeys};
 use goodarm_live::problem::Problem;
+use goodarm_live::services::{Reply, Setting, Verdict};
 use goodarm_live::throttle::{Condition, Limits, Throttle};
-use goodarm_live::verifier::{Reply, Setting, Verdict};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::open_files;
-use goodarm_live::verifier::llm::{LlmKeys, Model};
+use goodarm_live::services::llm::{LlmKeys, Model};
 use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;

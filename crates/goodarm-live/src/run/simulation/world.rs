@@ -25,9 +25,9 @@ use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
 use crate::job_file::Scores;
 use crate::people::verdict;
 use crate::pricing::{Meter, Pricing};
+use crate::services::attempt::{Attempt, attempts};
+use crate::services::{Called, FinalAnswers, Place, Reply, Usage, Verdict, Verifier};
 use crate::throttle::Throttle;
-use crate::verifier::attempt::{Attempt, attempts};
-use crate::verifier::{Called, FinalAnswers, Place, Reply, Usage, Verdict, Verifier};
 
 pub(super) struct World {
     pub(super) plan: Plan,

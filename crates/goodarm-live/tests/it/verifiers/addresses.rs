@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use goodarm_core::CountedFailure;
 use goodarm_live::run::{Ending, RunError};
+use goodarm_live::services::http::Http;
+use goodarm_live::services::llm::Llm;
+use goodarm_live::services::{Reply, Verdict, Verifier};
 use goodarm_live::throttle::{Condition, Throttle};
-use goodarm_live::verifier::http::Http;
-use goodarm_live::verifier::llm::Llm;
-use goodarm_live::verifier::{Reply, Verdict, Verifier};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

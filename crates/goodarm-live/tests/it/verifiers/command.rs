@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_live::problem::Problem;
+use goodarm_live::services::command::Command;
+use goodarm_live::services::{Reply, Verdict, Verifier as _};
 use goodarm_live::throttle::Condition;
-use goodarm_live::verifier::command::Command;
-use goodarm_live::verifier::{Reply, Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_live::services::http::Http;
+use goodarm_live::services::{BODY_BYTES_MAX, REPLY_BYTES_MAX, Reply, Verdict, Verifier as _};
 use goodarm_live::throttle::Condition;
-use goodarm_live::verifier::http::Http;
-use goodarm_live::verifier::{BODY_BYTES_MAX, REPLY_BYTES_MAX, Reply, Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{

@@ -10,9 +10,9 @@ use goodarm_core::CountedFailure;
 use goodarm_live::candidates::Candidates;
 use goodarm_live::job_file::Scores;
 use goodarm_live::pricing::Extent;
+use goodarm_live::services::llm::{Llm, Model, Repeats};
+use goodarm_live::services::{Verdict, Verifier as _};
 use goodarm_live::throttle::{Condition, Limits, Throttle};
-use goodarm_live::verifier::llm::{Llm, Model, Repeats};
-use goodarm_live::verifier::{Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_score, assert_wrong, candidate, line, make, question};

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_live::services::command::Command;
+use goodarm_live::services::{Reply, Verdict, Verifier as _};
 use goodarm_live::throttle::{Condition, Throttle};
-use goodarm_live::verifier::command::Command;
-use goodarm_live::verifier::{Reply, Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_given_up, assert_gone, assert_score, candidate, line, question};

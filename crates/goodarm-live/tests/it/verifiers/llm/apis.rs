@@ -2,9 +2,9 @@
 
 use goodarm_core::CountedFailure;
 use goodarm_live::candidates::Candidates;
+use goodarm_live::services::Verifier as _;
+use goodarm_live::services::llm::Llm;
 use goodarm_live::throttle::Condition;
-use goodarm_live::verifier::Verifier as _;
-use goodarm_live::verifier::llm::Llm;
 use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_score, assert_wrong, line, make, question};

@@ -3,8 +3,8 @@
 use goodarm_core::CountedFailure;
 use goodarm_live::candidates::Candidates;
 use goodarm_live::job_file::Scores;
-use goodarm_live::verifier::llm::Llm;
-use goodarm_live::verifier::{Verdict, Verifier as _};
+use goodarm_live::services::llm::Llm;
+use goodarm_live::services::{Verdict, Verifier as _};
 use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_wrong, line, make, question};

@@ -10,8 +10,8 @@ use super::temperature::Temperature;
 use crate::answer::ExtractName;
 use crate::job_file::{Scores, Votes};
 use crate::problem::Problem;
-use crate::verifier::Setting;
-use crate::verifier::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
+use crate::services::Setting;
+use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
 
 /// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

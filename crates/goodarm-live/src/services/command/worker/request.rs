@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::candidates::Candidate;
-use crate::verifier::command::input_line;
+use crate::services::command::input_line;
 
 /// What a worker is sent, and what its answer may repeat of it.
 pub(crate) struct Request {

@@ -14,9 +14,9 @@ use super::usage::{Disbelief, Exchanged};
 use crate::problem::{Problem, collect};
 use crate::reply::in_short;
 use crate::secrets::Secrets;
+use crate::services::endpoint::{Endpoint, EndpointKeys};
+use crate::services::{Remark, Reply, Usage};
 use crate::throttle::Throttle;
-use crate::verifier::endpoint::{Endpoint, EndpointKeys};
-use crate::verifier::{Remark, Reply, Usage};
 
 /// An endpoint with everything that stays the same from request to request.
 #[derive(Debug)]

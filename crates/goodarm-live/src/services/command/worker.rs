@@ -17,8 +17,8 @@ use self::talk::{Said, Stir, Worker};
 use super::{Outcome, Program, is_wanted};
 use crate::candidates::Candidate;
 use crate::reply::{in_short, shorten};
+use crate::services::{BODY_BYTES_MAX, Remark};
 use crate::transcript::{Exchange, Transcript};
-use crate::verifier::{BODY_BYTES_MAX, Remark};
 
 /// Workers that wait for work. There are never more than calls were in flight at once.
 #[derive(Debug)]

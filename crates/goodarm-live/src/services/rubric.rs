@@ -81,7 +81,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::verifier::score::score_at;
+    use crate::services::score::score_at;
 
     fn rubric() -> Rubric {
         let criterion = |name: &str, pointer: &str| Criterion {

@@ -14,7 +14,7 @@ use crate::candidates::text_of;
 use crate::job_file::Votes;
 use crate::problem::{Problem, collect};
 use crate::reply::{NOTHING, in_short, shorten};
-use crate::verifier::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
+use crate::services::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
 
 /// What a solver needs beside the model.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Answered, Said, message_of, said, text_of};
-use crate::verifier::Usage;
+use crate::services::Usage;
 
 /// A message, as far as anyone looks.
 #[derive(Debug, Default, Deserialize)]
-pub(in crate::verifier::llm) struct Message {
+pub(in crate::services::llm) struct Message {
     #[serde(default)]
     id: Value,
     #[serde(default)]

@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::request::{Owner, Request};
-use crate::verifier::BODY_BYTES_MAX;
-use crate::verifier::command::process::{Pipes, Process, Tail};
-use crate::verifier::command::{Program, Wanted, is_wanted};
+use crate::services::BODY_BYTES_MAX;
+use crate::services::command::process::{Pipes, Process, Tail};
+use crate::services::command::{Program, Wanted, is_wanted};
 
 /// A program that waits for requests.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use crate::problem::Problem;
 use crate::secrets::Secrets;
-use crate::verifier::endpoint::{add_from_url, key_from_environment, looks_like_a_key};
+use crate::services::endpoint::{add_from_url, key_from_environment, looks_like_a_key};
 
 /// Names and values.
 #[derive(Debug, Default)]

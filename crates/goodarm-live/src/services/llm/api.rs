@@ -9,7 +9,7 @@ use super::keys::{Api, LlmKeys, ParseName};
 use super::reply::{Answered, Completion, Message};
 use super::temperature::Temperature;
 use crate::problem::Problem;
-use crate::verifier::endpoint::KeyHeader;
+use crate::services::endpoint::KeyHeader;
 
 /// As a command line has it.
 impl FromStr for Api {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub(super) use self::completion::Completion;
 pub(super) use self::message::Message;
-use crate::verifier::Usage;
+use crate::services::Usage;
 
 /// A reply, whichever form it came in.
 #[derive(Debug)]

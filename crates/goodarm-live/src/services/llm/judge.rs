@@ -9,8 +9,8 @@ use super::{LlmKeys, ParseName};
 use crate::answer::{checked_pointer, first_value, first_word, last_number};
 use crate::problem::{Problem, collect};
 use crate::reply::in_short;
-use crate::verifier::Verdict;
-use crate::verifier::rubric::Rubric;
+use crate::services::Verdict;
+use crate::services::rubric::Rubric;
 
 /// Reads scores out of a judge's replies.
 #[derive(Clone, Debug)]

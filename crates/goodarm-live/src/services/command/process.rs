@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::leash::{self, Leash};
 use super::{Outcome, Program};
-use crate::verifier::BODY_BYTES_MAX;
+use crate::services::BODY_BYTES_MAX;
 
 /// A running program; killed with its children when dropped, also if it has ended and they have not.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use super::{CUT, LlmKeys};
 use crate::job_file::Scores;
 use crate::problem::Problem;
 use crate::reply::shorten;
-use crate::verifier::{Reply, Setting, Usage, Verdict};
+use crate::services::{Reply, Setting, Usage, Verdict};
 
 /// Reads scores out of log-probabilities.
 #[derive(Debug)]

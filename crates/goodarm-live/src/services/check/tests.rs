@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::verifier::Verdict;
+use crate::services::Verdict;
 
 fn new(keys: Value, folder: &Path) -> Result<Check, Vec<Problem>> {
     let keys: CheckKeys = serde_json::from_value(keys).unwrap();
