@@ -6,8 +6,8 @@ use goodarm_core::{ArmId, AttributeId};
 use goodarm_live::answer::ExtractName;
 use goodarm_live::answer::{Extractor, same};
 use goodarm_live::candidates::Candidates;
+use goodarm_live::service::{Answered, Local as _, Place, Reply, Verdict};
 use goodarm_live::services::check::{Check, CheckKeys, CheckName};
-use goodarm_live::services::{Place, Reply, Verdict, Verifier};
 
 use crate::halves;
 
@@ -50,7 +50,7 @@ pub(crate) fn validate(bytes: &[u8]) {
     let candidates = Candidates::from_text(&line, "an answer", "id").expect("a candidate of ours");
     let place =
         Place { candidates: &candidates, arm: ArmId(0), attribute: AttributeId(0), order: 0 };
-    let Some(Reply { verdict, .. }) = check.answer_here(place) else {
+    let Answered::Now(Reply { verdict, .. }) = check.answer(place) else {
         panic!("it is checked here")
     };
     assert!(matches!(verdict, Verdict::Score(0.0 | 1.0)), "{verdict:?}");

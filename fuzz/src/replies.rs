@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_core::ArmId;
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::services::Verdict;
+use goodarm_live::service::Verdict;
 use goodarm_live::throttle::{Limits, Throttle};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -37,7 +37,7 @@ pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
             let reply = runtime.block_on(async {
                 let candidate = job.candidates.get(ArmId(0));
                 tokio::select! {
-                    reply = verifier.verifier.call(&candidate, &throttle) => reply,
+                    reply = verifier.service.call(&candidate, None, &throttle) => reply,
                     error = serve(listener, bytes, &throttle) => panic!("{error:?}"),
                 }
             });

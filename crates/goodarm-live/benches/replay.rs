@@ -13,7 +13,7 @@ use std::time::Instant;
 use goodarm_core::{Ask, Options, Session, policy};
 use goodarm_live::job::Job;
 use goodarm_live::run::Run;
-use goodarm_live::services::{Place, Verdict};
+use goodarm_live::service::{Answered, Place, Verdict};
 
 use crate::field::{Field, drive, say};
 
@@ -81,7 +81,9 @@ fn bare_session(job: &Job) -> f64 {
         let order = tally.dispatched_count - 1;
         let candidates = &job.candidates;
         let place = Place { candidates, arm: pull.arm, attribute: pull.attribute, order };
-        let reply = verifier.verifier.answer_here(place).expect("it answers here");
+        let Some(Answered::Now(reply)) = verifier.service.answer(place) else {
+            panic!("it answers here")
+        };
         let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };
         let cost = verifier.tariff.charge(&reply.usage);
         session.tell(pull.ticket, score, cost).expect("the ticket is out");

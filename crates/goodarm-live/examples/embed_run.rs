@@ -10,13 +10,13 @@ use goodarm_core::Cost;
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::run::{Control, Notice, Observer, Run};
-use goodarm_live::services::{Called, Reply, Verifier};
+use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 
 /// Approves of right answers nine times of ten, and of wrong ones once.
 struct Judge;
 
-impl Verifier for Judge {
+impl Remote for Judge {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.json.clone()
     }
@@ -45,8 +45,7 @@ impl Observer for Printer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines = [r#"{"id": "first", "answer": "4"}"#, r#"{"id": "second", "answer": "5"}"#];
     let candidates = Candidates::from_lines(lines, "id")?;
-    let judge =
-        VerifierSpec { threshold: Some(0.6), ..VerifierSpec::new("judge", Box::new(Judge)) };
+    let judge = VerifierSpec { threshold: Some(0.6), ..VerifierSpec::new("judge", Judge) };
     let output = std::env::temp_dir().join(format!("goodarm-{}", std::process::id()));
     let settings =
         Settings { output: output.clone(), ..Settings::new(Cost::from_units(400), 0.05) };

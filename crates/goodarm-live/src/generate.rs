@@ -16,8 +16,8 @@ use crate::engine::{self, Engine, Finish, Returned, Work};
 use crate::journal::{FolderLock, LockError};
 use crate::line_file::mend_last_line;
 use crate::problem::Problem;
+use crate::reply::{Reply, Verdict};
 use crate::services::llm::{LlmKeys, Model};
-use crate::services::{Reply, Verdict};
 use crate::throttle::{Limits, Throttle};
 
 /// What to generate, and how.

@@ -40,6 +40,7 @@ pub mod reply;
 pub mod run;
 pub mod sealed_lines;
 pub mod secrets;
+pub mod service;
 pub mod services;
 mod steps;
 pub mod table;

@@ -12,7 +12,7 @@ use crate::answer::same;
 use crate::bounds;
 use crate::job::Job;
 use crate::recording::Outcomes;
-use crate::services::FinalAnswers;
+use crate::service::FinalAnswers;
 
 /// Why there are no pools.
 #[derive(Debug, thiserror::Error)]
@@ -35,10 +35,11 @@ pub fn write(
     out: &mut impl Write,
 ) -> Result<usize, PoolsError> {
     let mut solvers = job.verifiers.iter().filter_map(|verifier| {
-        let answers = verifier.verifier.final_answers()?;
+        let answers = verifier.service.manifest.final_answers.as_ref()?;
         Some((&verifier.name, answers))
     });
-    let (name, FinalAnswers { field, extractor }) = solvers.next().ok_or(PoolsError::NoSolver)?;
+    let (name, FinalAnswers { field, extractor, .. }) =
+        solvers.next().ok_or(PoolsError::NoSolver)?;
     let solutions = solutions(recording, name)?;
     let mut count = 0;
     for arm in job.candidates.arms() {

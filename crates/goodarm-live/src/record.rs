@@ -20,13 +20,13 @@ use goodarm_core::{
 use crate::control::Control;
 use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned, Work};
 use crate::failure::is_free;
-use crate::job::{Job, JobVerifier};
+use crate::job::{Job, JobService};
 use crate::job_file::Scores;
 use crate::journal::{FileStorage, Journal, LockError, Note, Record};
 use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
 use crate::recording;
-use crate::services::{Reply, Verdict};
+use crate::service::{Answered, Place, Reply, Verdict};
 use crate::throttle::Throttle;
 
 /// Why nothing was recorded, or not all.
@@ -172,7 +172,7 @@ pub fn record(
 ) -> Result<Recorded, RecordError> {
     let Request { job, times, path, .. } = *request;
     let file_error = |error| RecordError::file(path, error);
-    if let Some(person) = job.verifiers.iter().find(|it| it.verifier.people().is_some()) {
+    if let Some(person) = job.verifiers.iter().find(|it| it.service.people().is_some()) {
         return Err(RecordError::Person(person.name.clone()));
     }
     let pending = Pending::take(path)?;
@@ -336,7 +336,7 @@ impl Work<Tag, Reply> for Calls<'_> {
         let ceiling = self.ceiling(tag.pair);
         let pair = &mut self.pairs[tag.pair];
         let verifier = &self.job.verifiers[pair.attribute.index()];
-        let solver = verifier.verifier.final_answers();
+        let solver = verifier.service.manifest.final_answers.as_ref();
         let charged = reply.as_ref().map_or(ceiling, |reply| verifier.charge(&reply.usage));
         let reply = reply.unwrap_or_else(|| {
             Reply::failed(CountedFailure::Crashed, "the task that made the call died: a bug")
@@ -398,8 +398,15 @@ fn outcome(verdict: Verdict) -> (Result<f64, Failure>, String) {
 async fn call(job: &Job, arm: ArmId, attribute: AttributeId, throttle: &Throttle) -> Reply {
     let throttle = &throttle.on_answer(arm);
     throttle.begin().await;
-    let candidate = job.candidates.get(arm);
-    let reply = job.verifiers[attribute.index()].call(&candidate, throttle).await;
+    let candidates = &*job.candidates;
+    let verifier = &job.verifiers[attribute.index()];
+    let reply = match verifier.answer(Place { candidates, arm, attribute, order: 0 }) {
+        Some(Answered::Now(reply)) => reply,
+        Some(Answered::Later(work)) => {
+            verifier.call(&candidates.get(arm), Some(work), throttle).await
+        }
+        None => verifier.call(&candidates.get(arm), None, throttle).await,
+    };
     match &reply.verdict {
         Verdict::Score(_) | Verdict::Scores(_) | Verdict::Answer(_) => throttle.scored(),
         Verdict::Failed(CountedFailure::GivenUp, _) if throttle.is_refused() => {
@@ -426,7 +433,7 @@ fn terms(
         name: verifier.name.clone(),
         ceiling: Amount(verifier.tariff.ceiling),
         is_exact: job.problem.attribute(attribute).is_exact(),
-        is_solver: verifier.verifier.final_answers().is_some(),
+        is_solver: verifier.service.manifest.final_answers.is_some(),
         has_scored: begun.scored.contains(&verifier.name),
     });
     Ok(Terms {
@@ -440,7 +447,7 @@ fn terms(
 
 /// What the calls of the job's verifiers have cost so far.
 fn spent(job: &Job, begun: &Begun, beyond: &BTreeMap<String, Amount>) -> Cost {
-    let amounts = job.verifiers.iter().flat_map(|JobVerifier { name, .. }| {
+    let amounts = job.verifiers.iter().flat_map(|JobService { name, .. }| {
         [begun.spent.get(name).copied(), beyond.get(name).map(|amount| amount.0)]
     });
     amounts.flatten().fold(Cost::ZERO, Cost::saturating_add)
@@ -475,8 +482,8 @@ fn pairs(
     }
     for arm in job.candidates.arms() {
         for (verifier, attribute) in job.verifiers.iter().zip(job.problem.attributes()) {
-            let is_exact = verifier.verifier.default_scores() == Scores::Exact;
-            let wanted = match (verifier.verifier.is_reproducible(), is_exact) {
+            let is_exact = verifier.service.manifest.scores == Scores::Exact;
+            let wanted = match (verifier.service.is_local(), is_exact) {
                 // It always says the same.
                 (true, true) => 1,
                 // It is drawn from a recording.

@@ -14,7 +14,7 @@ mod resume;
 #[cfg(test)]
 mod simulation;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
-use crate::services::{Answer, Place, Remark, Reply, Verdict};
+use crate::service::{Answer, Answered, Place, Remark, Reply, Verdict, Work};
 
 /// A run that can be driven.
 pub struct Run {
@@ -61,6 +61,8 @@ pub struct Run {
     finals: Finals,
     /// Calls that were not told yet, for an observer that wants calls.
     untold: Vec<Call<'static>>,
+    /// Of our own calls that take long and are not started yet.
+    works: BTreeMap<Ticket, Work>,
     /// How many certificates were told.
     announced_count: usize,
     /// What keeps more calls from being in flight.
@@ -158,13 +160,14 @@ impl Run {
         let throttles = job.called().zip(&silent).map(|(called, silent)| {
             let throttle = called.throttle(called.limits);
             // A person who cannot tell works all the same.
-            let is_tried = !silent.is_empty() && called.verifier.people().is_none();
+            let is_tried = !silent.is_empty() && called.service.people().is_none();
             if is_tried { throttle.on_trial() } else { throttle }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
         let disk =
             Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
+            works: BTreeMap::new(),
             untold: Vec::new(),
             announced_count: session.certified().len(),
             unscored: vec![None; called_count],
@@ -368,13 +371,13 @@ impl Run {
             Cause::NeverScored => {
                 let call = self.unscored[index].as_ref();
                 let first = match &self.job.questions {
-                    Some(_) if verifier.verifier.answers_questions() => {
+                    Some(_) if verifier.service.manifest.answers_questions => {
                         Target::Question(QuestionId(0), Source::Votes(AttributeId(0)))
                     }
                     _ => Target::Arm(ArmId(0), AttributeId(0)),
                 };
                 let candidate = self.subject(call.map_or(first, |call| call.target));
-                let answers = verifier.verifier.answers_questions();
+                let answers = verifier.service.manifest.answers_questions;
                 Ending::NeverScored(Box::new(NeverScored {
                     verifier: name,
                     lacks: if answers { "an answer" } else { "a score" },
@@ -449,6 +452,7 @@ impl Run {
             let target = call.target();
             let job = Arc::clone(&self.job);
             let caller = job.caller_of(target);
+            let work = self.works.remove(&call.ticket());
             // One of the job's is looked up when its turn has come: many calls may wait.
             let made = match target {
                 Target::Arm(arm, _) if arm.index() < job.candidates.len() => None,
@@ -459,7 +463,7 @@ impl Run {
                 let throttle = throttle.on_answer(place);
                 throttle.begin().await;
                 let subject = made.unwrap_or_else(|| job.candidates.get(place));
-                job.called_at(caller).call(&subject, &throttle).await
+                job.called_at(caller).call(&subject, work, &throttle).await
             });
         }
     }
@@ -485,6 +489,7 @@ impl Run {
     /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self, announcer: &mut Announcer<'_>) {
         for call in self.disk.take_back() {
+            self.works.remove(&call.ticket());
             let unmade = Reply::void(VoidFailure::NotConnected);
             self.settle(call, unmade, Origin::Unstarted, announcer);
         }
@@ -530,10 +535,16 @@ impl Run {
                 calls_left -= 1;
                 continue;
             }
-            let Some(reply) = self.own_reply(call.target()) else {
-                self.disk.append_intent(&intent, call);
-                calls_left -= 1;
-                continue;
+            let reply = match self.own_answer(call.target()) {
+                Some(Answered::Now(reply)) => reply,
+                others => {
+                    if let Some(Answered::Later(work)) = others {
+                        self.works.insert(call.ticket(), work);
+                    }
+                    self.disk.append_intent(&intent, call);
+                    calls_left -= 1;
+                    continue;
+                }
             };
             self.disk.append(&intent);
             self.settle(call, reply, Origin::Own, announcer);
@@ -572,7 +583,7 @@ impl Run {
     /// Calls that others have made, in whatever process, or are making. One that was taken back, or
     /// found nobody, is not among them: its retry is.
     fn others_count(&self) -> u64 {
-        let is_other = |place: &usize| !self.job.called_at(*place).verifier.is_reproducible();
+        let is_other = |place: &usize| !self.job.called_at(*place).service.is_local();
         let others = (0..self.job.called().count()).filter(is_other);
         let made_count: u64 =
             others.map(|it| self.account.callers[self.totals_place(it)].call_count).sum();
@@ -606,10 +617,10 @@ impl Run {
         }
     }
 
-    /// What a verifier says that this process evaluates itself; none if others do.
-    fn own_reply(&self, target: Target) -> Option<Reply> {
+    /// What a service says that this process evaluates itself; `None` if others do.
+    fn own_answer(&self, target: Target) -> Option<Answered> {
         let called = self.job.called_at(self.job.caller_of(target));
-        if !called.verifier.is_reproducible() {
+        if !called.service.is_local() {
             return None;
         }
         let books = self.session.books();
@@ -628,7 +639,7 @@ impl Run {
         };
         // Draws of a generator must not be those of a verifier.
         let caller = target.caller(books.problem().attribute_count());
-        called.answer_here(Place {
+        called.answer(Place {
             candidates,
             arm: place_of(target),
             attribute: AttributeId(u32::try_from(caller).expect("there are fewer than 2^32")),

@@ -12,7 +12,7 @@ use crate::job_file::GuaranteeName;
 use crate::pricing::Extent;
 use crate::problem::Problem;
 use crate::questions::{self, Finals, Questions, Sorted, hex};
-use crate::services::Verifier;
+use crate::service::Service;
 
 /// The questions of a job as code states it.
 pub struct QuestionSpec {
@@ -22,7 +22,7 @@ pub struct QuestionSpec {
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// Who makes answers during a run; their replies are [`crate::services::Verdict::Answer`]. There is
+    /// Who makes answers during a run; their replies are [`crate::reply::Verdict::Answer`]. There is
     /// no threshold.
     pub generators: Vec<VerifierSpec>,
     /// How many answers may be made for a question, duplicates and failures among them.
@@ -169,7 +169,7 @@ impl Asked {
             &questions.id_field,
         );
         let mut solvers = generators.iter().chain(verifiers);
-        let finals = solvers.find_map(|solver| solver.verifier.final_answers());
+        let finals = solvers.find_map(|solver| solver.service.manifest.final_answers.as_ref());
         let extractor = finals.map(|finals| finals.extractor.clone());
         let Sorted { candidates, answers, finals } =
             questions::sort(&questions, candidates, extractor.as_ref(), name)?;
@@ -186,9 +186,9 @@ impl Asked {
         })
     }
 
-    /// What a verifier or a generator is called with.
-    pub(super) fn shown_to(&self, called: &dyn Verifier) -> &Candidates {
-        self.shown(called.answers_questions())
+    /// What a service is called with.
+    pub(super) fn shown_to(&self, service: &Service) -> &Candidates {
+        self.shown(service.manifest.answers_questions)
     }
 
     /// What those are called with who answer questions, or those who do not.
@@ -200,13 +200,12 @@ impl Asked {
     }
 
     /// The most that a call can take, on whatever answer.
-    pub(super) fn extent(&self, called: &dyn Verifier) -> Extent {
-        let shown = self.shown_to(called);
-        let most = called.extent(shown);
+    pub(super) fn extent(&self, service: &Service) -> Extent {
+        let most = service.extent(self.shown_to(service));
         let Some(questions) = self.questions.as_ref().filter(|_| self.sample.is_some()) else {
             return most;
         };
-        if called.answers_questions() {
+        if service.manifest.answers_questions {
             return most;
         }
         // A byte each, and as many more in JSON as any character.
@@ -216,7 +215,7 @@ impl Asked {
         let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
             let mut answers = none.clone();
             some.iter().for_each(|it| questions.add(&mut answers, *it, 1, (&longest, &longest)));
-            called.extent(&answers)
+            service.extent(&answers)
         });
         of_some.fold(most, |most, some| Extent {
             input_tokens: most.input_tokens.max(some.input_tokens),

@@ -28,9 +28,9 @@ use crate::job_file::{
 use crate::pricing::Pricing;
 use crate::problem::{Problem, ProblemKind, collect};
 use crate::questions;
-use crate::services::generator::Generator;
+use crate::service::{FinalAnswers, Service};
 use crate::services::rubric;
-use crate::services::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
+use crate::services::{Kind, KindKeys, Kinds, Setting, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -86,7 +86,7 @@ pub(super) fn parse(
         .iter()
         .enumerate()
         .map(|(place, entry)| match given.verifiers.remove(&entry.name) {
-            Some(verifier) => entry.read_given(place, verifier, &mut problems),
+            Some(service) => entry.read_given(place, service, &mut problems),
             None => entry.read(place, kinds, &mut problems),
         })
         .collect();
@@ -159,6 +159,8 @@ struct ReadEntry {
 struct ReadGenerator {
     keys: GeneratorKeys,
     own: Box<dyn KindKeys>,
+    /// Whether its kind does.
+    makes_answers: bool,
     max_tokens: Option<usize>,
 }
 
@@ -200,7 +202,9 @@ impl<'a> Entry<'a> {
         let keys = self.table.with_keys(&known).read::<GeneratorKeys>(&mut more);
         let own = self.read_own_keys(kinds, &known, &known, &mut more);
         error::extend(problems, Some((place, self.generator_name())), more);
-        Some(ReadGenerator { keys: keys?, own: own?, max_tokens: self.max_tokens() })
+        let (keys, own, max_tokens) = (keys?, own?, self.max_tokens());
+        let makes_answers = kinds.get(&keys.kind).is_some_and(|kind| kind.makes_answers);
+        Some(ReadGenerator { keys, own, makes_answers, max_tokens })
     }
 
     /// The keys of its kind but for these, and what is wrong with those that nobody knows.
@@ -235,7 +239,7 @@ impl<'a> Entry<'a> {
     fn read_given(
         &self,
         place: usize,
-        verifier: Box<dyn Verifier>,
+        service: Service,
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadEntry> {
         let known = key_names(&VerifierKeys::json_schema(&mut SchemaGenerator::default()));
@@ -243,15 +247,15 @@ impl<'a> Entry<'a> {
         let keys = self.table.with_keys(&known).read::<VerifierKeys>(&mut more);
         more.extend(unknown_keys(&self.table, &known));
         error::extend(problems, Some((place, &self.name)), more);
-        Some(ReadEntry { keys: keys?, own: Box::new(GivenVerifier(Cell::new(Some(verifier)))) })
+        Some(ReadEntry { keys: keys?, own: Box::new(GivenService(Cell::new(Some(service)))) })
     }
 }
 
-/// A verifier that is there already.
-struct GivenVerifier(Cell<Option<Box<dyn Verifier>>>);
+/// A service that is there already.
+struct GivenService(Cell<Option<Service>>);
 
-impl KindKeys for GivenVerifier {
-    fn build(&self, _: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+impl KindKeys for GivenService {
+    fn build(&self, _: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         Ok(self.0.take().expect("an entry is built once"))
     }
 }
@@ -361,8 +365,8 @@ impl Builder<'_> {
             let list = asked.map(|asked| &asked.list);
             let setting = self.setting(&keys, (shown, list), &mut more);
             match own.build(&setting) {
-                Ok(verifier) => {
-                    verifiers.push((place, verifier_spec(setting, verifier, &mut more)));
+                Ok(service) => {
+                    verifiers.push((place, service_spec(setting, service, &mut more)));
                 }
                 Err(own) => more.extend(own),
             }
@@ -385,7 +389,8 @@ impl Builder<'_> {
             let keys = read.keys.as_verifier();
             let mut more = Vec::new();
             let setting = self.setting(&keys, (&asked.list, Some(&asked.list)), &mut more);
-            let of_solver = verifiers.iter().find_map(|(_, it)| it.verifier.final_answers());
+            let of_solver =
+                verifiers.iter().find_map(|(_, it)| it.service.manifest.final_answers.as_ref());
             let extractor = of_solver.map(|finals| finals.extractor.clone());
             match generator(&read, setting, (&asked.answer_field, extractor), &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
@@ -413,7 +418,8 @@ impl Builder<'_> {
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
         let &Self { file, folder } = self;
         let (seed, unit) = (file.seed, file.unit);
-        Setting { keys, timeout, folder, candidates, questions, seed, unit }
+        let makes_answers = false;
+        Setting { makes_answers, keys, timeout, folder, candidates, questions, seed, unit }
     }
 }
 
@@ -496,10 +502,17 @@ fn generator(
         ),
     };
     let extractor = collect(extractor, problems);
-    let answerer = read.own.build_generator(&setting).map_err(|more| problems.extend(more)).ok();
-    let (extractor, answerer) = (extractor?, answerer?);
-    let generator = Generator::new(answerer, extractor, field.to_owned(), read.answer_bytes_max());
-    Some(verifier_spec(setting, Box::new(generator), problems))
+    let service = if read.makes_answers {
+        read.own.build(&Setting { makes_answers: true, ..setting })
+    } else {
+        let message = "this kind makes no answers; command, http, human, llm and pool do";
+        Err(vec![Problem::new("kind", message)])
+    };
+    let service = service.map_err(|more| problems.extend(more)).ok();
+    let (extractor, service) = (extractor?, service?);
+    let (field, bytes_max) = (field.to_owned(), read.answer_bytes_max());
+    let service = service.answering(FinalAnswers { field, extractor, bytes_max });
+    Some(service_spec(setting, service, problems))
 }
 
 impl ReadGenerator {
@@ -542,12 +555,12 @@ fn settings(
     }
 }
 
-fn verifier_spec(
+fn service_spec(
     Setting { keys, unit, .. }: Setting<'_>,
-    verifier: Box<dyn crate::services::Verifier>,
+    service: Service,
     problems: &mut Vec<Problem>,
 ) -> VerifierSpec {
-    let spec = VerifierSpec::new(&keys.name, verifier);
+    let spec = VerifierSpec::new(&keys.name, service);
     let criteria = keys.criteria.iter().flatten();
     let criterion = |keys: &CriterionKeys| CriterionSpec {
         name: keys.name.clone(),

@@ -3,7 +3,7 @@
 use goodarm_core::{Attribute, BlockingFailure, CountedFailure, Failure, ScoreModel, VoidFailure};
 
 use crate::history::Scores;
-use crate::services::{Answer, Verdict};
+use crate::reply::{Answer, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
 /// is not a score for each.

@@ -12,10 +12,10 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::job::Job;
 use crate::people::{Heard, Replies, make_durable};
+use crate::reply::{Reply, Usage};
 use crate::run::announce::Announcer;
 use crate::run::{Origin, Run, RunError};
 use crate::sealed_lines::SealedError;
-use crate::services::{Reply, Usage};
 
 pub(super) struct People {
     /// Of each who is called: whether it is people.
@@ -41,7 +41,7 @@ impl People {
     pub(super) fn new(job: &Job, ticket_next: Ticket) -> Self {
         let path = Folder::new(&job.settings.output).replies();
         Self {
-            are_asked: job.called().map(|called| called.verifier.people().is_some()).collect(),
+            are_asked: job.called().map(|called| called.service.people().is_some()).collect(),
             waiting: BTreeMap::new(),
             answered: VecDeque::new(),
             replies: Replies::new(&path),
@@ -150,7 +150,8 @@ impl Run {
             && let Some((call, heard)) = self.people.answered.pop_front()
         {
             let called = self.job.called_at(self.job.caller_of(call.target()));
-            let verdict = called.verifier.heard(&heard.said);
+            let verdict = called.service.interpret(&heard.said);
+            let verdict = verdict.expect("only people's calls wait");
             let text = format!("{}, says {}", heard.said.words(), heard.by);
             let reply = Reply { verdict, usage: Usage::default(), text };
             self.settle(call, reply, Origin::Others, announcer);

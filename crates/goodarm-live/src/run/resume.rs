@@ -24,6 +24,7 @@ use crate::questions::Finals;
 use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
 use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session, place_of};
+use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -264,7 +265,7 @@ impl Run {
                 self.ask_people(Dispatched::again(ticket, target, ceiling));
                 continue;
             }
-            if let Some(reply) = self.own_reply(target) {
+            if let Some(Answered::Now(reply)) = self.own_answer(target) {
                 let control = Control::default();
                 let mut observer = ();
                 let mut announcer = Announcer::new(self, &control, &mut observer);

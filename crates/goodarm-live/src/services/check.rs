@@ -5,31 +5,27 @@ mod counted_json;
 mod schema;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
-use std::thread::available_parallelism;
+use std::sync::Arc;
 
 use goodarm_core::Cost;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use self::schema::{Schema, text_bytes};
-use super::attempt::{Attempt, attempts};
-use super::{Called, KindKeys, Place, Reply, Setting, Usage, Verifier, elsewhere};
+use super::{KindKeys, Setting};
 use crate::answer::ExtractName;
 use crate::answer::{Extractor, checked_pattern, same_number};
 use crate::candidates::{Candidate, text_of};
 use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
+use crate::job_file::Scores;
 use crate::pattern::Pattern;
 use crate::pricing::Pricing;
 use crate::problem::{Problem, collect};
-use crate::reply::in_short;
+use crate::reply::{Reply, Usage, in_short};
+use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service, Work};
 use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
-use crate::throttle::Throttle;
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -68,8 +64,9 @@ pub enum CheckName {
 }
 
 impl KindKeys for CheckKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        Ok(Box::new(Check::new(self, setting.folder)?))
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let check = Check::new(self, setting.folder)?;
+        Ok(Service::local(check.manifest(), check))
     }
 }
 
@@ -130,17 +127,21 @@ impl Check {
         self.rule.judge(candidate, STEPS_AT_ONCE).ok().map(reply)
     }
 
-    /// The same on another thread. Of all checks in this process no more are made at a time than can make
-    /// use of the processor; those that wait for their turn when the run stops are not made.
-    async fn check_elsewhere(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        let place = PLACES.acquire().await.expect("nobody closes it");
-        let made = attempts(throttle, || {
-            let (rule, candidate) = (Arc::clone(&self.rule), candidate.clone());
-            async move { Attempt::Answered(elsewhere(move || rule.reply(&candidate)).await) }
-        });
-        let reply = made.await.flatten().unwrap_or_else(|unmade| unmade);
-        drop(place);
-        reply
+    /// The same for a candidate that takes longer.
+    fn work(&self) -> Work {
+        let rule = Arc::clone(&self.rule);
+        Arc::new(move |candidate: &Candidate| rule.reply(candidate))
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            fields: self.rule.fields().cloned().collect(),
+            scores: Scores::Exact,
+            threshold: Some(0.5),
+            price: DefaultPrice::Is(Pricing::Fixed(PRICE)),
+            files: self.file.iter().cloned().collect(),
+            ..Manifest::default()
+        }
     }
 }
 
@@ -176,44 +177,16 @@ fn reply((is_good, text): (bool, String)) -> Reply {
     Reply { text, usage: Usage::default(), ..Reply::score(f64::from(u8::from(is_good))) }
 }
 
-impl Verifier for Check {
-    fn preview(&self, _: &Candidate) -> String {
+impl Local for Check {
+    fn preview(&self) -> String {
         "checked here, once for each candidate".into()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
-        match self.check_at_once(candidate) {
-            Some(reply) => Box::pin(std::future::ready(reply)),
-            None => Box::pin(self.check_elsewhere(candidate, throttle)),
+    fn answer(&self, place: Place<'_>) -> Answered {
+        match self.check_at_once(&place.candidate()) {
+            Some(reply) => Answered::Now(reply),
+            None => Answered::Later(self.work()),
         }
-    }
-
-    fn fields(&self) -> BTreeSet<String> {
-        self.rule.fields().cloned().collect()
-    }
-
-    fn default_scores(&self) -> Scores {
-        Scores::Exact
-    }
-
-    fn default_threshold(&self) -> Option<f64> {
-        Some(0.5)
-    }
-
-    fn default_pricing(&self, _: Unit) -> Option<Pricing> {
-        Some(Pricing::Fixed(PRICE))
-    }
-
-    fn is_reproducible(&self) -> bool {
-        true
-    }
-
-    fn files(&self) -> Vec<Fingerprint> {
-        self.file.iter().cloned().collect()
-    }
-
-    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
-        self.check_at_once(&place.candidate())
     }
 }
 
@@ -330,10 +303,6 @@ fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
 
 /// It runs here and costs nothing worth counting, but a price must be more than 0.
 const PRICE: Cost = Cost::from_picos(1000);
-
-/// For checks that take longer than a moment, in this process.
-static PLACES: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 #[cfg(test)]
 mod tests;

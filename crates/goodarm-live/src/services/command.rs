@@ -8,6 +8,7 @@ pub(crate) mod worker;
 use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
@@ -19,16 +20,17 @@ use tokio::time::Instant;
 use self::environment::Environment;
 use self::process::Process;
 use self::worker::Pool;
-use super::attempt::{Attempt, attempts};
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, score_at, score_of};
-use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
-use crate::candidates::{Candidate, Candidates};
+use super::{KindKeys, Setting};
+use crate::candidates::Candidate;
 use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
 use crate::problem::{Problem, collect};
-use crate::reply::{in_short, shorten};
+use crate::reply::{Remark, Reply, Usage, Verdict, in_short, shorten};
 use crate::secrets::Secrets;
+use crate::service::attempt::{Attempt, attempts};
+use crate::service::{Called, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use crate::transcript::Transcript;
 
@@ -49,16 +51,14 @@ pub struct CommandKeys {
 }
 
 impl KindKeys for CommandKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         let mut command = Command::new(self, setting.folder, setting.timeout)?;
-        command.program.wanted = Rubric::of(setting.keys).map_or(Wanted::Score, Wanted::Scores);
-        Ok(Box::new(command))
-    }
-
-    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        let mut command = Command::new(self, setting.folder, setting.timeout)?;
-        command.program.wanted = Wanted::Answer;
-        Ok(Box::new(command))
+        command.program.wanted = if setting.makes_answers {
+            Wanted::Answer
+        } else {
+            Rubric::of(setting.keys).map_or(Wanted::Score, Wanted::Scores)
+        };
+        Ok(Service::remote(command.manifest(), command))
     }
 }
 
@@ -80,7 +80,7 @@ struct Program {
     /// What the job file calls it.
     shown: String,
     environment: Environment,
-    secrets: Secrets,
+    secrets: Arc<Secrets>,
     wanted: Wanted,
 }
 
@@ -127,10 +127,26 @@ impl Command {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let program = Program { environment, secrets, ..program };
+        let program = Program { environment, secrets: Arc::new(secrets), ..program };
         let files = program.files(keys);
         let workers = keys.worker.unwrap_or(false).then(|| Pool::new(startup));
         Ok(Self { program, timeout, workers, files })
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            extent: Extent { timeout: self.timeout, ..Extent::default() },
+            // Its three pipes.
+            files_per_request: 3,
+            criteria_count: match &self.program.wanted {
+                Wanted::Scores(rubric) => rubric.count(),
+                Wanted::Score | Wanted::Answer => 0,
+            },
+            answers_questions: matches!(self.program.wanted, Wanted::Answer),
+            files: self.files.clone(),
+            secrets: Some(Arc::clone(&self.program.secrets)),
+            ..Manifest::default()
+        }
     }
 
     /// Kills the workers; a call in flight ends as crashed.
@@ -175,7 +191,7 @@ impl Command {
     }
 }
 
-impl Verifier for Command {
+impl Remote for Command {
     fn preview(&self, candidate: &Candidate) -> String {
         format!("$ {}\n{}", self.program.line(), candidate.json)
     }
@@ -187,36 +203,8 @@ impl Verifier for Command {
         })
     }
 
-    fn criteria_count(&self) -> usize {
-        match &self.program.wanted {
-            Wanted::Scores(rubric) => rubric.count(),
-            Wanted::Score | Wanted::Answer => 0,
-        }
-    }
-
-    fn answers_questions(&self) -> bool {
-        matches!(self.program.wanted, Wanted::Answer)
-    }
-
-    /// Its three pipes.
-    fn files_per_request(&self) -> usize {
-        3
-    }
-
-    fn files(&self) -> Vec<Fingerprint> {
-        self.files.clone()
-    }
-
-    fn secrets(&self) -> Option<&Secrets> {
-        Some(&self.program.secrets)
-    }
-
     fn remark(&self) -> Option<Remark> {
         self.workers.as_ref().and_then(Pool::remark)
-    }
-
-    fn extent(&self, _: &Candidates) -> Extent {
-        Extent { timeout: self.timeout, ..Extent::default() }
     }
 }
 
@@ -250,7 +238,7 @@ impl Program {
         } else {
             OsString::from(&shown)
         };
-        let (environment, secrets) = (Environment::default(), Secrets::default());
+        let (environment, secrets) = (Environment::default(), Arc::default());
         let program =
             Self { path, arguments, folder, shown, environment, secrets, wanted: Wanted::Score };
         match program.obstacle() {

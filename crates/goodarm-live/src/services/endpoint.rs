@@ -12,6 +12,7 @@ mod void_status;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
@@ -26,11 +27,10 @@ pub(crate) use self::secrets::{
 };
 use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
-use super::attempt::{Attempt, attempts_at};
-use super::{BODY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 use crate::problem::{Problem, collect};
-use crate::reply::{in_short, shorten};
+use crate::reply::{Remark, Reply, Usage, Verdict, in_short, shorten};
 use crate::secrets::Secrets;
+use crate::service::attempt::{Attempt, attempts_at};
 use crate::throttle::Throttle;
 use crate::transcript;
 
@@ -44,9 +44,9 @@ pub(crate) struct Endpoint {
     /// The headers that the job gives, as people may see them.
     headers_shown: String,
     void_status: VoidStatus,
-    secrets: Secrets,
+    secrets: Arc<Secrets>,
     /// What looks wrong before anything is sent.
-    suspicion: Option<String>,
+    warning: Option<String>,
 }
 
 /// A whole body that came with a status of success.
@@ -81,6 +81,9 @@ pub(crate) enum KeyHeader {
 /// What became of one request: a whole body, or what the call comes to without one.
 type Exchange = Attempt<Result<Vec<u8>, Reply>>;
 
+/// A larger body is cut off, and the call counts as failed.
+pub const BODY_BYTES_MAX: usize = 4 << 20;
+
 impl Endpoint {
     /// An endpoint at the addresses of the job, which `complete` brings to their ends; keys are read from
     /// the environment now.
@@ -109,15 +112,15 @@ impl Endpoint {
         let key_from = keys.api_key_env.map(str::to_owned);
         match void_status {
             Some(void_status) if problems.is_empty() => {
-                let suspicion = address::exposed_key(keys);
+                let warning = address::exposed_key(keys);
                 Ok(Self {
                     addresses,
                     timeout,
                     key_from,
                     headers_shown,
                     void_status,
-                    secrets,
-                    suspicion,
+                    secrets: Arc::new(secrets),
+                    warning,
                 })
             }
             _ => Err(problems),
@@ -146,8 +149,8 @@ impl Endpoint {
     }
 
     /// What looks wrong before anything is sent.
-    pub(crate) fn suspicion(&self) -> Option<String> {
-        self.suspicion.clone()
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.warning.clone()
     }
 
     /// Of a server that spoke when no call was made: once for each address.
@@ -229,7 +232,7 @@ impl Endpoint {
     }
 
     /// What it must not let out.
-    pub(crate) const fn secrets(&self) -> &Secrets {
+    pub(crate) const fn secrets(&self) -> &Arc<Secrets> {
         &self.secrets
     }
 

@@ -1,7 +1,8 @@
 //! A server that takes a POST and answers with a score.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use goodarm_core::{Cost, CountedFailure};
 use schemars::JsonSchema;
@@ -14,13 +15,13 @@ use super::endpoint::{
 };
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, score_of};
-use super::{Called, KindKeys, Remark, Reply, Setting, Usage, Verdict, Verifier};
+use super::{KindKeys, Setting};
 use crate::answer::checked_pointer;
 use crate::candidates::{Candidate, Candidates};
 use crate::pricing::Extent;
 use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, in_short};
-use crate::secrets::Secrets;
+use crate::reply::{NOTHING, Remark, Reply, Usage, Verdict, in_short};
+use crate::service::{Called, Manifest, Remote, Service};
 use crate::template::Template;
 use crate::throttle::Throttle;
 
@@ -48,16 +49,23 @@ pub struct HttpKeys {
 }
 
 impl KindKeys for HttpKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        Ok(Box::new(Http::new(self, setting)?))
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let http = if setting.makes_answers {
+            self.generator(setting)?
+        } else {
+            Http::new(self, setting)?
+        };
+        Ok(Service::remote(http.manifest(), http))
     }
+}
 
-    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+impl HttpKeys {
+    fn generator(&self, setting: &Setting<'_>) -> Result<Http, Vec<Problem>> {
         let questions = setting.questions.unwrap_or(setting.candidates);
         let pointer = self.answer.as_deref().unwrap_or("/answer");
         let mut http = Http::reading(self, ("answer", pointer), (setting, questions))?;
         http.scores = Scores::Answer { pointer: pointer.to_owned() };
-        Ok(Box::new(http))
+        Ok(http)
     }
 }
 
@@ -101,6 +109,24 @@ impl Http {
             }
             Ok(_) => Err(problems),
             Err(more) => Err(problems.into_iter().chain(more).collect()),
+        }
+    }
+
+    /// What is known about it.
+    pub fn manifest(&self) -> Manifest {
+        Manifest {
+            fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
+            extent: Extent { timeout: self.endpoint.timeout(), ..Extent::default() },
+            address_count: self.endpoint.address_count(),
+            files_per_request: 1,
+            criteria_count: match &self.scores {
+                Scores::One { .. } | Scores::Answer { .. } => 0,
+                Scores::Each(rubric) => rubric.count(),
+            },
+            answers_questions: matches!(self.scores, Scores::Answer { .. }),
+            secrets: Some(Arc::clone(self.endpoint.secrets())),
+            warning: self.endpoint.warning(),
+            ..Manifest::default()
         }
     }
 
@@ -211,7 +237,7 @@ impl Http {
     }
 }
 
-impl Verifier for Http {
+impl Remote for Http {
     fn preview(&self, candidate: &Candidate) -> String {
         let body = self.body(candidate).unwrap_or_else(Cow::Owned);
         let addresses = self.endpoint.shown(|address| format!("POST {address}"));
@@ -226,43 +252,8 @@ impl Verifier for Http {
         Box::pin(self.post(candidate, throttle))
     }
 
-    fn secrets(&self) -> Option<&Secrets> {
-        Some(self.endpoint.secrets())
-    }
-
-    fn fields(&self) -> BTreeSet<String> {
-        self.body.as_ref().map(Template::fields).unwrap_or_default()
-    }
-
-    fn files_per_request(&self) -> usize {
-        1
-    }
-
-    fn criteria_count(&self) -> usize {
-        match &self.scores {
-            Scores::One { .. } | Scores::Answer { .. } => 0,
-            Scores::Each(rubric) => rubric.count(),
-        }
-    }
-
-    fn answers_questions(&self) -> bool {
-        matches!(self.scores, Scores::Answer { .. })
-    }
-
-    fn address_count(&self) -> usize {
-        self.endpoint.address_count()
-    }
-
     fn remark(&self) -> Option<Remark> {
         self.endpoint.remark()
-    }
-
-    fn suspicion(&self) -> Option<String> {
-        self.endpoint.suspicion()
-    }
-
-    fn extent(&self, _: &Candidates) -> Extent {
-        Extent { timeout: self.endpoint.timeout(), ..Extent::default() }
     }
 }
 

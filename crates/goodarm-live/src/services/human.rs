@@ -2,20 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use goodarm_core::CountedFailure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Called, KindKeys, Reply, Setting, Verdict, Verifier};
-use crate::candidates::{Candidate, Candidates};
+use super::{KindKeys, Setting};
+use crate::candidates::Candidates;
 use crate::charter::PeopleTerms;
-use crate::deck::{Said, Wanted};
+use crate::deck::Wanted;
 use crate::job_file::{Scores, Unit};
-use crate::people::{Asker, verdict, wanted_of};
-use crate::pricing::Pricing;
+use crate::people::wanted_of;
 use crate::problem::{Problem, collect};
+use crate::service::{DefaultPrice, Deferred, Manifest, Service};
 use crate::template::Template;
-use crate::throttle::Throttle;
 
 /// A person, who is asked by `goodarm label`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -35,7 +33,11 @@ pub struct HumanKeys {
 }
 
 impl KindKeys for HumanKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        if setting.makes_answers {
+            let questions = setting.questions.unwrap_or(setting.candidates);
+            return self.human(Wanted::Answer, (setting, questions), Vec::new());
+        }
         let scores = setting.keys.scores.unwrap_or(Scores::Binary);
         let mut problems = Vec::new();
         if matches!(scores, Scores::SubGaussian { .. }) {
@@ -43,11 +45,6 @@ impl KindKeys for HumanKeys {
             problems.push(Problem::new("scores", message));
         }
         self.human(wanted_of(scores), (setting, setting.candidates), problems)
-    }
-
-    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        let questions = setting.questions.unwrap_or(setting.candidates);
-        self.human(Wanted::Answer, (setting, questions), Vec::new())
     }
 }
 
@@ -57,7 +54,7 @@ impl HumanKeys {
         wanted: Wanted,
         (setting, subjects): (&Setting<'_>, &Candidates),
         mut problems: Vec<Problem>,
-    ) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+    ) -> Result<Service, Vec<Problem>> {
         problems.extend(unmeant(setting));
         if self.show.is_some() && self.hide.is_some() {
             problems.push(Problem::new("hide", "either show or hide, not both"));
@@ -85,14 +82,20 @@ impl HumanKeys {
             answer_bytes_max: None,
         };
         let is_exact = setting.keys.scores == Some(Scores::Exact);
-        Ok(Box::new(Human {
-            // The job may call it otherwise; this is for a preview.
-            asker: Asker::new(&terms, wanted, "id"),
+        let manifest = Manifest {
             fields: template.fields().into_iter().chain(shown).collect(),
-            wanted,
-            terms,
-            is_exact,
-        }))
+            scores: Scores::Binary,
+            // Of right and wrong.
+            threshold: is_exact.then_some(0.5),
+            // A person's seconds are not measured.
+            price: match setting.unit {
+                Unit::Calls => DefaultPrice::ByUnit,
+                _ => DefaultPrice::Needed,
+            },
+            answers_questions: wanted == Wanted::Answer,
+            ..Manifest::default()
+        };
+        Ok(Service::deferred(manifest, Deferred::new(terms, wanted)))
     }
 }
 
@@ -120,58 +123,6 @@ const fn default_question(wanted: Wanted) -> &'static str {
     }
 }
 
-/// Somebody.
-#[derive(Debug)]
-struct Human {
-    terms: PeopleTerms,
-    wanted: Wanted,
-    asker: Asker,
-    fields: BTreeSet<String>,
-    is_exact: bool,
-}
-
-impl Verifier for Human {
-    fn preview(&self, candidate: &Candidate) -> String {
-        self.asker.text(candidate)
-    }
-
-    /// A run keeps such a call for people and never makes it.
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
-        Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, NOBODY)))
-    }
-
-    fn fields(&self) -> BTreeSet<String> {
-        self.fields.clone()
-    }
-
-    fn default_scores(&self) -> Scores {
-        Scores::Binary
-    }
-
-    /// Of right and wrong.
-    fn default_threshold(&self) -> Option<f64> {
-        self.is_exact.then_some(0.5)
-    }
-
-    /// One call, or what the job says: nobody measures a person's seconds.
-    fn default_pricing(&self, unit: Unit) -> Option<Pricing> {
-        Pricing::by_unit(unit).filter(|_| unit == Unit::Calls)
-    }
-
-    fn answers_questions(&self) -> bool {
-        self.wanted == Wanted::Answer
-    }
-
-    fn people(&self) -> Option<PeopleTerms> {
-        Some(self.terms.clone())
-    }
-
-    fn heard(&self, said: &Said) -> Verdict {
-        verdict(self.wanted, self.terms.answer_bytes_max, said)
-    }
-}
-
-const NOBODY: &str = "a person is asked during a run, and by nobody else";
 /// About what one person answers in a sitting. More would set money aside for answers that look worse than
 /// those which the first replies may leave.
 const CARDS_MAX: u32 = 20;

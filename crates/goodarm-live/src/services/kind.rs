@@ -1,4 +1,4 @@
-//! Kinds of verifiers: what a job file calls them, which keys they have, and how they are made.
+//! Kinds of services: what a job file calls them, which keys they have, and how they are made.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,13 +8,14 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::{KINDS, Verifier};
+use super::KINDS;
 use crate::candidates::Candidates;
 use crate::job_file::table::Table;
 use crate::job_file::{Unit, VerifierKeys};
 use crate::problem::Problem;
+use crate::service::Service;
 
-/// A kind of verifier.
+/// A kind of service.
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// What a job file calls it.
@@ -28,23 +29,18 @@ pub struct Kind {
 /// Reads the keys of one kind, with everything that is wrong with them put aside.
 type ReadKeys = fn(&Table<'_>, &mut Vec<Problem>) -> Option<Box<dyn KindKeys>>;
 
-/// The keys that one kind of verifier has beyond those of every verifier.
+/// The keys that one kind of service has beyond those of every service.
 pub trait KindKeys {
-    /// The verifier that the keys describe, or everything that is wrong with them.
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>>;
-
-    /// What answers the questions of the setting as the keys describe, or everything that is wrong with
-    /// them. Final answers are found by others.
-    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        let _ = setting;
-        let message = "this kind makes no answers; command, http, human, llm and pool do";
-        Err(vec![Problem::new("kind", message)])
-    }
+    /// The service that the keys describe or everything that is wrong with them.
+    /// A generator answers the questions of the setting; the job finds the final answers in its replies.
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>>;
 }
 
-/// What surrounds a verifier in its job.
+/// What surrounds a service in its job.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
+    /// Whether it is a generator: it answers the questions. If not, it is a verifier, which may solve them.
+    pub makes_answers: bool,
     /// The keys that every verifier has.
     pub keys: &'a VerifierKeys,
     /// Until a call counts as failed.

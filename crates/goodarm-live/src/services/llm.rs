@@ -12,6 +12,7 @@ mod temperature;
 mod usage;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
@@ -26,24 +27,26 @@ use self::logprobs::Logprobs;
 use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::rubric::Rubric;
-use super::{Called, FinalAnswers, KindKeys, Remark, Reply, Setting, Verdict, Verifier, elsewhere};
+use super::{KindKeys, Setting};
 use crate::candidates::{Candidate, Candidates};
 use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
 use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, shorten};
+use crate::reply::{NOTHING, Remark, Reply, Verdict, shorten};
 use crate::secrets::Secrets;
+use crate::service::{Called, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
 use crate::steps::BYTES_AT_ONCE;
 use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        Ok(Box::new(Llm::new(self, setting)?))
-    }
-
-    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
-        Ok(Box::new(Llm::generator(self, setting)?))
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let llm = if setting.makes_answers {
+            Llm::generator(self, setting)?
+        } else {
+            Llm::new(self, setting)?
+        };
+        Ok(Service::remote(llm.manifest(setting.unit), llm))
     }
 }
 
@@ -126,13 +129,13 @@ impl Model {
     }
 
     /// What it must not let out.
-    pub const fn secrets(&self) -> &Secrets {
+    pub const fn secrets(&self) -> &Arc<Secrets> {
         self.chat.secrets()
     }
 
     /// What looks wrong before anything is sent.
-    pub fn suspicion(&self) -> Option<String> {
-        self.chat.suspicion()
+    pub fn warning(&self) -> Option<String> {
+        self.chat.warning()
     }
 
     /// Sends the messages for a candidate once, void attempts and their retries included. What is
@@ -224,17 +227,78 @@ impl Llm {
         }
     }
 
+    /// What is known about it in a job that counts this unit.
+    pub fn manifest(&self, unit: Unit) -> Manifest {
+        let model = &self.model;
+        let (answers_questions, final_answers) = match &self.task {
+            Task::Answer { .. } => (true, None),
+            Task::Solve(solver) => {
+                let finals = (solver.votes() == 1).then(|| solver.final_answers());
+                (solver.answers_questions(), finals)
+            }
+            Task::Judge(_) | Task::Weigh(_) => (false, None),
+        };
+        let mut fields = model.fields();
+        if let Task::Solve(solver) = &self.task
+            && !solver.answers_questions()
+        {
+            fields.insert(solver.field().to_owned());
+        }
+        Manifest {
+            fields,
+            scores: self.scores(),
+            price: price(unit),
+            extent: Extent {
+                input_tokens: Some(self.most_input_tokens(0)),
+                output_tokens: model
+                    .chat
+                    .max_tokens()
+                    .map(|it| self.request_count_max() * u64::from(it)),
+                timeout: model.chat.timeout(),
+            },
+            address_count: model.address_count(),
+            files_per_request: 1,
+            criteria_count: match &self.task {
+                Task::Judge(parser) => parser.criteria_count(),
+                Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
+            },
+            answers_questions,
+            secrets: Some(Arc::clone(model.secrets())),
+            warning: model.warning(),
+            final_answers,
+            ..Manifest::default()
+        }
+    }
+
+    /// Yes and no are binary, and so is being the same as another's final answer. The probability
+    /// of a first token is always the same.
+    const fn scores(&self) -> Scores {
+        match &self.task {
+            Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
+            Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer { .. } => Scores::Binary,
+            Task::Judge(_) | Task::Weigh(_) => Scores::UNIT,
+        }
+    }
+
+    /// A token is at least a byte, so no prompt has more tokens than bytes; a server's own marks
+    /// around messages come on top. The user may know a lower bound.
+    fn most_input_tokens(&self, message_bytes: usize) -> u64 {
+        let most = message_bytes as u64 + CHAT_OVERHEAD_TOKENS;
+        let known = self.input_tokens_max.map_or(most, |known| most.min(u64::from(known)));
+        self.request_count_max() * known
+    }
+
     /// A sign that replies are not fresh.
     pub fn repeats(&self) -> Option<Repeats> {
         self.freshness.repeats()
     }
 
     /// The most requests that one call makes.
-    const fn request_count_max(&self) -> u32 {
+    fn request_count_max(&self) -> u64 {
         match &self.task {
             Task::Judge(_) | Task::Answer { .. } => 1,
-            Task::Weigh(logprobs) => logprobs.request_count_max(),
-            Task::Solve(solver) => solver.votes(),
+            Task::Weigh(logprobs) => u64::from(logprobs.request_count_max()),
+            Task::Solve(solver) => u64::from(solver.votes()),
         }
     }
 
@@ -248,7 +312,7 @@ impl Llm {
             parser.verdict(&said.text)
         } else {
             let (parser, text) = (parser.clone(), said.text.clone());
-            match elsewhere(move || parser.verdict(&text)).await {
+            match on_blocking_thread(move || parser.verdict(&text)).await {
                 Ok(read) => read,
                 Err(died) => return died,
             }
@@ -296,8 +360,8 @@ impl Llm {
             if solver.is_quick_for(&reply) {
                 return solver.vote(reply);
             }
-            let elsewhere_solver = solver.clone();
-            let vote = elsewhere(move || elsewhere_solver.vote(reply)).await;
+            let other = solver.clone();
+            let vote = on_blocking_thread(move || other.vote(reply)).await;
             vote.unwrap_or_else(|died| solver.vote(Err(died)))
         };
         let votes = (0..solver.votes()).map(|_| vote());
@@ -317,7 +381,7 @@ impl Llm {
     }
 }
 
-impl Verifier for Llm {
+impl Remote for Llm {
     fn preview(&self, candidate: &Candidate) -> String {
         self.model.preview(candidate)
     }
@@ -335,77 +399,8 @@ impl Verifier for Llm {
         }
     }
 
-    fn answers_questions(&self) -> bool {
-        match &self.task {
-            Task::Answer { .. } => true,
-            Task::Solve(solver) => solver.answers_questions(),
-            Task::Judge(_) | Task::Weigh(_) => false,
-        }
-    }
-
-    fn criteria_count(&self) -> usize {
-        match &self.task {
-            Task::Judge(parser) => parser.criteria_count(),
-            Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
-        }
-    }
-
-    fn secrets(&self) -> Option<&Secrets> {
-        Some(self.model.secrets())
-    }
-
-    fn fields(&self) -> BTreeSet<String> {
-        let mut fields = self.model.fields();
-        if let Task::Solve(solver) = &self.task
-            && !solver.answers_questions()
-        {
-            fields.insert(solver.field().to_owned());
-        }
-        fields
-    }
-
-    /// Yes and no are binary, and so is being the same as another's final answer. The probability
-    /// of a first token is always the same.
-    fn default_scores(&self) -> Scores {
-        match &self.task {
-            Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
-            Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer { .. } => Scores::Binary,
-            Task::Judge(_) | Task::Weigh(_) => Scores::UNIT,
-        }
-    }
-
-    fn default_pricing(&self, unit: Unit) -> Option<Pricing> {
-        let one = Some(Cost::from_units(1));
-        match unit {
-            Unit::Tokens => {
-                Some(Pricing::Metered(Meter { input: one, output: one, ..Meter::default() }))
-            }
-            unit => Pricing::by_unit(unit),
-        }
-    }
-
-    fn files_per_request(&self) -> usize {
-        1
-    }
-
-    fn address_count(&self) -> usize {
-        self.model.address_count()
-    }
-
-    /// A token is at least a byte, so no prompt has more tokens than bytes; a server's own marks
-    /// around messages come on top. The user may know a lower bound.
-    fn extent(&self, candidates: &Candidates) -> Extent {
-        let requests = u64::from(self.request_count_max());
-        let bytes = |arm| self.model.message_bytes(&candidates.get(arm)).unwrap_or(0);
-        let longest = candidates.arms().map(bytes).max().unwrap_or(0) as u64;
-        let most = longest + CHAT_OVERHEAD_TOKENS;
-        let input_tokens = self.input_tokens_max.map_or(most, |known| most.min(u64::from(known)));
-        let max_tokens = self.model.chat.max_tokens();
-        Extent {
-            input_tokens: Some(requests * input_tokens),
-            output_tokens: max_tokens.map(|tokens| requests * u64::from(tokens)),
-            timeout: self.model.chat.timeout(),
-        }
+    fn input_tokens(&self, candidate: &Candidate) -> Option<u64> {
+        self.model.message_bytes(candidate).ok().map(|bytes| self.most_input_tokens(bytes))
     }
 
     fn remark(&self) -> Option<Remark> {
@@ -419,16 +414,16 @@ impl Verifier for Llm {
         let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
         Some(Remark { is_doubt: true, text })
     }
+}
 
-    fn suspicion(&self) -> Option<String> {
-        self.model.suspicion()
-    }
-
-    fn final_answers(&self) -> Option<FinalAnswers<'_>> {
-        match &self.task {
-            Task::Solve(solver) if solver.votes() == 1 => Some(solver.final_answers()),
-            _ => None,
+fn price(unit: Unit) -> DefaultPrice {
+    let one = Some(Cost::from_units(1));
+    match unit {
+        Unit::Tokens => {
+            let meter = Meter { input: one, output: one, ..Meter::default() };
+            DefaultPrice::Is(Pricing::Metered(meter))
         }
+        _ => DefaultPrice::ByUnit,
     }
 }
 

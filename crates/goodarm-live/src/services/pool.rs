@@ -5,24 +5,22 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
-use goodarm_core::{Cost, CountedFailure};
+use goodarm_core::Cost;
 use goodarm_files::words::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::generator::Generator;
-use super::replay::{Draws, draw};
-use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verdict, Verifier};
+use super::replay::{Draws, draw, recorded_price};
+use super::{KindKeys, Setting};
 use crate::answer::ExtractName;
 use crate::answer::Extractor;
 use crate::bounds;
-use crate::candidates::{Candidate, Candidates, text_of};
+use crate::candidates::{Candidates, text_of};
 use crate::fingerprint::{Fingerprint, Fingerprinted};
-use crate::job_file::Unit;
-use crate::pricing::{Meter, Pricing};
 use crate::problem::{Problem, collect};
-use crate::throttle::Throttle;
+use crate::reply::{Reply, Usage, Verdict};
+use crate::service::{Answered, FinalAnswers, Local, Manifest, Place, Service};
 
 /// Recorded answers to questions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -44,22 +42,28 @@ pub struct PoolKeys {
 }
 
 impl KindKeys for PoolKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        if setting.makes_answers {
+            return self.pool(setting);
+        }
         let mut problems = Vec::new();
         let name = self.extract.unwrap_or(ExtractName::Whole);
         let extractor = Extractor::new(name, self.pattern.as_deref(), self.pointer.as_deref());
         let extractor = collect(extractor, &mut problems);
-        let pool = self.build_generator(setting).map_err(|more| problems.extend(more)).ok();
+        let pool = self.pool(setting).map_err(|more| problems.extend(more)).ok();
         match (extractor, pool) {
             (Some(extractor), Some(pool)) => {
                 let field = self.field.clone().unwrap_or_else(|| "answer".into());
-                Ok(Box::new(Generator::new(pool, extractor, field, usize::MAX)))
+                Ok(pool.answering(FinalAnswers { field, extractor, bytes_max: usize::MAX }))
             }
             _ => Err(problems),
         }
     }
+}
 
-    fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+impl PoolKeys {
+    /// The recorded answers to the questions of the setting.
+    fn pool(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         let wrong = |reason: String| vec![Problem::new("pool", reason)];
         let Some(path) = &self.pool else {
             let needed = "the path of a file of recorded answers is needed; `goodarm record --pools` writes one";
@@ -73,7 +77,8 @@ impl KindKeys for PoolKeys {
         file.path.clone_from(path);
         let pool = Pool::new(by_question, questions, self.draws.unwrap_or_default(), setting.seed);
         let pool = pool.map_err(|reason| wrong(format!("{path}: {reason}")))?;
-        Ok(Box::new(Pool { file, ..pool }))
+        let pool = Pool { file, ..pool };
+        Ok(Service::local(pool.manifest(), pool))
     }
 }
 
@@ -140,6 +145,17 @@ impl Pool {
         let ceiling = solutions.iter().map(|it: &Recorded| it.cost).max().unwrap_or(Cost::ZERO);
         Ok(Self { solutions, starts, draws, seed, ceiling, file: Fingerprint::default() })
     }
+
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            price: recorded_price(self.ceiling),
+            answers_questions: true,
+            mean_over: self.draws.mean_over(),
+            used_up: (self.draws == Draws::InOrder).then(|| self.file.path.clone()),
+            files: vec![self.file.clone()],
+            ..Manifest::default()
+        }
+    }
 }
 
 /// Reads all answers; .gz is unpacked.
@@ -169,42 +185,12 @@ fn read(path: &Path) -> Result<(BTreeMap<String, Vec<Recorded>>, Fingerprint), S
     Ok((by_question, file))
 }
 
-impl Verifier for Pool {
-    fn preview(&self, _: &Candidate) -> String {
+impl Local for Pool {
+    fn preview(&self) -> String {
         "recorded answers".into()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
-        let reason = "which recorded answer it is depends on the place of the call";
-        Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, reason)))
-    }
-
-    fn default_pricing(&self, _: Unit) -> Option<Pricing> {
-        let ceiling = Some(self.ceiling);
-        Some(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
-    }
-
-    fn is_reproducible(&self) -> bool {
-        true
-    }
-
-    fn answers_questions(&self) -> bool {
-        true
-    }
-
-    fn mean_over(&self) -> MeanOver {
-        self.draws.mean_over()
-    }
-
-    fn files(&self) -> Vec<Fingerprint> {
-        vec![self.file.clone()]
-    }
-
-    fn used_up(&self) -> Option<&str> {
-        (self.draws == Draws::InOrder).then_some(&self.file.path)
-    }
-
-    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+    fn answer(&self, place: Place<'_>) -> Answered {
         let Place { arm, attribute, order, .. } = place;
         let pool = &self.solutions[self.starts[arm.index()]..self.starts[arm.index() + 1]];
         let size = pool.len() as u64;
@@ -213,10 +199,11 @@ impl Verifier for Pool {
             Draws::InOrder => order,
         };
         let Some(drawn) = usize::try_from(index).ok().and_then(|index| pool.get(index)) else {
-            return Some(Reply::exhausted(format!("all {size} recorded answers are used")));
+            let used = format!("all {size} recorded answers are used");
+            return Answered::Now(Reply::exhausted(used));
         };
         let usage = Usage { cost: Some(drawn.cost), ..Usage::default() };
         let verdict = Verdict::answer(drawn.text.clone(), String::new());
-        Some(Reply { verdict, usage, text: drawn.text.clone() })
+        Answered::Now(Reply { verdict, usage, text: drawn.text.clone() })
     }
 }

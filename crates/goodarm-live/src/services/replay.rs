@@ -6,14 +6,15 @@ use goodarm_files::words::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verifier};
-use crate::candidates::{Candidate, Candidates};
+use super::{KindKeys, Setting};
+use crate::candidates::Candidates;
 use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
+use crate::job_file::Scores;
 use crate::pricing::{Meter, Pricing};
 use crate::problem::Problem;
 use crate::recording::{Outcome, Recording};
-use crate::throttle::Throttle;
+use crate::reply::{MeanOver, Reply, Usage};
+use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service};
 
 /// Recorded outcomes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -49,7 +50,7 @@ impl Draws {
 }
 
 impl KindKeys for ReplayKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         let Some(path) = &self.recording else {
             let needed = "the path of a recording is needed; `goodarm record` makes one";
             return Err(vec![Problem::missing("recording", needed)]);
@@ -67,7 +68,8 @@ impl KindKeys for ReplayKeys {
         }
         let draws = self.draws.unwrap_or_default();
         let replay = Replay::new(&recording, setting.candidates, draws, setting.seed);
-        Ok(Box::new(replay.map_err(|reason| vec![Problem::new("recording", reason)])?))
+        let replay = replay.map_err(|reason| vec![Problem::new("recording", reason)])?;
+        Ok(Service::local(replay.manifest(), replay))
     }
 }
 
@@ -119,6 +121,16 @@ impl Replay {
         self.outcomes.iter().all(is_binary)
     }
 
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            scores: if self.is_binary() { Scores::Binary } else { Scores::UNIT },
+            price: recorded_price(self.ceiling),
+            mean_over: self.draws.mean_over(),
+            files: vec![self.file.clone()],
+            ..Manifest::default()
+        }
+    }
+
     /// The outcome of a call, with what it cost.
     fn outcome(&self, place: Place<'_>) -> Reply {
         let Place { arm, attribute, order, .. } = place;
@@ -139,40 +151,20 @@ impl Replay {
     }
 }
 
-impl Verifier for Replay {
-    fn preview(&self, _: &Candidate) -> String {
+impl Local for Replay {
+    fn preview(&self) -> String {
         "recorded outcomes".into()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
-        let reason = "which recorded outcome it is depends on the place of the call";
-        Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, reason)))
+    fn answer(&self, place: Place<'_>) -> Answered {
+        Answered::Now(self.outcome(place))
     }
+}
 
-    fn default_scores(&self) -> Scores {
-        if self.is_binary() { Scores::Binary } else { Scores::UNIT }
-    }
-
-    fn default_pricing(&self, _: Unit) -> Option<Pricing> {
-        let ceiling = Some(self.ceiling);
-        Some(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
-    }
-
-    fn is_reproducible(&self) -> bool {
-        true
-    }
-
-    fn mean_over(&self) -> MeanOver {
-        self.draws.mean_over()
-    }
-
-    fn files(&self) -> Vec<Fingerprint> {
-        vec![self.file.clone()]
-    }
-
-    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
-        Some(self.outcome(place))
-    }
+/// Each call costs what was recorded.
+pub(super) fn recorded_price(ceiling: Cost) -> DefaultPrice {
+    let ceiling = Some(ceiling);
+    DefaultPrice::Is(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
 }
 
 fn costing(cost: Cost, reply: Reply) -> Reply {

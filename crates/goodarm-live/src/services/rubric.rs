@@ -3,9 +3,9 @@
 use goodarm_core::CountedFailure;
 use serde_json::Value;
 
-use super::Verdict;
 use crate::job_file::VerifierKeys;
 use crate::problem::Problem;
+use crate::reply::Verdict;
 
 /// Where a reply has the score of each criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]

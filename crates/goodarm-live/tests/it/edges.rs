@@ -10,7 +10,7 @@ use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::job_file::Scores;
 use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
-use goodarm_live::services::{Called, Reply, Verifier};
+use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use goodarm_live::view::Overview;
 
@@ -23,7 +23,7 @@ struct Script {
     calls: Mutex<BTreeMap<String, usize>>,
 }
 
-impl Verifier for Script {
+impl Remote for Script {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -56,7 +56,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     let verifier = VerifierSpec {
         threshold: Some(0.5),
         scores: Some(model),
-        ..VerifierSpec::new("swing", Box::new(script))
+        ..VerifierSpec::new("swing", script)
     };
     let settings =
         Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(3000), 0.1) };

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Given, Job, JobError, Overrides};
 use goodarm_live::run::{Control, Ending, Run};
-use goodarm_live::services::{Called, Reply, Verifier};
+use goodarm_live::service::{Called, Remote, Reply, Service};
 use goodarm_live::throttle::Throttle;
 
 /// Says what the candidate's field `good` says.
 struct Mirror;
 
-impl Verifier for Mirror {
+impl Remote for Mirror {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.json.clone()
     }
@@ -30,7 +30,7 @@ const JOB: &str = "candidates = \"(in memory)\"\nbudget = 1000\ndelta = 0.1\n\
 fn given(verifier: &str) -> Given {
     let text = "{\"id\":\"a\",\"good\":1}\n{\"id\":\"b\",\"good\":0}\n";
     let candidates = Candidates::from_text(text, "the frame", "id").expect("candidates");
-    let mirror: Box<dyn Verifier> = Box::new(Mirror);
+    let mirror = Service::from(Mirror);
     Given {
         candidates: Some(candidates),
         verifiers: BTreeMap::from([(verifier.to_owned(), mirror)]),

@@ -10,8 +10,8 @@ use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::journal::{Opened, open};
 use goodarm_live::open_files::{self, Shortage};
 use goodarm_live::run::{Control, Ending, Run};
-use goodarm_live::services::attempt::{Attempt, attempts};
-use goodarm_live::services::{Called, REPLY_BYTES_MAX, Reply, Verifier};
+use goodarm_live::service::attempt::{Attempt, attempts};
+use goodarm_live::service::{Called, REPLY_BYTES_MAX, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use tokio::sync::Semaphore;
 
@@ -40,7 +40,7 @@ impl Gate {
     }
 }
 
-impl Verifier for Gate {
+impl Remote for Gate {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -65,7 +65,7 @@ fn begin(place: &Place, concurrency: usize, gate: Gate, rate: Option<f64>) -> Ru
     let candidates = Candidates::from_lines(lines.iter().map(String::as_str), "id");
     let candidates = candidates.expect("candidates");
     let threshold = Some(0.5);
-    let gate = VerifierSpec { threshold, rate, ..VerifierSpec::new("gate", Box::new(gate)) };
+    let gate = VerifierSpec { threshold, rate, ..VerifierSpec::new("gate", gate) };
     let settings = Settings {
         concurrency,
         output: place.path().join("run"),

@@ -13,7 +13,8 @@ use goodarm_core::{Cost, CountedFailure};
 use goodarm_live::candidates::{Candidate, Candidates};
 use goodarm_live::job_file::{Unit, VerifierKeys};
 use goodarm_live::problem::Problem;
-use goodarm_live::services::{Reply, Setting, Verdict};
+use goodarm_live::service::{Reply, Verdict};
+use goodarm_live::services::Setting;
 use goodarm_live::throttle::{Condition, Limits, Throttle};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -37,6 +38,7 @@ fn make<K: DeserializeOwned, V>(
     new(
         &own,
         &Setting {
+            makes_answers: false,
             keys: &common,
             timeout,
             folder,

@@ -185,7 +185,7 @@ const fn range(scores: Scores) -> (f64, f64) {
 /// What makes a pilot, and what it may cost.
 fn no_recording(job: &Job, path: &Path) -> CalibrateError {
     let ceilings = job.verifiers.iter().map(|verifier| {
-        let times = if verifier.verifier.is_reproducible() { 1 } else { PILOT_CALLS };
+        let times = if verifier.service.is_local() { 1 } else { PILOT_CALLS };
         verifier.tariff.ceiling.units() * super::real(times * job.candidates.len() as u64)
     });
     let cost = goodarm_core::Cost::of_price(ceilings.sum()).unwrap_or(goodarm_core::Cost::ZERO);

@@ -6,7 +6,7 @@ use goodarm_core::{Cost, Options};
 use goodarm_live::charter::PeopleTerms;
 use goodarm_live::charter::{Solves, VerifierTerms};
 use goodarm_live::folder::Folder;
-use goodarm_live::job::{Job, JobVerifier};
+use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::{Run, RunError};
 use goodarm_live::trial::first_suspicions;
 use goodarm_report::Report;
@@ -120,7 +120,7 @@ fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
 }
 
 /// What mean scores are asked for.
-fn thresholds(job: &Job, verifier: &JobVerifier) -> String {
+fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
     let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold());
     if verifier.criteria.is_empty() {
@@ -158,7 +158,7 @@ fn calls_max(job: &Job) -> String {
 /// How many calls are in flight at first, and what keeps it from being more.
 fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
-    let machines = job.others().filter(|called| called.verifier.people().is_none());
+    let machines = job.others().filter(|called| called.service.people().is_none());
     let Some(dearest) = machines.max_by_key(|verifier| verifier.tariff.ceiling) else {
         return String::new();
     };
@@ -186,8 +186,8 @@ fn in_flight(job: &Job) -> String {
 /// How many cards people may get, and how they get them.
 fn people(job: &Job) -> String {
     let folder = job.settings.output.display().to_string();
-    let asked = job.called().filter_map(|called| Some((called, called.verifier.people()?)));
-    let line = |(called, people): (&JobVerifier, PeopleTerms)| {
+    let asked = job.called().filter_map(|called| Some((called, called.service.people()?)));
+    let line = |(called, people): (&JobService, &PeopleTerms)| {
         let price = called.tariff.ceiling.picos().max(1);
         let paid_for = u64::try_from(job.settings.budget.picos() / price).unwrap_or(u64::MAX);
         let is_exact = job

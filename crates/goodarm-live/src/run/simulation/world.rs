@@ -1,7 +1,7 @@
 //! The verifiers, and what really happened with them: whom they were asked about, what they said and
 //! what they billed, whether or not anybody heard of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +19,15 @@ use super::{Figures, Killed, person};
 use crate::answer::ExtractName;
 use crate::answer::Extractor;
 use crate::candidates::{Candidate, Candidates};
-use crate::charter::PeopleTerms;
-use crate::deck::{Said, Wanted};
+use crate::deck::Wanted;
 use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
 use crate::job_file::Scores;
-use crate::people::verdict;
 use crate::pricing::{Meter, Pricing};
-use crate::services::attempt::{Attempt, attempts};
-use crate::services::{Called, FinalAnswers, Place, Reply, Usage, Verdict, Verifier};
+use crate::service::attempt::{Attempt, attempts};
+use crate::service::{
+    Answered, Called, Deferred, FinalAnswers, Local, Manifest, Place, Remote, Reply, Service,
+    Usage, Verdict,
+};
 use crate::throttle::Throttle;
 
 pub(super) struct World {
@@ -148,15 +149,44 @@ impl World {
         } else {
             Pricing::Fixed(nature.ceiling)
         };
-        let verifier = SimVerifier { world: Arc::clone(self), index };
         VerifierSpec {
             threshold: (index < self.plan.verifiers.len()).then_some(nature.threshold),
             pricing: Some(pricing),
             rate: nature.rate,
             concurrency: nature.concurrency,
             patience: PATIENCE,
-            ..VerifierSpec::new(format!("verifier {index}"), Box::new(verifier))
+            ..VerifierSpec::new(format!("verifier {index}"), self.service(index))
         }
+    }
+}
+
+impl World {
+    fn service(self: &Arc<Self>, index: usize) -> Service {
+        let (plan, nature) = (&self.plan, self.plan.nature(index));
+        let answers_questions = plan.answers_questions(index);
+        let scores = match (nature.is_ours, nature.is_coin) {
+            _ if answers_questions => Scores::Binary,
+            (true, _) => Scores::Exact,
+            (false, true) => Scores::Binary,
+            (false, false) => Scores::UNIT,
+        };
+        let finals = || {
+            let (field, extractor) = ("answer".to_owned(), LAST_NUMBER.clone());
+            FinalAnswers { field, extractor, bytes_max: usize::MAX }
+        };
+        let fields = (!answers_questions).then(|| "answer".to_owned()).into_iter().collect();
+        let final_answers = answers_questions.then(finals);
+        let manifest =
+            Manifest { fields, scores, answers_questions, final_answers, ..Manifest::default() };
+        let verifier = SimVerifier { world: Arc::clone(self), index };
+        if nature.is_person {
+            let people = Deferred::new(person::terms(plan.seed), Wanted::Verdict);
+            return Service::deferred(manifest, people);
+        }
+        if nature.is_ours {
+            return Service::local(manifest, verifier);
+        }
+        Service::remote(manifest, verifier)
     }
 }
 
@@ -329,14 +359,14 @@ impl SimVerifier {
     }
 }
 
-impl Verifier for SimVerifier {
+impl Remote for SimVerifier {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.id.clone()
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
-            let arm = if self.answers_questions() {
+            let arm = if self.world.plan.answers_questions(self.index) {
                 QUESTIONS_FROM + candidate.id.parse::<usize>().expect("ids are numbers")
             } else {
                 arm_of(candidate)
@@ -351,48 +381,16 @@ impl Verifier for SimVerifier {
             attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
         })
     }
+}
 
-    fn fields(&self) -> BTreeSet<String> {
-        if self.answers_questions() { BTreeSet::new() } else { ["answer".to_owned()].into() }
+impl Local for SimVerifier {
+    fn preview(&self) -> String {
+        String::new()
     }
 
-    fn answers_questions(&self) -> bool {
-        self.world.plan.answers_questions(self.index)
-    }
-
-    fn final_answers(&self) -> Option<FinalAnswers<'_>> {
-        let extractor = &*LAST_NUMBER;
-        self.answers_questions().then_some(FinalAnswers { field: "answer", extractor })
-    }
-
-    fn default_scores(&self) -> Scores {
-        if self.answers_questions() {
-            return Scores::Binary;
-        }
-        let nature = self.world.plan.nature(self.index);
-        match (nature.is_ours, nature.is_coin) {
-            (true, _) => Scores::Exact,
-            (false, true) => Scores::Binary,
-            (false, false) => Scores::UNIT,
-        }
-    }
-
-    fn people(&self) -> Option<PeopleTerms> {
-        let plan = &self.world.plan;
-        plan.nature(self.index).is_person.then(|| person::terms(plan.seed))
-    }
-
-    fn heard(&self, said: &Said) -> Verdict {
-        verdict(Wanted::Verdict, None, said)
-    }
-
-    fn is_reproducible(&self) -> bool {
-        self.world.plan.nature(self.index).is_ours
-    }
-
-    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+    fn answer(&self, place: Place<'_>) -> Answered {
         let mean = self.world.plan.mean(arm_of(&place.candidate()), self.index);
-        self.is_reproducible().then(|| Reply::score(mean))
+        Answered::Now(Reply::score(mean))
     }
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::services::Verdict;
+use crate::reply::Verdict;
 
 fn new(keys: Value, folder: &Path) -> Result<Check, Vec<Problem>> {
     let keys: CheckKeys = serde_json::from_value(keys).unwrap();
@@ -108,7 +108,7 @@ fn what_is_wrong_names_its_key() {
 fn fields_that_are_looked_at() {
     let keys = json!({"check": "equals", "with": "gold", "field": "reply"});
     let check = new(keys, Path::new(".")).unwrap();
-    assert_eq!(check.fields(), ["gold", "reply"].map(String::from).into());
+    assert_eq!(check.manifest().fields, ["gold", "reply"].map(String::from).into());
 }
 
 /// A tree of arrays, each of which may be one in two ways: both are tried at every depth.

@@ -16,8 +16,9 @@ use self::request::Request;
 use self::talk::{Said, Stir, Worker};
 use super::{Outcome, Program, is_wanted};
 use crate::candidates::Candidate;
+use crate::reply::Remark;
 use crate::reply::{in_short, shorten};
-use crate::services::{BODY_BYTES_MAX, Remark};
+use crate::services::BODY_BYTES_MAX;
 use crate::transcript::{Exchange, Transcript};
 
 /// Workers that wait for work. There are never more than calls were in flight at once.

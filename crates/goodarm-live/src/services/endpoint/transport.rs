@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::plain::{Plain, PlainBody};
 use crate::problem::Problem;
-use crate::services::Remark;
+use crate::reply::Remark;
 
 /// A way to one address.
 pub(super) enum Transport {

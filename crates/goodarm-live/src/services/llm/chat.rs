@@ -1,5 +1,6 @@
 //! A chat endpoint: one prompt in, one text out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
@@ -12,10 +13,9 @@ use super::reply::Said;
 use super::temperature::Temperature;
 use super::usage::{Disbelief, Exchanged};
 use crate::problem::{Problem, collect};
-use crate::reply::in_short;
+use crate::reply::{Remark, Reply, Usage, in_short};
 use crate::secrets::Secrets;
 use crate::services::endpoint::{Endpoint, EndpointKeys};
-use crate::services::{Remark, Reply, Usage};
 use crate::throttle::Throttle;
 
 /// An endpoint with everything that stays the same from request to request.
@@ -86,8 +86,8 @@ impl Chat {
     }
 
     /// What looks wrong before anything is sent.
-    pub(super) fn suspicion(&self) -> Option<String> {
-        self.endpoint.suspicion()
+    pub(super) fn warning(&self) -> Option<String> {
+        self.endpoint.warning()
     }
 
     /// How many addresses there are.
@@ -96,7 +96,7 @@ impl Chat {
     }
 
     /// What it must not let out.
-    pub(super) const fn secrets(&self) -> &Secrets {
+    pub(super) const fn secrets(&self) -> &Arc<Secrets> {
         self.endpoint.secrets()
     }
 

@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::{LlmKeys, ParseName};
 use crate::answer::{checked_pointer, first_value, first_word, last_number};
 use crate::problem::{Problem, collect};
-use crate::reply::in_short;
-use crate::services::Verdict;
+use crate::reply::{Verdict, in_short};
 use crate::services::rubric::Rubric;
 
 /// Reads scores out of a judge's replies.

@@ -18,8 +18,8 @@ use super::temperature::Temperature;
 use super::{CUT, LlmKeys};
 use crate::job_file::Scores;
 use crate::problem::Problem;
-use crate::reply::shorten;
-use crate::services::{Reply, Setting, Usage, Verdict};
+use crate::reply::{Reply, Usage, Verdict, shorten};
+use crate::services::Setting;
 
 /// Reads scores out of log-probabilities.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use crate::candidates::Candidate;
 use crate::candidates::text_of;
 use crate::job_file::Votes;
 use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, in_short, shorten};
-use crate::services::{FinalAnswers, REPLY_BYTES_MAX, Reply, Usage, Verdict, elsewhere};
+use crate::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, in_short, shorten};
+use crate::service::{FinalAnswers, on_blocking_thread};
 
 /// What a solver needs beside the model.
 #[derive(Clone, Debug)]
@@ -69,8 +69,10 @@ impl Solver {
         self.votes
     }
 
-    pub(super) fn final_answers(&self) -> FinalAnswers<'_> {
-        FinalAnswers { field: &self.field, extractor: &self.extractor }
+    /// Where the final answers are; it finds those of its replies itself.
+    pub(super) fn final_answers(&self) -> FinalAnswers {
+        let (field, extractor) = (self.field.clone(), self.extractor.clone());
+        FinalAnswers { field, extractor, bytes_max: usize::MAX }
     }
 
     /// The candidate's own final answer, or what the call comes to without one.
@@ -80,7 +82,7 @@ impl Solver {
             self.extractor.find(&text)
         } else {
             let (extractor, text) = (self.extractor.clone(), text.into_owned());
-            elsewhere(move || extractor.find(&text)).await?
+            on_blocking_thread(move || extractor.find(&text)).await?
         };
         // No solution can be the same as no answer, so none is asked for.
         answer.map_err(|reason| Reply {

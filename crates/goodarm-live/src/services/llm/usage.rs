@@ -2,8 +2,8 @@
 //! at its ceiling: a server that says 0 must not get calls without end.
 
 use super::CHAT_OVERHEAD_TOKENS;
+use crate::reply::{Remark, Usage};
 use crate::services::untold::Untold;
-use crate::services::{Remark, Usage};
 
 /// What one exchange can have taken.
 pub(super) struct Exchanged<'a> {

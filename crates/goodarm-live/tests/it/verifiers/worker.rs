@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_live::service::{Remote as _, Reply, Verdict};
 use goodarm_live::services::command::Command;
-use goodarm_live::services::{Reply, Verdict, Verifier as _};
 use goodarm_live::throttle::{Condition, Throttle};
 use serde_json::{Value, json};
 

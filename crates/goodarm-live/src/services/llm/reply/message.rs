@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Answered, Said, message_of, said, text_of};
-use crate::services::Usage;
+use crate::reply::Usage;
 
 /// A message, as far as anyone looks.
 #[derive(Debug, Default, Deserialize)]

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
 
-use super::Reply;
-use crate::reply::NOTHING;
+use crate::reply::{NOTHING, Reply};
 use crate::throttle::{GivenUp, Stopping, Throttle};
 
 /// What became of one attempt.
@@ -83,7 +82,7 @@ where
     attempts_at(throttle, |_| attempt()).await
 }
 
-/// The same for a verifier with several addresses ([`super::Verifier::address_count`]): each attempt is
+/// The same for a service with several addresses ([`super::Manifest::address_count`]): each attempt is
 /// told the number of the address that it goes to, counted from 0. After a void attempt the next one may
 /// go to another, since no work was begun; an attempt that counts ends the call.
 pub async fn attempts_at<T, F>(
