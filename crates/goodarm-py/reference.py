@@ -23,7 +23,7 @@ SECTIONS = {
     "_verifiers": "Verifiers",
     "_results": "Results",
     "_native": "Sessions and tables",
-    "_laboratory": "The laboratory",
+    "_plan": "Plans",
     "errors": "Errors",
     "ray": "goodarm.ray",
 }

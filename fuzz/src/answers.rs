@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use goodarm_core::{ArmId, AttributeId};
-use goodarm_live::answer::ExtractName;
-use goodarm_live::answer::{Extractor, same};
-use goodarm_live::candidates::Candidates;
+use goodarm_data::answer::{ExtractName, Extractor, same};
+use goodarm_data::candidates::Candidates;
 use goodarm_live::service::{Answered, Local as _, Place, Reply, Verdict};
 use goodarm_live::services::check::{Check, CheckKeys, CheckName};
 

@@ -1,6 +1,6 @@
 //! Files of candidates, in every format.
 
-use goodarm_live::candidates::{Candidates, CandidatesError, Format};
+use goodarm_data::candidates::{Candidates, CandidatesError, Format};
 
 use crate::place;
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use goodarm_live::charter::Charter;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_record::charter::Charter;
 
 use crate::place;
 
@@ -44,7 +44,7 @@ pub(crate) fn read(bytes: &[u8]) {
             for (place, called) in job.called().enumerate() {
                 let subjects = job.subjects_of(place);
                 let last = subjects.arms().last().map(|arm| subjects.get(arm));
-                last.iter().for_each(|last| drop(called.verifier.preview(last)));
+                last.iter().for_each(|last| drop(called.service.preview(last)));
             }
         }
         Err(error) => {

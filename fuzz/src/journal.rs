@@ -3,9 +3,9 @@
 use std::io;
 
 use goodarm_core::Books;
-use goodarm_live::account::Account;
-use goodarm_live::history::{History, HistoryError};
-use goodarm_live::journal::{Journal, OpenError, Opened, Reader, Record, Storage, Tail};
+use goodarm_record::account::Account;
+use goodarm_record::history::{History, HistoryError};
+use goodarm_record::journal::{Journal, OpenError, Opened, Reader, Record, Storage, Tail};
 
 use crate::place;
 
@@ -63,7 +63,7 @@ fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
 }
 
 struct Read {
-    header: goodarm_live::journal::Header,
+    header: goodarm_record::journal::Header,
     records: Vec<Record<'static>>,
     tail: Tail,
 }

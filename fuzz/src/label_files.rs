@@ -1,7 +1,7 @@
 //! Files of labels, as people and other tools write them.
 
-use goodarm_live::deck::labels_file::{self, LabelsFileError};
-use goodarm_live::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
+use goodarm_record::deck::labels_file::{self, LabelsFileError};
+use goodarm_record::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 
 use crate::place;
 

@@ -1,6 +1,6 @@
 //! Lines of labels.
 
-use goodarm_live::fuzzing::claimed_in;
+use goodarm_record::fuzzing::claimed_in;
 
 /// Reads lines, and claims what they prove: never more than the labels allow.
 pub(crate) fn read(bytes: &[u8]) {

@@ -22,7 +22,7 @@ mod templates;
 use std::alloc::System;
 
 use cap::Cap;
-use goodarm_live::candidates::Format;
+use goodarm_data::candidates::Format;
 
 /// A reader that allocates by what a file claims reaches it, and aborts.
 pub const MEMORY_BYTES_MAX: usize = 1 << 30;

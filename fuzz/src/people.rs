@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use goodarm_live::fuzzing::replies_at;
-use goodarm_live::sealed_lines::SealedWriter;
+use goodarm_record::fuzzing::replies_at;
+use goodarm_record::sealed_lines::SealedWriter;
 use serde_json::Value;
 
 use crate::place;

@@ -1,6 +1,6 @@
 //! What programs write: all of it, or a line of a worker's.
 
-use goodarm_live::candidates::Candidate;
+use goodarm_data::candidates::Candidate;
 use goodarm_live::fuzzing::{answers_call, score_in};
 
 /// A score that is found is a number, and an answer to one call is none to another.

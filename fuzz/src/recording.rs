@@ -1,7 +1,7 @@
 //! Recordings, of calls and of answers.
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::recording::{self, Recording};
+use goodarm_record::recording::{self, Recording};
 
 use crate::place;
 

@@ -3,10 +3,11 @@
 use std::fs;
 use std::sync::{Arc, LazyLock};
 
-use goodarm_live::audit;
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::journal::{self, Opened};
-use goodarm_live::run::{Control, Run};
+use goodarm_live::run::Run;
+use goodarm_record::audit;
+use goodarm_record::control::Control;
+use goodarm_record::journal::{self, Opened};
 
 use crate::job::{ANSWERS, POOL, QUESTIONS, RECORDING};
 use crate::journal::{Link, framed};

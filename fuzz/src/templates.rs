@@ -1,7 +1,7 @@
 //! Templates, and the fields that they are filled with.
 
-use goodarm_live::candidates::Candidate;
-use goodarm_live::template::{TEXT_BYTES_MAX, Template};
+use goodarm_data::candidates::Candidate;
+use goodarm_data::template::{TEXT_BYTES_MAX, Template};
 
 use crate::halves;
 

@@ -116,6 +116,22 @@ const TRIFLE: f64 = 1e-7;
 /// The price of a check: a billionth.
 const FREE: f64 = 1e-9;
 
+/// A text in one line, for a reason. Of a long one the beginning and the end: a server says first what
+/// is wrong, a program last.
+pub fn in_short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = line.chars().count();
+    if count <= HEAD_CHARS_MAX + TAIL_CHARS_MAX {
+        return line;
+    }
+    let head: String = line.chars().take(HEAD_CHARS_MAX).collect();
+    let tail: String = line.chars().skip(count - TAIL_CHARS_MAX).collect();
+    format!("{head} … {tail}")
+}
+
+const HEAD_CHARS_MAX: usize = 240;
+const TAIL_CHARS_MAX: usize = 160;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,5 +212,16 @@ mod tests {
             ("1 bill was".into(), "21 bills were".into())
         );
         assert_eq!(counted(12_345_u64, "certificate"), "12,345 certificates");
+    }
+
+    #[test]
+    fn a_long_reason_keeps_its_beginning_and_its_point() {
+        assert_eq!(in_short(" a\n  b "), "a b");
+        let text =
+            format!("Traceback: {} ZeroDivisionError: division by zero", "é ".repeat(100_000));
+        let short = in_short(&text);
+        assert!(short.starts_with("Traceback: é é"), "{short}");
+        assert!(short.ends_with("é ZeroDivisionError: division by zero"), "{short}");
+        assert!(short.chars().count() <= 410, "{}", short.chars().count());
     }
 }

@@ -7,11 +7,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use goodarm_core::Cost;
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
-use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_live::run::Run;
 use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
+use goodarm_record::control::Control;
+use goodarm_record::notice::{Notice, Observer};
 
 /// Approves of right answers nine times of ten, and of wrong ones once.
 struct Judge;

@@ -5,12 +5,13 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
+use goodarm_record::control::Control;
+use goodarm_record::notice::Condition;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use crate::control::Control;
-use crate::throttle::{Condition, Throttle};
+use crate::throttle::Throttle;
 
 /// Makes calls. `T` says which call it is, `R` is what comes back.
 pub(crate) struct Engine<T, R> {

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::ArmId;
+use goodarm_data::bounds;
+use goodarm_data::candidates::{Candidates, CandidatesError, lookup};
+use goodarm_data::problem::Problem;
+use goodarm_record::control::Control;
+use goodarm_record::journal::{FolderLock, LockError};
+use goodarm_record::reply::{Reply, Verdict};
 
-use crate::bounds;
-use crate::candidates::{Candidates, CandidatesError, lookup};
-use crate::control::Control;
 use crate::engine::{self, Engine, Finish, Returned, Work};
-use crate::journal::{FolderLock, LockError};
 use crate::line_file::mend_last_line;
-use crate::problem::Problem;
-use crate::reply::{Reply, Verdict};
 use crate::services::llm::{LlmKeys, Model};
 use crate::throttle::{Limits, Throttle};
 

@@ -15,6 +15,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, ProblemKind, collect};
+use goodarm_record::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
+use goodarm_record::fingerprint::{self, Fingerprint};
+use goodarm_record::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
+use goodarm_record::questions::{Finals, Questions};
 use serde::Serialize;
 
 use self::asked::Asked;
@@ -23,13 +29,7 @@ use self::claims::{Claim, criterion_name};
 pub use self::error::{JobError, JobProblem};
 pub use self::reader::{folder_of, read_file};
 pub use self::schema::schema;
-use crate::candidates::{Candidate, Candidates};
-use crate::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
-use crate::fingerprint::{self, Fingerprint};
-use crate::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
 use crate::pricing::{Pricing, Tariff};
-use crate::problem::{Problem, ProblemKind, collect};
-use crate::questions::{Finals, Questions};
 use crate::secrets::{Redactor, Secrets};
 use crate::service::{Answer, Answered, Place, Remark, Reply, Service, Usage, Verdict, Work};
 use crate::services::Kinds;
@@ -213,15 +213,15 @@ impl Settings {
             unit: Unit::default(),
             delta,
             guarantee: GuaranteeName::default(),
-            policy: crate::job_file::policy(),
-            concurrency: crate::job_file::concurrency(),
+            policy: goodarm_record::job_file::policy(),
+            concurrency: goodarm_record::job_file::concurrency(),
             calls_max: None,
             seed: 0,
-            output: crate::job_file::output().into(),
+            output: goodarm_record::job_file::output().into(),
             calls: CallsName::default(),
             certified: CallsName::default(),
             stop_when_hopeless: true,
-            id_field: crate::job_file::id_field(),
+            id_field: goodarm_record::job_file::id_field(),
             expect: None,
         }
     }

@@ -2,14 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-
-/// The path of what stands beside a file: its own with a longer name.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
+use std::path::Path;
 
 /// Sees to it that a file ends with a whole line: whoever wrote the last one may have been cut off.
 /// What is not whole is cut, and its length comes back. The first line is never cut: without it,

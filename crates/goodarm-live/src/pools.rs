@@ -1,4 +1,4 @@
-//! A recording of a solver as pools of solutions: what `goodarm reproduce --data` takes, so that the
+//! A recording of a solver as pools of solutions: what `goodarm-lab reproduce --data` takes, so that the
 //! paper's experiment runs on one's own questions.
 
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use goodarm_data::answer::same;
+use goodarm_data::bounds;
+use goodarm_record::recording::Outcomes;
 use serde_json::json;
 
-use crate::answer::same;
-use crate::bounds;
 use crate::job::Job;
-use crate::recording::Outcomes;
 use crate::service::FinalAnswers;
 
 /// Why there are no pools.

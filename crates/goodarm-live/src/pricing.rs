@@ -4,10 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use goodarm_core::Cost;
-
-use crate::job_file::{MeteredFile, TIMEOUT, Unit};
-use crate::problem::Problem;
-use crate::reply::Usage;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::{MeteredFile, TIMEOUT, Unit};
+use goodarm_record::reply::Usage;
 
 /// How a verifier's calls are paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,16 +16,16 @@ use goodarm_core::ledger::Ledger;
 use goodarm_core::{
     ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Ticket,
 };
+use goodarm_record::control::Control;
+use goodarm_record::failure::is_free;
+use goodarm_record::job_file::Scores;
+use goodarm_record::journal::{FileStorage, Journal, LockError, Note, Record};
+use goodarm_record::recording;
 
-use crate::control::Control;
 use crate::engine::{self, Cause, Engine, Finish, GivenUp, Returned, Work};
-use crate::failure::is_free;
 use crate::job::{Job, JobService};
-use crate::job_file::Scores;
-use crate::journal::{FileStorage, Journal, LockError, Note, Record};
 use crate::record::begun::Begun;
 use crate::record::pending::{Amount, Pending, Terms, Unscored, VerifierTerms};
-use crate::recording;
 use crate::service::{Answered, Place, Reply, Verdict};
 use crate::throttle::Throttle;
 

@@ -25,25 +25,24 @@ use goodarm_core::{
     DECISIONS, Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source,
     StopReason, Target, Ticket, VoidFailure, policy,
 };
-use serde::Serialize;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_record::account::Account;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, NeverScored, RunError};
+use goodarm_record::failure::is_free;
+use goodarm_record::folder::Folder;
+use goodarm_record::history::{Call, Scores};
+use goodarm_record::journal::{FolderLock, Header, Journal, Note, Record, Storage as _, VERSION};
+use goodarm_record::notice::{HeldBy, Observer};
+use goodarm_record::outputs;
+use goodarm_record::questions::{Finals, kept_answer};
+use goodarm_record::reply::shorten;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-use crate::account::Account;
-use crate::candidates::{Candidate, Candidates};
-pub use crate::control::Control;
-pub use crate::ending::{Ending, NeverScored, RunError};
 use crate::engine::{self, Cause, Engine, GivenUp, Returned};
-use crate::failure::is_free;
-use crate::folder::Folder;
-use crate::history::{Call, Scores};
 use crate::job::Job;
-use crate::journal::{FolderLock, Header, Journal, Note, Record, Storage as _, VERSION};
-use crate::outputs;
-use crate::questions::{Finals, kept_answer};
-use crate::reply::shorten;
 use crate::run::announce::Announcer;
-pub use crate::run::announce::{Notice, Observer, Progress};
 use crate::run::disk::{Disk, Files, Media, Medium};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
@@ -826,16 +825,6 @@ enum Phase {
     Draining(Ending),
     /// The run ends now; calls in flight will count as lost.
     Leaving,
-}
-
-/// What keeps more calls from being in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HeldBy {
-    /// The job allows no more.
-    Concurrency,
-    /// What those in flight are expected to cost is 2 % of the money that is not spent.
-    Money,
 }
 
 /// Who gave a reply.

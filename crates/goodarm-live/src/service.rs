@@ -12,20 +12,20 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
 use goodarm_core::{ArmId, AttributeId, CountedFailure};
+use goodarm_data::answer::Extractor;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::{Said, Wanted};
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::people::{Asker, verdict};
 use tokio::sync::Semaphore;
 
 use self::attempt::{Attempt, attempts};
-use crate::answer::Extractor;
-use crate::candidates::{Candidate, Candidates};
-use crate::charter::PeopleTerms;
-use crate::deck::{Said, Wanted};
-use crate::fingerprint::Fingerprint;
-use crate::job_file::{Scores, Unit};
-use crate::people::{Asker, verdict};
 use crate::pricing::{Extent, Pricing};
-pub use crate::reply::{Answer, MeanOver, REPLY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
+pub use goodarm_record::reply::{Answer, MeanOver, REPLY_BYTES_MAX, Remark, Reply, Usage, Verdict};
 
 /// A verifier, a generator or a solver.
 pub struct Service {
@@ -166,7 +166,7 @@ pub enum Reach {
     /// This process evaluates it, and says the same again for the same place: a call that was lost can
     /// be made again.
     Local(Box<dyn Local>),
-    /// Calls wait in the run's folder until they are answered ([`crate::people`]).
+    /// Calls wait in the run's folder until they are answered ([`goodarm_record::people`]).
     Deferred(Box<Deferred>),
 }
 

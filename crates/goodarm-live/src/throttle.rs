@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use goodarm_core::{ArmId, VoidFailure};
+use goodarm_record::notice::Condition;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -39,49 +40,6 @@ pub struct Limits {
 /// The run is stopping: send nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopping;
-
-/// How a verifier is doing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Condition {
-    /// Requests are answered.
-    Open,
-    /// Some of its addresses are busy or down; the others go on.
-    Partly {
-        /// How many.
-        troubled: usize,
-        /// Of how many.
-        of: usize,
-        /// What went wrong with them last.
-        reason: String,
-    },
-    /// The verifier asked for a pause, by 429.
-    BackingOff {
-        /// Until requests are sent again.
-        wait: Duration,
-    },
-    /// The verifier cannot be reached, or broke several times in a row; it is tried now and then.
-    Down {
-        /// Since when.
-        since: Duration,
-        /// What went wrong last.
-        reason: String,
-    },
-    /// It was down for longer than the job's patience, or will never be up.
-    GivenUp {
-        /// What went wrong last.
-        reason: String,
-    },
-    /// It has never given a score, and has failed often enough.
-    NeverScored {
-        /// What went wrong last.
-        reason: String,
-    },
-    /// What it says cannot be told from what it was asked: its earlier scores are in doubt, too.
-    Mistrusted {
-        /// What it did.
-        reason: String,
-    },
-}
 
 /// The throttle of one verifier; its clones are one throttle, shared by all calls.
 #[derive(Clone, Debug)]

@@ -7,22 +7,23 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use goodarm_core::{ArmId, Attribute, Cost, CountedFailure, Failure, Label, QuestionId};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Scores as Declared;
 use goodarm_files::words::counted;
+use goodarm_record::control::Control;
+use goodarm_record::history::Scores;
+use goodarm_record::notice::Condition;
+use goodarm_record::outputs::calls::CriterionScores;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
-use crate::candidates::{Candidate, Candidates};
-use crate::control::Control;
 use crate::engine;
-use crate::history::Scores;
 use crate::job::Job;
-use crate::outputs::calls::CriterionScores;
 use crate::run::{of_answer, outcome};
 use crate::service::{Answered, Place, Reach, Reply};
-use crate::throttle::{Condition, Limits, Throttle};
+use crate::throttle::{Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 
 /// One call that was tried.
@@ -217,7 +218,7 @@ async fn one(
     }
     // A call that is given up has never begun.
     let is_unmade = outcome == Err(Failure::Counted(CountedFailure::GivenUp))
-        || outcome.as_ref().is_err_and(|failure| crate::failure::is_free(*failure));
+        || outcome.as_ref().is_err_and(|failure| goodarm_record::failure::is_free(*failure));
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
     let overheard = throttle.transcript().take().into_iter();
     let mut exchanges: Vec<Exchange> = overheard.map(|it| verifier.exchange(it)).collect();

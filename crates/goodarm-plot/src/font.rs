@@ -1,19 +1,30 @@
-//! The embedded typeface, and how much room words take in it.
+//! How much room words take in Noto Sans: a table of widths, without the typeface itself.
 //!
 //! Noto Sans is wider than Helvetica and similar typefaces, so where an SVG is shown in one of those,
 //! names take less room than was kept for them, never more.
 
-use skrifa::instance::{LocationRef, Size};
-use skrifa::{FontRef, MetadataProvider};
+mod widths;
 
-pub(crate) static REGULAR: &[u8] = notosans::REGULAR_TTF;
-pub(crate) static BOLD: &[u8] = notosans::BOLD_TTF;
-pub(crate) const FAMILY: &str = "Noto Sans";
+use widths::{SPANS, UNITS_PER_EM};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     Regular,
     Bold,
+}
+
+impl Weight {
+    /// The width of a letter in ems.
+    fn advance(self, letter: char) -> f64 {
+        let code = u32::from(letter);
+        let after = SPANS.partition_point(|span| span.first <= code);
+        let units = after.checked_sub(1).and_then(|index| {
+            let span = &SPANS[index];
+            let widths = if self == Self::Bold { span.bold } else { span.regular };
+            widths.get(usize::try_from(code - span.first).ok()?)
+        });
+        units.map_or(UNKNOWN_WIDTH, |units| f64::from(*units) / UNITS_PER_EM)
+    }
 }
 
 /// Size and weight of some words.
@@ -48,19 +59,7 @@ impl Face {
 
     fn run_width(self, run: &Run) -> f64 {
         let size = self.size * run.level.size();
-        let bytes = if self.weight == Weight::Bold { BOLD } else { REGULAR };
-        let Ok(font) = FontRef::new(bytes) else {
-            return size * UNKNOWN_WIDTH * crate::geometry::count(run.text.chars().count());
-        };
-        let charmap = font.charmap();
-        let units_per_em =
-            f64::from(font.metrics(Size::unscaled(), LocationRef::default()).units_per_em);
-        let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
-        let advance = |letter: char| {
-            let units = charmap.map(letter).and_then(|glyph| metrics.advance_width(glyph));
-            units.map_or(UNKNOWN_WIDTH, |units| f64::from(units) / units_per_em)
-        };
-        run.text.chars().map(advance).sum::<f64>() * size
+        run.text.chars().map(|letter| self.weight.advance(letter)).sum::<f64>() * size
     }
 
     /// Lines no wider than `width`, broken between words. A word or a last line that does not fit is

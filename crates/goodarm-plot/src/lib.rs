@@ -1,4 +1,4 @@
-//! Figures of a paper: from tables of numbers to SVG text and PNG bytes.
+//! Figures of a paper: from tables of numbers to SVG text.
 //!
 //! ```
 //! use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
@@ -24,8 +24,6 @@
 //!     key: Key::InPanels,
 //! };
 //! assert!(goodarm_plot::svg(&figure).contains("BMA-GAI"));
-//! assert!(goodarm_plot::png(&figure, 800)?.starts_with(b"\x89PNG"));
-//! # Ok::<(), goodarm_plot::PngError>(())
 //! ```
 //!
 //! This crate decides where things stand and what they look like. It reads no file, knows no
@@ -48,7 +46,6 @@ mod numbers;
 mod place;
 #[cfg(test)]
 mod random;
-mod raster;
 mod sectors;
 mod sheet;
 mod ticks;
@@ -58,19 +55,9 @@ pub use figure::{
     Scale, Sector, Series,
 };
 pub use look::Role;
-pub use raster::{PIXELS_MAX, PngError};
 
 /// The figure as a self-contained SVG document on white paper. Any text in it is escaped, no
 /// element has an id, and nothing is loaded from elsewhere.
 pub fn svg(figure: &Figure) -> String {
     layout::draw(figure)
-}
-
-/// The figure as a PNG picture of this width, in an embedded typeface.
-///
-/// # Errors
-///
-/// If the picture would have no pixels or more than [`PIXELS_MAX`].
-pub fn png(figure: &Figure, pixel_width: u32) -> Result<Vec<u8>, PngError> {
-    raster::png(&svg(figure), pixel_width)
 }

@@ -1,7 +1,7 @@
 //! The books of a session as one table.
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
-use goodarm_live::table::Column;
+use goodarm_data::table::Column;
 
 use crate::table::Table;
 

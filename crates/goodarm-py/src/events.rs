@@ -1,7 +1,7 @@
 //! What happened to a session, as plain tuples that can be kept as JSON.
 
 use goodarm_core::{ArmId, AttributeId, Cost, Event, Failure, Loan, Share, Ticket};
-use goodarm_live::failure::{FAILURES, failure_name, failure_of};
+use goodarm_record::failure::{FAILURES, failure_name, failure_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use goodarm_data::candidates::Candidates;
 use goodarm_files::toml_text;
-use goodarm_live::candidates::Candidates;
 use goodarm_live::job::{Given, JobError, Overrides};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,13 +1,13 @@
-//! goodarm from Python. Nothing is decided here: sessions, runs, reports and experiments are those of
+//! goodarm from Python. Nothing is decided here: sessions, runs, reports and plans are those of
 //! the other crates, and this one translates. The Python side is `python/goodarm/`.
 
 mod books;
 mod errors;
 mod events;
 mod job;
-mod laboratory;
 mod mailbox;
 mod money;
+mod plan;
 mod policy;
 mod results;
 mod run;
@@ -23,12 +23,9 @@ mod _native {
     #[pymodule_export]
     use super::job::{Job, job_keys};
     #[pymodule_export]
-    use super::laboratory::{
-        Figure, LabPlan, LabRun, LabSection, LabWork, start_plan, start_reproduction,
-        start_simulation,
-    };
-    #[pymodule_export]
     use super::mailbox::Mailbox;
+    #[pymodule_export]
+    use super::plan::{Figure, NativePlan, PlanWork, start_plan};
     #[pymodule_export]
     use super::policy::View;
     #[pymodule_export]
@@ -50,7 +47,7 @@ mod _native {
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        goodarm_live::panics::hush();
+        goodarm_data::panics::hush();
         Ok(())
     }
 }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
-use goodarm_live::candidates::Candidate;
-use goodarm_live::failure::failure_of;
+use goodarm_data::candidates::Candidate;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::attempt::{Attempt, attempts};
 use goodarm_live::service::{Called, Manifest, Remote, Reply, Service, Usage, Verdict};
 use goodarm_live::throttle::Throttle;
+use goodarm_record::failure::failure_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

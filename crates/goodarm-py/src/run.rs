@@ -5,8 +5,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use goodarm_files::visible;
-use goodarm_live::folder::Folder;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Progress, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer, Progress};
 use goodarm_report::Report;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

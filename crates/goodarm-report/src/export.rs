@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, ArmStatus};
-use goodarm_live::candidates::{Candidate, Candidates, KEY};
-use goodarm_live::outputs::flat::{self, Row};
-use goodarm_live::outputs::{Finding, OutputError, PairFinding, replace};
-use goodarm_live::table::Table;
+use goodarm_data::candidates::{Candidate, Candidates, KEY};
+use goodarm_data::table::Table;
+use goodarm_record::outputs::flat::{self, Row};
+use goodarm_record::outputs::{Finding, OutputError, PairFinding, replace};
 use serde_json::{Value, json};
 use thiserror::Error;
 

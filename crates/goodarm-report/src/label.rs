@@ -7,7 +7,7 @@ mod site;
 
 use std::sync::Arc;
 
-use goodarm_live::deck::Deck;
+use goodarm_record::deck::Deck;
 
 use crate::site::{Port, Server, SiteError};
 use site::Desk;

@@ -1,10 +1,7 @@
-//! What a run or an experiment came to, as pages, text, tables and figures.
+//! What a run came to, as pages, text, tables and figures.
 //!
 //! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on, and [`label`]
-//! asks people, both on a page of a [`site`]; [`experiment_file`] reads an
-//! experiment, [`figures`] turns its trials into figures and a page, [`trials`] into tables;
-//! [`calibrate`] chooses thresholds; [`description`] says what is to be planned, [`plan`] shows what a budget will buy. Nothing here prints
-//! or exits.
+//! asks people, both on a page of a [`site`]. Nothing here prints or exits, and nothing calls a verifier.
 //!
 //! ```no_run
 //! let report = goodarm_report::Report::read("run".as_ref(), None)?;
@@ -13,19 +10,13 @@
 //! # Ok::<(), goodarm_report::ReportError>(())
 //! ```
 
-pub mod calibrate;
-pub mod description;
-pub mod experiment_file;
 pub mod export;
-pub mod figures;
-pub mod forecast;
 pub mod label;
-mod markup;
-pub mod plan;
+pub mod markup;
+pub mod plot_file;
 mod report;
 pub mod site;
 mod summary;
-pub mod trials;
 pub mod watch;
 pub mod words;
 

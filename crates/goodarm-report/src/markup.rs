@@ -6,44 +6,33 @@
 
 use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value};
 
-/// The templates.
-pub(crate) enum Template {
-    /// A run.
-    Report,
-    /// A run that goes on.
-    Watch,
-    /// Cards to be labelled.
-    Label,
-    /// All figures of `goodarm reproduce`.
-    Reproduction,
-    /// Thresholds that labels chose.
-    Calibration,
-}
+/// What the pages for reading share.
+pub const SHEET_STYLE: &str = include_str!("../web/sheet/style.css");
+
+/// A page of ours.
+pub struct Template(pub &'static str);
 
 impl Template {
-    const fn text(&self) -> &'static str {
-        match self {
-            Self::Report => include_str!("../web/report/page.html"),
-            Self::Watch => include_str!("../web/watch/page.html"),
-            Self::Label => include_str!("../web/label/page.html"),
-            Self::Reproduction => include_str!("../web/reproduction/page.html"),
-            Self::Calibration => include_str!("../web/calibration/page.html"),
-        }
-    }
+    /// A run.
+    pub(crate) const REPORT: Self = Self(include_str!("../web/report/page.html"));
+    /// A run that goes on.
+    pub(crate) const WATCH: Self = Self(include_str!("../web/watch/page.html"));
+    /// Cards to be labelled.
+    pub(crate) const LABEL: Self = Self(include_str!("../web/label/page.html"));
 
     /// The page with these values.
-    pub(crate) fn fill(&self, values: Value) -> String {
+    pub fn fill(&self, values: Value) -> String {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.add_filter("prose", prose);
         // The end of the name turns escaping on.
-        let page = environment.render_named_str("page.html", self.text(), values);
+        let page = environment.render_named_str("page.html", self.0, values);
         page.unwrap_or_else(|error| panic!("a template of ours cannot be filled in: {error:#}"))
     }
 }
 
 /// Markup of ours, or text that was made harmless before: it is not escaped again.
-pub(crate) fn own(markup: impl Into<String>) -> Value {
+pub fn own(markup: impl Into<String>) -> Value {
     Value::from_safe_string(markup.into())
 }
 
@@ -65,7 +54,7 @@ mod tests {
         assert_eq!(prose("a `<b>` c").as_str(), Some("a <code>&lt;b&gt;</code> c"));
         let hostile = "</title><script>'\"&{{ style }}";
         let values = minijinja::context! { style => own("a > b"), script => hostile };
-        let page = Template::Watch.fill(values);
+        let page = Template::WATCH.fill(values);
         assert!(page.contains("<style>a > b</style>"), "{page}");
         assert!(page.contains("&lt;script&gt;&#x27;&quot;&amp;{{ style }}"), "{page}");
         assert!(!page.contains(hostile), "{page}");

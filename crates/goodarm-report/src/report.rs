@@ -16,14 +16,14 @@ mod trail;
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, EventError, QuestionId};
-use goodarm_live::folder::Folder;
-use goodarm_live::history::HistoryError;
-use goodarm_live::labels::{self, LabelError};
-use goodarm_live::outputs::page::Sealing;
-use goodarm_live::outputs::{self, OutputError};
-use goodarm_live::questions::Roster;
-use goodarm_live::view::Overview;
 use goodarm_plot::Figure;
+use goodarm_record::folder::Folder;
+use goodarm_record::history::HistoryError;
+use goodarm_record::labels::{self, LabelError};
+use goodarm_record::outputs::page::Sealing;
+use goodarm_record::outputs::{self, OutputError};
+use goodarm_record::questions::Roster;
+use goodarm_record::view::Overview;
 use thiserror::Error;
 
 pub(crate) use cut::beginning;

@@ -1,7 +1,7 @@
 //! A run in a few lines.
 
 use goodarm_core::Cost;
-use goodarm_live::view::Overview;
+use goodarm_record::view::Overview;
 
 use crate::words::{
     achieved, amount, brought, claimed, counted, ending, failures, failures_of_generator, is_free,

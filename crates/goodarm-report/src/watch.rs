@@ -9,16 +9,56 @@ mod site;
 mod snapshot_builder;
 mod state;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_live::run::{Control, Notice, Observer, Run};
+use goodarm_core::{Books, Problem};
+use goodarm_data::candidates::Candidates;
+use goodarm_record::account::Account;
+use goodarm_record::control::Control;
+use goodarm_record::notice::{Notice, Observer, Progress};
+use goodarm_record::questions::Questions;
 
 use crate::site::{Port, Server, SiteError};
 use site::RunSite;
 use snapshot_builder::SnapshotBuilder;
 use state::{Phase, Shared};
+
+/// The job of a run that is watched.
+#[derive(Clone, Debug)]
+pub struct WatchedJob {
+    /// The job file.
+    pub path: PathBuf,
+    /// The run's folder.
+    pub output: PathBuf,
+    /// The field that names a candidate.
+    pub id_field: String,
+    /// The candidates that the job has; others are made during the run.
+    pub candidates: Arc<Candidates>,
+    /// The questions that they answer, if there are any.
+    pub questions: Option<Arc<Questions>>,
+    /// What is to be certified.
+    pub problem: Problem,
+    /// For each attribute, the index of its verifier's [`Condition`](goodarm_record::notice::Condition).
+    pub conditions: Vec<usize>,
+    /// How many verifiers there are: the conditions of the generators come after theirs.
+    pub verifier_count: usize,
+}
+
+/// How a run stands when its page is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// How far it has come.
+    pub progress: &'a Progress,
+    /// Its books.
+    pub books: &'a Books,
+    /// Its account.
+    pub account: &'a Account,
+    /// All candidates, those made during the run too.
+    pub candidates: &'a Candidates,
+}
 
 /// Shows on a page what happens in a run.
 pub struct Watch {
@@ -30,9 +70,14 @@ pub struct Watch {
 
 impl Watch {
     /// Begins to serve the page of a run.
-    pub fn open(port: Port, run: &Run, control: &Arc<Control>) -> Result<Self, SiteError> {
-        let builder = SnapshotBuilder::new(run);
-        let shared = Arc::new(Shared::new(run.job(), control, builder.snapshot()));
+    pub fn open(
+        port: Port,
+        job: WatchedJob,
+        standing: &Standing<'_>,
+        control: &Arc<Control>,
+    ) -> Result<Self, SiteError> {
+        let builder = SnapshotBuilder::new(&job, standing);
+        let shared = Arc::new(Shared::new(job, control, builder.snapshot()));
         let server = port.serve(site::page(), Arc::new(RunSite::new(&shared)))?;
         Ok(Self { shared, builder, _server: server })
     }

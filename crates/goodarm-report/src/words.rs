@@ -7,11 +7,11 @@ pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
-use goodarm_live::failure::failure_of;
-use goodarm_live::run::Ending;
-use goodarm_live::throttle::Condition;
-use goodarm_live::view::questions::{GeneratorView, QuestionsView};
-use goodarm_live::view::{ClaimView, Overview, Remaining, VerifierView};
+use goodarm_record::ending::Ending;
+use goodarm_record::failure::failure_of;
+use goodarm_record::notice::Condition;
+use goodarm_record::view::questions::{GeneratorView, QuestionsView};
+use goodarm_record::view::{ClaimView, Overview, Remaining, VerifierView};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {

@@ -11,11 +11,13 @@ use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use crate::family::{WorldError, WorldSpec};
+use crate::family::WorldSpec;
 use crate::instance::Instance;
 use crate::labels::LabelsSpec;
 use crate::random::Random;
-use crate::trial::{self, Method, Setting, Trial, TrialError};
+use crate::run::run;
+use crate::trial::{Method, Setting, Trial, TrialError};
+use crate::world_error::WorldError;
 
 /// An experiment as a file states it.
 #[derive(Clone, Debug, Deserialize)]
@@ -356,10 +358,10 @@ impl Experiment {
     fn trial(&self, cell: &Cell, repetition: u64) -> Trial {
         let instance = self.instance(cell.world, repetition);
         let setting = self.setting(cell, repetition, &instance);
-        let mut trial = trial::run(&instance, &self.methods[cell.method], setting)
+        let mut trial = run(&instance, &self.methods[cell.method], setting)
             .expect("every cell was tried out when the experiment was checked");
         if let Some(labels) = &self.spec.labels {
-            trial.labelled = labels.label(&trial, setting.seed);
+            trial.labelled = labels.label(&trial.truth(), setting.seed);
         }
         trial
     }
@@ -397,7 +399,7 @@ impl Experiment {
                 });
             }
             let trifle = Setting { budget: setting.budget.min(1e-9), ..setting };
-            trial::run(&instance, &self.methods[cell.method], trifle).map_err(|reason| {
+            run(&instance, &self.methods[cell.method], trifle).map_err(|reason| {
                 ExperimentError::Trial { world: world(), method: method(), reason }
             })?;
         }

@@ -7,7 +7,6 @@ use goodarm_core::units::ErrorRate;
 use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
-use crate::trial::Trial;
 
 /// What is claimed about the certified answers of every trial: the key `labels` of an experiment.
 #[derive(Clone, Debug, Deserialize)]
@@ -84,9 +83,8 @@ impl LabelsSpec {
         }
     }
 
-    /// Labels the certified answers of a trial.
-    pub fn label(&self, trial: &Trial, seed: u64) -> Vec<Labelled> {
-        let truth: Vec<bool> = trial.certified.iter().map(|one| one.right == Some(true)).collect();
+    /// Labels the certified answers of a trial; `truth` says which of them are right.
+    pub fn label(&self, truth: &[bool], seed: u64) -> Vec<Labelled> {
         let right_count = truth.iter().filter(|is_right| **is_right).count();
         let mut all = Vec::new();
         for &way in &self.ways {
@@ -97,7 +95,7 @@ impl LabelsSpec {
                     // Neither way, share nor δ: all of them have the same orders.
                     let after = |order: u64| {
                         way.claimed_after(
-                            &truth,
+                            truth,
                             wanted,
                             error_rate,
                             Random::at(seed, &[LABELS, order]),

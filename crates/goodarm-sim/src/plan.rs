@@ -18,13 +18,14 @@ use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::family::PAIRS_MAX;
 use crate::instance::Instance;
 use crate::noise::{DeviationError, ScoresKey};
 use crate::random::Random;
+use crate::run::run;
 use crate::theory::Complexity;
-use crate::trial::{self, Method, Setting, Trial, TrialError};
+use crate::trial::{Method, Setting, Trial, TrialError};
 use crate::world::{BillLaw, Failures, Latency, World};
+use crate::world_error::PAIRS_MAX;
 
 pub use self::asked::GeneratorPlan;
 
@@ -657,7 +658,7 @@ impl PlanSpec {
         if let Some(attribute) = without {
             instance = instance.without(attribute);
         }
-        Ok(trial::run(&instance, &self.method(), setting)?)
+        Ok(run(&instance, &self.method(), setting)?)
     }
 }
 

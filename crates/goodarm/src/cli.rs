@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use goodarm_live::candidates::Format;
+use goodarm_data::candidates::Format;
 use goodarm_live::services::llm::{Api, Temperature};
+
+use crate::terminal::completions::CompletionsArguments;
 
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]
@@ -39,7 +41,7 @@ fn long_version() -> &'static str {
             "{}\nCertifies as many LLM answers as a verification budget can buy.\n\
              journal format {}, {} {}, {}",
             env!("CARGO_PKG_VERSION"),
-            goodarm_live::journal::FORMAT_VERSION,
+            goodarm_record::journal::FORMAT_VERSION,
             std::env::consts::ARCH,
             std::env::consts::OS,
             if cfg!(debug_assertions) { "development build" } else { "release build" }
@@ -80,20 +82,11 @@ pub(crate) enum Command {
     /// Show what a run found: one self-contained page, or text, JSON and plots.
     #[command(long_about = REPORT_LONG)]
     Report(ReportArguments),
-    /// Make every figure of the paper, and those beyond it, with the raw trials.
-    #[command(long_about = REPRODUCE_LONG)]
-    Reproduce(ReproduceArguments),
     /// Certify answers: make verifier calls until the budget is spent or nothing is left to do.
     #[command(long_about = RUN_LONG, after_long_help = RUN_EXITS)]
     Run(RunArguments),
     /// Print the JSON Schema of a job file, for editors.
     Schema,
-    /// Run an experiment: worlds × methods × budgets × repetitions, on all cores.
-    #[command(long_about = SIMULATE_LONG)]
-    Simulate(SimulateArguments),
-    /// Replay scores from a file through a policy, one JSON line per pull.
-    #[command(long_about = TRACE_LONG, after_long_help = TRACE_FIELDS)]
-    Trace(TraceArguments),
     /// Make one real call of each verifier on a few answers, and show it word for word.
     #[command(long_about = TRY_LONG)]
     Try(TryArguments),
@@ -164,26 +157,6 @@ pub(crate) struct ExampleArguments {
     /// Where to put it.
     #[arg(value_name = "FOLDER", default_value = "goodarm-example")]
     pub(crate) folder: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArguments {
-    /// For which shell; `man` prints the man page.
-    #[arg(value_enum)]
-    pub(crate) shell: Shell,
-}
-
-/// Whom completions are for.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    #[value(name = "powershell")]
-    Power,
-    Zsh,
-    /// The man page, as roff.
-    Man,
 }
 
 #[derive(Debug, Args)]
@@ -364,7 +337,7 @@ pub(crate) struct RecordArguments {
     /// A word about where the outcomes come from, for the recording's first line.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Write the solver's solutions as pools, too: for `goodarm reproduce --data`.
+    /// Write the solver's solutions as pools, too: for `goodarm-lab reproduce --data`.
     #[arg(long, value_name = "POOLS.jsonl")]
     pub(crate) pools: Option<PathBuf>,
     /// The candidates' field with the reference answer, for --pools.
@@ -449,61 +422,12 @@ pub(crate) struct ReportArguments {
     /// Print the report as JSON: the totals, and every answer with its evidence.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the plots as .svg and .png files.
+    /// Write the plots as .svg files.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plots: Option<PathBuf>,
     /// The candidates file, for a folder whose copy of it is gone.
     #[arg(long, value_name = "FILE")]
     pub(crate) candidates: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TraceArguments {
-    /// The problem file; - reads standard input.
-    #[arg(value_name = "PROBLEM.json")]
-    pub(crate) problem: PathBuf,
-}
-
-/// How the work is done, which the result does not depend on, and what it may read.
-#[derive(Debug, Args)]
-pub(crate) struct WorkArguments {
-    /// Recorded answers, for worlds that replay them; .gz is unpacked.
-    #[arg(long, value_name = "POOLS.jsonl")]
-    pub(crate) data: Option<PathBuf>,
-    /// Threads; all cores if not given. The result does not depend on it.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Say nothing but errors.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimulateArguments {
-    /// The experiment file.
-    #[arg(value_name = "EXPERIMENT.toml")]
-    pub(crate) experiment: PathBuf,
-    /// Where to write trials, summary and figures.
-    #[arg(long, short, value_name = "FOLDER", default_value = "simulation")]
-    pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) work: WorkArguments,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReproduceArguments {
-    /// Which figures; all if none is named: synthetic, allocation, interaction, gsm8k, capitals, constant,
-    /// ablation, delta, error-rates, concurrency, held-out, instances.
-    #[arg(value_name = "FIGURE")]
-    pub(crate) figures: Vec<String>,
-    /// A minute's worth: a sixth of the repetitions.
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Where to write the page, figures and trials.
-    #[arg(long, short, value_name = "FOLDER", default_value = "reproduction")]
-    pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) work: WorkArguments,
 }
 
 #[derive(Debug, Args)]
@@ -526,7 +450,7 @@ pub(crate) struct PlanArguments {
     /// JSON instead of text.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw it, too: a .svg or .png file.
+    /// Draw it, too: a .svg file.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -620,7 +544,7 @@ Make one fixed answer for each question, with a model behind a chat endpoint.
   goodarm generate questions.jsonl --url http://127.0.0.1:8080/v1 --model my-model
   goodarm init answers.jsonl
   goodarm record job.toml -k 40 --pools pools.jsonl
-  goodarm reproduce gsm8k --data pools.jsonl
+  goodarm-lab reproduce gsm8k --data pools.jsonl
 
 is the paper's whole pipeline on one's own questions: generate, record, replay.";
 
@@ -689,22 +613,11 @@ Show what a run found: one self-contained page, or text, JSON and plots.
   goodarm report run                   writes run/report.html; open it in a browser
   goodarm report run --text            the same in the terminal
   goodarm report run --json            for programs
-  goodarm report run --plots plots     coverage, spending and noise as .svg and .png
+  goodarm report run --plots plots     coverage, spending and noise as .svg
 
 Everything is made from the run's journal, so it works while the run goes on and after a crash. The
 page loads nothing and sends nothing; it can be mailed. Its address can name what to show:
 report.html#status=rejected&q=text&sort=-spent&open=ID.";
-
-const REPRODUCE_LONG: &str = "\
-Make every figure of the paper, and those beyond it, with the raw trials.
-
-  goodarm reproduce --quick                 all figures, a minute's worth
-  goodarm reproduce synthetic allocation    two of them, in full
-  goodarm reproduce --data pools.jsonl.gz   all, with recorded GSM8K answers
-
-writes index.html (one self-contained page), each figure as .svg and .png, and for each experiment its
-.toml, its trials as .csv and .parquet and its summary as .json. The experiments are those of the folder
-experiments/, built in.";
 
 const PLAN_LONG: &str = "\
 Say what a budget will buy, before a cent is spent.
@@ -738,86 +651,3 @@ A job or a recording will do, too:
 
 The answer is twofold: the paper's theory (h_q, T*, the staircase K(b); what must be paid as δ → 0), and
 simulated sessions like those that would be run, with an interval that holds eight of ten of them.";
-
-const SIMULATE_LONG: &str = "\
-Run an experiment: worlds × methods × budgets × repetitions, on all cores.
-
-The same file gives the same bytes, whatever the number of threads. All methods have the same luck:
-the k-th call of a verifier on an answer brings the same score in each. Ctrl-C keeps what is done.
-
-  title = \"Uniform against goodarm\"
-  seed = 1
-  repetitions = 30
-  deltas = [0.02]
-  budgets = { normalized = [0.5, 1, 2, 4] }   # × T*(μ) log(1/δ); or { absolute = [90000] }
-
-  [[worlds]]
-  name = \"decoys\"
-  means = { expensive-decoys = { prices = [1, 2, 4, 25], scale = 1.0, hard_cheap = true } }
-
-  [[methods]]
-  name = \"Uniform\"
-  policy = \"uniform\"
-  guarantee = \"paper\"         # or union, holm, fdr; lent is the default of rcb
-
-  [[methods]]
-  name = \"goodarm\"
-  policy = \"rcb\"
-
-writes trials.csv and trials.parquet (one row for each trial), summary.json (means with standard
-errors) and coverage.svg and .png. docs/experiments.md lists every key.";
-
-const TRACE_LONG: &str = "\
-Replay scores from a file through a policy, one JSON line per pull.
-
-The file states a problem and the scores that its pulls will see, so every decision can be checked
-by hand. Two answers (arms), two verifiers (attributes), the paper's Algorithm 1:
-
-  {\"arms\": 2, \"costs\": [1, 0.5], \"thresholds\": [0.5, 0.6], \"budget\": 9, \"delta\": 1e-10,
-   \"policy\": \"bma-gai\", \"guarantee\": \"paper\",
-   \"observations\": [[[4.5, 5.0, 4.0], [4.75, 3.5]], [[0.2], [0.9, 0.4]]]}
-
-observations[arm][attribute] are the scores of that pair, taken in order, and from the start again
-when they run out. Each pull costs its attribute's price. The first lines are
-
-  {\"t\":1,\"branch\":\"explore\",\"arm\":0,\"attribute\":0,\"score\":4.5,\"spent\":1.0,\"certified\":[]}
-  {\"t\":2,\"branch\":\"explore\",\"arm\":0,\"attribute\":1,\"score\":4.75,\"spent\":1.5,\"certified\":[]}
-
-t counts pulls from 1; arms and attributes count from 0; branch is the rule of the policy that chose
-the pull (bma-gai: explore, fallback, target); spent is the exact sum of the prices so far; certified
-lists the certified arms after this pull, in the order in which they were certified. Where shares of
-delta are lent, a pull has \"lent\" if its arm was lent a share just before.";
-
-const TRACE_FIELDS: &str = "\
-Fields that must be there:
-  arms           how many answers
-  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"; instead of
-                 them the lists costs and thresholds will do
-  budget         the most that may be spent
-  delta          the error probability
-  observations   the scores to replay
-
-Fields that may be there:
-  policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
-  guarantee            lent (default with rcb), holm (with the others), union or fdr: what delta bounds;
-                       paper: the paper's certificates
-  certificate          of older files: paper, as a guarantee, or tight (default)
-  costs                instead of verifiers: the price of a call, for each attribute
-  thresholds           the mean score to be reached, for each attribute; between 0 and 1
-  names                a name for each attribute; no two alike
-  scores               what is known of the scores, for each attribute
-  prior_weights        how likely each arm is to be good, up to a common factor
-  means                the true means[arm][attribute]; the policy oracle needs them
-  allocation_constant  the paper's 8 in sqrt(8 log(t+1)/N); bma-gai and cb-gai only
-  unresolved_only      true: never spend on a pair that is already proved; bma-gai, cb-gai, uniform
-                       and round-robin only
-  stop_when_hopeless   true: stop when no arm has a realistic chance with the money that is left
-  pulls_max            stop after so many pulls
-
-Scores are \"sub-gaussian\" (default, sigma 1), {\"sub-gaussian\": {\"sigma\": 0.5, \"lowest\": 0}}, \"bounded\"
-(0 to 1), \"binary\" (0 or 1) or \"exact\" (always the same).
-
-Exit codes:
-  0  done, or the reader of the output went away
-  1  a bug in goodarm
-  2  wrong input (the message names the field), or a file that cannot be read or written";

@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use goodarm_core::{AttributeId, Target};
-use goodarm_live::failure::failure_name;
-use goodarm_live::history::{Call, Scores};
 use goodarm_live::job::Job;
-use goodarm_live::run::{HeldBy, Notice, Observer, Progress};
-use goodarm_live::throttle::Condition;
-use goodarm_live::view::Overview;
+use goodarm_record::failure::failure_name;
+use goodarm_record::history::{Call, Scores};
+use goodarm_record::notice::Condition;
+use goodarm_record::notice::{HeldBy, Notice, Observer, Progress};
+use goodarm_record::view::Overview;
 use goodarm_report::words::{
     about_time, amount, condition_name, condition_text, counted, money, printable, printable_note,
     rate,
@@ -17,7 +17,7 @@ use goodarm_report::words::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::commands::run::label_command;
+use crate::shell::label_command;
 use crate::terminal;
 
 /// Shows a run.

@@ -1,6 +1,6 @@
 //! Which field of the candidates is the question, and which the answer: a guess by their names.
 
-use goodarm_live::candidates::Candidate;
+use goodarm_data::candidates::Candidate;
 use serde_json::Value;
 
 /// Where a text stands in each candidate.

@@ -1,27 +1,16 @@
-//! The command-line tool: the only crate that prints or exits.
+//! The command-line tool.
 
 mod cli;
 mod commands;
 mod display;
-mod exit;
 mod fields;
-mod problem_file;
-mod progress;
-mod terminal;
+mod shell;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use goodarm_terminal as terminal;
 
 fn main() -> ExitCode {
-    goodarm_live::panics::hush();
-    match cli::Cli::try_parse() {
-        Ok(cli) => commands::run(cli).into(),
-        Err(error) if !error.use_stderr() => error.exit(),
-        // It repeats what was typed, such as the name of a file that a shell filled in.
-        Err(error) => {
-            terminal::say(error.render().to_string().trim_end());
-            exit::Exit::WrongInput.into()
-        }
-    }
+    goodarm_data::panics::hush();
+    terminal::typed().map_or_else(Into::into, |cli| commands::run(cli).into())
 }

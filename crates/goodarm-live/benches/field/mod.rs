@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::ending::Ending;
 use tempfile::TempDir;
 
 /// Answers, recordings and a job; gone when dropped.

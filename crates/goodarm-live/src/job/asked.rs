@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use goodarm_core::QuestionId;
+use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
+use goodarm_data::problem::Problem;
+use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
+use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::questions::{self, Finals, Questions, Sorted, hex};
 
 use super::{Job, Settings, VerifierSpec};
-use crate::candidates::KEY;
-use crate::candidates::{Candidate, Candidates, CandidatesError};
-use crate::charter::{GeneratorTerms, QuestionTerms};
-use crate::job_file::GuaranteeName;
 use crate::pricing::Extent;
-use crate::problem::Problem;
-use crate::questions::{self, Finals, Questions, Sorted, hex};
 use crate::service::Service;
 
 /// The questions of a job as code states it.
@@ -22,7 +21,7 @@ pub struct QuestionSpec {
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// Who makes answers during a run; their replies are [`crate::reply::Verdict::Answer`]. There is
+    /// Who makes answers during a run; their replies are [`goodarm_record::reply::Verdict::Answer`]. There is
     /// no threshold.
     pub generators: Vec<VerifierSpec>,
     /// How many answers may be made for a question, duplicates and failures among them.

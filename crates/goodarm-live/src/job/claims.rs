@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use goodarm_core::problem::SIGMA_MIN;
+use goodarm_data::problem::Problem;
+use goodarm_record::charter::VoteTerms;
+use goodarm_record::job_file::Scores;
 
 use super::{CriterionSpec, VerifierSpec, votes};
-use crate::charter::VoteTerms;
-use crate::job_file::Scores;
-use crate::problem::Problem;
 
 /// One mean score that is to be reached.
 pub(super) struct Claim {

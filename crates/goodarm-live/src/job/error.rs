@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::problem::{Problem, ProblemKind};
+use goodarm_data::problem::{Problem, ProblemKind};
 
 /// Everything that is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,15 @@ use std::time::Duration;
 
 use goodarm_core::Cost;
 use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
+use goodarm_data::answer::{ExtractName, Extractor};
+use goodarm_data::candidates::{Candidates, CandidatesError};
+use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::money::Written;
+use goodarm_record::job_file::table::{Table, unknown_keys};
+use goodarm_record::job_file::{
+    CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, TIMEOUT, VerifierKeys, Votes, key_names,
+};
+use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::asked::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
@@ -18,16 +26,7 @@ use super::{
     CriterionSpec, Given, Job, JobSpec, Origin, Overrides, QuestionSpec, Settings, VerifierSpec,
     assemble, in_range,
 };
-use crate::answer::ExtractName;
-use crate::answer::Extractor;
-use crate::candidates::{Candidates, CandidatesError};
-use crate::job_file::table::{Table, unknown_keys};
-use crate::job_file::{
-    CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, TIMEOUT, VerifierKeys, Votes, key_names,
-};
 use crate::pricing::Pricing;
-use crate::problem::{Problem, ProblemKind, collect};
-use crate::questions;
 use crate::service::{FinalAnswers, Service};
 use crate::services::rubric;
 use crate::services::{Kind, KindKeys, Kinds, Setting, without_keys};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use goodarm_record::job_file::{GeneratorKeys, JobFile, VerifierKeys, key_names};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::job_file::{GeneratorKeys, JobFile, VerifierKeys, key_names};
 use crate::services::{Kind, Kinds};
 
 /// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.

@@ -6,12 +6,12 @@ use std::io::{self, BufReader};
 use std::path::Path;
 
 use goodarm_core::Cost;
+use goodarm_data::bounds;
+use goodarm_record::recording::{self, Outcomes};
 
-use crate::bounds;
 use crate::job::Job;
 use crate::line_file::mend_last_line;
 use crate::record::RecordError;
-use crate::recording::{self, Outcomes};
 
 /// What a recording has already.
 #[derive(Default)]

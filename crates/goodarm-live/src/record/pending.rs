@@ -9,13 +9,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, AttributeId, Cost, DECISIONS, Event, Failure};
+use goodarm_record::journal::{
+    self, FileStorage, FolderLock, Header, Journal, Opened, Reader, Record, VERSION, beside,
+};
+use goodarm_record::recording::Outcomes;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::VERSION;
-use crate::journal::{self, FileStorage, FolderLock, Header, Journal, Opened, Reader, Record};
-use crate::line_file::beside;
 use crate::record::RecordError;
-use crate::recording::Outcomes;
 
 /// What the journal begins with: all that is needed to write its calls into the recording.
 #[derive(Debug, Default, Deserialize, Serialize)]

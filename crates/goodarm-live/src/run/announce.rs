@@ -3,114 +3,29 @@
 
 use std::time::Duration;
 
-use goodarm_core::{ArmId, BlockingFailure, Cost, Failure, Target};
+use goodarm_core::{BlockingFailure, Failure, Target};
 use goodarm_files::words::{money, were};
+use goodarm_record::control::Control;
+use goodarm_record::history::{Call, Scores};
+use goodarm_record::notice::{Condition, Notice, Observer, Progress};
+use goodarm_record::view::questions::AnsweredView;
+use goodarm_record::view::warnings::{Warning, WarningKind, warnings};
+use goodarm_record::view::{LoanView, Overview, PairView, Remaining};
 use tokio::time::Instant;
 
-use crate::history::{Call, Scores};
-use crate::run::{Control, HeldBy, Run};
-use crate::throttle::Condition;
-use crate::view::questions::AnsweredView;
-use crate::view::warnings::{Warning, WarningKind, warnings};
-use crate::view::{LoanView, Overview, PairView, Remaining};
+use crate::run::Run;
 
-/// Takes notice of what happens in a run.
-pub trait Observer: Send {
-    /// Something happened.
-    fn notice(&mut self, notice: Notice<'_>);
-
-    /// Whether it wants to hear of every single call.
-    fn wants_calls(&self) -> bool {
-        false
-    }
-}
-
-/// Takes no notice of anything.
-impl Observer for () {
-    fn notice(&mut self, _: Notice<'_>) {}
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug)]
-pub enum Notice<'a> {
-    /// A call came back; only for observers that want calls.
-    Called {
-        /// The candidate's name, or the question's.
-        id: &'a str,
-        /// The name of the verifier, or of the generator.
-        verifier: &'a str,
-        /// The call.
-        call: &'a Call<'a>,
-    },
-    /// An answer is certified.
-    Certified {
-        /// Which.
-        arm: ArmId,
-        /// Its name.
-        id: &'a str,
-        /// Its object, if it was made during the run: the job does not have it.
-        made: Option<&'a str>,
-        /// How many are certified now.
-        count: usize,
-        /// What was spent by then.
-        spent: Cost,
-        /// What each verifier has said.
-        evidence: &'a [PairView],
-        /// What it was lent of δ, where shares of it are lent.
-        loan: Option<LoanView>,
-        /// The question that it answers, if there are questions.
-        answers: Option<AnsweredView>,
-    },
-    /// A verifier backs off, is down, or is back.
-    Verifier {
-        /// Its name.
-        verifier: &'a str,
-        /// How it is doing.
-        condition: &'a Condition,
-    },
-    /// Something a person should know.
-    Warning(&'a str),
-    /// How far the run has come; several times a second.
-    Progress(&'a Progress),
-}
-
-/// How far a run has come.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// The run as it stands.
-    pub overview: Overview,
-    /// Calls without a score.
-    pub failure_count: u64,
-    /// Requests that had to be sent again.
-    pub retry_count: u64,
-    /// The last call that was asked for: who was called, and about which answer or question.
-    pub working_on: Option<[String; 2]>,
-    /// How many will be certified in the end, as it looks now.
-    pub forecast: f64,
-    /// Seconds until the budget is spent at the pace of late; none before there is one. A run may end
-    /// earlier, when nothing is worth a call any more.
-    pub seconds_left: Option<f64>,
-    /// How the verifiers are doing.
-    pub conditions: Vec<Condition>,
-    /// What keeps more calls from being in flight.
-    pub held_by: Option<HeldBy>,
-    /// Whether someone holds new calls back.
-    pub is_paused: bool,
-    /// Since this process took up the run.
-    pub elapsed: Duration,
-}
-
-impl Progress {
-    /// What is known before the first call.
-    pub fn before_the_first_call(run: &Run) -> Self {
-        Self {
-            overview: Overview::new(&run.job.charter, run.session.books(), &run.account),
-            failure_count: run.account.failure_count(),
+impl Run {
+    /// How far it has come, before the first call of this process.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            overview: Overview::new(&self.job.charter, self.session.books(), &self.account),
+            failure_count: self.account.failure_count(),
             retry_count: 0,
             working_on: None,
             forecast: 0.0,
             seconds_left: None,
-            conditions: run.engine.conditions().collect(),
+            conditions: self.engine.conditions().collect(),
             held_by: None,
             is_paused: false,
             elapsed: Duration::ZERO,

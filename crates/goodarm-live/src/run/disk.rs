@@ -17,11 +17,10 @@ use std::thread;
 use std::time::Duration;
 
 use goodarm_core::{Dispatched, Event};
+use goodarm_record::journal::{FileStorage, Journal, Record, Storage};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
-
-use crate::journal::{FileStorage, Journal, Record, Storage};
 
 pub(super) struct Disk {
     journal: Journal<Box<dyn Medium>>,

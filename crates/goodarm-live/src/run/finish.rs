@@ -1,10 +1,11 @@
 //! What a run writes when it has ended.
 
-use crate::folder::Folder;
-use crate::labels;
-use crate::outputs::{self, OutputError, Standing};
+use goodarm_record::folder::Folder;
+use goodarm_record::labels;
+use goodarm_record::outputs::{self, OutputError, Standing};
+use goodarm_record::view::Overview;
+
 use crate::run::Run;
-use crate::view::Overview;
 
 impl Run {
     /// Writes all files of the folder but the journal and the candidates. The run has ended: after an error

@@ -1,9 +1,8 @@
 //! What a verdict counts as.
 
 use goodarm_core::{Attribute, BlockingFailure, CountedFailure, Failure, ScoreModel, VoidFailure};
-
-use crate::history::Scores;
-use crate::reply::{Answer, Verdict};
+use goodarm_record::history::Scores;
+use goodarm_record::reply::{Answer, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
 /// is not a score for each.

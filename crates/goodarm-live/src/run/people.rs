@@ -6,16 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use goodarm_core::{Dispatched, GeneratorId, Session, Source, Ticket};
+use goodarm_record::charter::Charter;
+use goodarm_record::ending::RunError;
+use goodarm_record::folder::Folder;
+use goodarm_record::people::{Heard, Replies, make_durable};
+use goodarm_record::reply::{Reply, Usage};
+use goodarm_record::sealed_lines::SealedError;
 use tokio::time::Instant;
 
-use crate::charter::Charter;
-use crate::folder::Folder;
 use crate::job::Job;
-use crate::people::{Heard, Replies, make_durable};
-use crate::reply::{Reply, Usage};
 use crate::run::announce::Announcer;
-use crate::run::{Origin, Run, RunError};
-use crate::sealed_lines::SealedError;
+use crate::run::{Origin, Run};
 
 pub(super) struct People {
     /// Of each who is called: whether it is people.

@@ -8,22 +8,24 @@ use std::sync::Arc;
 use goodarm_core::{
     Cost, CountedFailure, Dispatched, Event, Failure, Problem, Session, Target, Ticket, VoidFailure,
 };
+use goodarm_data::candidates::Candidates;
 use goodarm_files::words::were;
+use goodarm_record::account::Account;
+use goodarm_record::changes;
+use goodarm_record::charter::Charter;
+use goodarm_record::control::Control;
+use goodarm_record::ending::RunError;
+use goodarm_record::folder::Folder;
+use goodarm_record::history::{Call, History, HistoryError, Scores};
+use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
+use goodarm_record::labels;
+use goodarm_record::questions::Finals;
 
-use crate::account::Account;
-use crate::candidates::Candidates;
-use crate::changes;
-use crate::charter::Charter;
-use crate::folder::Folder;
-use crate::history::{Call, History, HistoryError, Scores};
 use crate::job::Job;
-use crate::job_file::GuaranteeName;
-use crate::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
-use crate::labels;
-use crate::questions::Finals;
 use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
-use crate::run::{Control, Origin, Run, RunError, keep_inputs, new_session, place_of};
+use crate::run::{Origin, Run, keep_inputs, new_session, place_of};
 use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.

@@ -24,6 +24,10 @@ use std::thread;
 use std::time::Duration;
 
 use goodarm_core::GeneratorId;
+use goodarm_record::audit;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::folder::Folder;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep};
@@ -32,9 +36,7 @@ use self::disk::SimDisk;
 use self::plan::{Fate, Life, Plan};
 use self::witness::Witness;
 use self::world::{DELTA, World, arm_of};
-use crate::audit;
-use crate::folder::Folder;
-use crate::run::{Control, Ending, Run, RunError, resume};
+use crate::run::{Run, resume};
 
 /// What a process that is killed leaves behind.
 struct Killed;
@@ -426,7 +428,8 @@ fn a_seed_is_the_same_again() {
             let figures = Simulation::of(seed, &folder).unwrap_or_else(|error| panic!("{error}"));
             let mut events = Vec::new();
             let mut history =
-                crate::history::History::open(&Folder::new(&folder).journal()).expect("a journal");
+                goodarm_record::history::History::open(&Folder::new(&folder).journal())
+                    .expect("a journal");
             while let Some(entry) = history.next_entry().expect("an entry") {
                 events.push((entry.event, entry.call.map(|call| call.note.latency)));
             }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_record::reply::{NOTHING, Reply};
 
-use crate::reply::{NOTHING, Reply};
 use crate::throttle::{GivenUp, Stopping, Throttle};
 
 /// What became of one attempt.

@@ -9,23 +9,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::Cost;
+use goodarm_data::answer::{ExtractName, Extractor, checked_pattern, same_number};
+use goodarm_data::candidates::{Candidate, text_of};
+use goodarm_data::pattern::Pattern;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
+use goodarm_files::words::in_short;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::Scores;
+use goodarm_record::reply::{Reply, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::schema::{Schema, text_bytes};
 use super::{KindKeys, Setting};
-use crate::answer::ExtractName;
-use crate::answer::{Extractor, checked_pattern, same_number};
-use crate::candidates::{Candidate, text_of};
-use crate::fingerprint::Fingerprint;
-use crate::job_file::Scores;
-use crate::pattern::Pattern;
 use crate::pricing::Pricing;
-use crate::problem::{Problem, collect};
-use crate::reply::{Reply, Usage, in_short};
 use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service, Work};
-use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -23,16 +23,17 @@ use self::worker::Pool;
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, score_at, score_of};
 use super::{KindKeys, Setting};
-use crate::candidates::Candidate;
-use crate::fingerprint::Fingerprint;
 use crate::pricing::Extent;
-use crate::problem::{Problem, collect};
-use crate::reply::{Remark, Reply, Usage, Verdict, in_short, shorten};
 use crate::secrets::Secrets;
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{Called, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use crate::transcript::Transcript;
+use goodarm_data::candidates::Candidate;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
 
 /// A program that reads a candidate and answers with a score.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -27,12 +27,13 @@ pub(crate) use self::secrets::{
 };
 use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
-use crate::problem::{Problem, collect};
-use crate::reply::{Remark, Reply, Usage, Verdict, in_short, shorten};
 use crate::secrets::Secrets;
 use crate::service::attempt::{Attempt, attempts_at};
 use crate::throttle::Throttle;
 use crate::transcript;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
 
 /// One or several addresses, with everything that does not change from call to call. Which of them a
 /// request goes to is for the throttle to say; each request goes to one.

@@ -16,14 +16,15 @@ use super::endpoint::{
 use super::rubric::Rubric;
 use super::score::{answer_at, cost_of, score_of};
 use super::{KindKeys, Setting};
-use crate::answer::checked_pointer;
-use crate::candidates::{Candidate, Candidates};
 use crate::pricing::Extent;
-use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, Remark, Reply, Usage, Verdict, in_short};
 use crate::service::{Called, Manifest, Remote, Service};
-use crate::template::Template;
 use crate::throttle::Throttle;
+use goodarm_data::answer::checked_pointer;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::template::Template;
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{NOTHING, Remark, Reply, Usage, Verdict};
 
 /// A server of one's own.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use goodarm_data::candidates::Candidates;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::template::Template;
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::Wanted;
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::people::wanted_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{KindKeys, Setting};
-use crate::candidates::Candidates;
-use crate::charter::PeopleTerms;
-use crate::deck::Wanted;
-use crate::job_file::{Scores, Unit};
-use crate::people::wanted_of;
-use crate::problem::{Problem, collect};
 use crate::service::{DefaultPrice, Deferred, Manifest, Service};
-use crate::template::Template;
 
 /// A person, who is asked by `goodarm label`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

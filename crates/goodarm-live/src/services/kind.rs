@@ -5,14 +5,14 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use goodarm_data::candidates::Candidates;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::table::Table;
+use goodarm_record::job_file::{Unit, VerifierKeys};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
 use super::KINDS;
-use crate::candidates::Candidates;
-use crate::job_file::table::Table;
-use crate::job_file::{Unit, VerifierKeys};
-use crate::problem::Problem;
 use crate::service::Service;
 
 /// A kind of service.
@@ -86,7 +86,7 @@ impl Kind {
 
     /// The names of its own keys.
     pub(crate) fn key_names(&self) -> BTreeSet<String> {
-        crate::job_file::key_names(&self.schema(&mut SchemaGenerator::default()))
+        goodarm_record::job_file::key_names(&self.schema(&mut SchemaGenerator::default()))
     }
 
     /// Its own keys, with everything that cannot be read put aside.

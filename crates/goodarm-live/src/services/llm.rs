@@ -16,6 +16,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::BYTES_AT_ONCE;
+use goodarm_data::template::{Template, TemplateError};
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::reply::{NOTHING, Remark, Reply, Verdict, shorten};
 
 use self::chat::Chat;
 pub use self::chat::ChatReply;
@@ -28,15 +34,9 @@ use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::rubric::Rubric;
 use super::{KindKeys, Setting};
-use crate::candidates::{Candidate, Candidates};
-use crate::job_file::{Scores, Unit};
 use crate::pricing::{Extent, Meter, Pricing};
-use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, Remark, Reply, Verdict, shorten};
 use crate::secrets::Secrets;
 use crate::service::{Called, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
-use crate::steps::BYTES_AT_ONCE;
-use crate::template::{Template, TemplateError};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {

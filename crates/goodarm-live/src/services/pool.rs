@@ -6,20 +6,19 @@ use std::fs::File;
 use std::path::Path;
 
 use goodarm_core::Cost;
+use goodarm_data::answer::{ExtractName, Extractor};
+use goodarm_data::bounds;
+use goodarm_data::candidates::{Candidates, text_of};
+use goodarm_data::problem::{Problem, collect};
 use goodarm_files::words::counted;
+use goodarm_record::fingerprint::{Fingerprint, Fingerprinted};
+use goodarm_record::reply::{Reply, Usage, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::replay::{Draws, draw, recorded_price};
 use super::{KindKeys, Setting};
-use crate::answer::ExtractName;
-use crate::answer::Extractor;
-use crate::bounds;
-use crate::candidates::{Candidates, text_of};
-use crate::fingerprint::{Fingerprint, Fingerprinted};
-use crate::problem::{Problem, collect};
-use crate::reply::{Reply, Usage, Verdict};
 use crate::service::{Answered, FinalAnswers, Local, Manifest, Place, Service};
 
 /// Recorded answers to questions.

@@ -2,18 +2,18 @@
 //! and k alone, so a call that was lost can be made again and says the same.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
+use goodarm_data::candidates::Candidates;
+use goodarm_data::problem::Problem;
 use goodarm_files::words::counted;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::Scores;
+use goodarm_record::recording::{Outcome, Recording};
+use goodarm_record::reply::{MeanOver, Reply, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{KindKeys, Setting};
-use crate::candidates::Candidates;
-use crate::fingerprint::Fingerprint;
-use crate::job_file::Scores;
 use crate::pricing::{Meter, Pricing};
-use crate::problem::Problem;
-use crate::recording::{Outcome, Recording};
-use crate::reply::{MeanOver, Reply, Usage};
 use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service};
 
 /// Recorded outcomes.

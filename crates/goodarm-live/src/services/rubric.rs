@@ -1,11 +1,10 @@
 //! Criteria: one reply, a score for each of them.
 
 use goodarm_core::CountedFailure;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::VerifierKeys;
+use goodarm_record::reply::Verdict;
 use serde_json::Value;
-
-use crate::job_file::VerifierKeys;
-use crate::problem::Problem;
-use crate::reply::Verdict;
 
 /// Where a reply has the score of each criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ impl Rubric {
     /// [`problems`].
     pub(crate) fn of(keys: &VerifierKeys) -> Option<Self> {
         let criteria = keys.criteria.as_ref()?.iter();
-        let criterion = |keys: &crate::job_file::CriterionKeys| Criterion {
+        let criterion = |keys: &goodarm_record::job_file::CriterionKeys| Criterion {
             name: keys.name.clone(),
             pointer: keys.pointer.clone(),
         };

@@ -3,7 +3,8 @@
 use goodarm_core::{Cost, CountedFailure};
 use serde_json::Value;
 
-use crate::reply::{Verdict, in_short};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::Verdict;
 
 /// A score: a finite number, or true and false as 1 and 0.
 pub(crate) fn score_of(value: &Value) -> Option<f64> {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::reply::Remark;
+use goodarm_record::reply::Remark;
 
 /// The first remark of its kind, until someone has taken it.
 #[derive(Debug, Default)]

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use goodarm_core::VoidFailure;
+use goodarm_record::notice::Condition;
 use tokio::time::Instant;
 
+use super::Obstacle;
 use super::backoff::{Backoff, Trouble, TroubleKind};
-use super::{Condition, Obstacle};
 
 /// All addresses of a verifier; one that has none counts as one.
 #[derive(Debug)]

@@ -4,11 +4,13 @@ use std::fs;
 use std::sync::Arc;
 
 use goodarm_core::Event;
-use goodarm_live::audit::Area;
-use goodarm_live::history::History;
-use goodarm_live::journal::{FileStorage, Journal, Note, Opened, Record, open};
-use goodarm_live::outputs::calls::CallLine;
-use goodarm_live::run::{Control, Ending, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::audit::Area;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::history::History;
+use goodarm_record::journal::{FileStorage, Journal, Note, Opened, Record, open};
+use goodarm_record::outputs::calls::CallLine;
 
 use crate::crash::{REPLAY_JOB, Stopper};
 use crate::place::Place;

@@ -1,6 +1,6 @@
 //! A budget bounds what is spent; `calls_max` bounds the calls of verifiers that bill nothing.
 
-use goodarm_live::run::Ending;
+use goodarm_record::ending::Ending;
 
 use crate::place::Place;
 

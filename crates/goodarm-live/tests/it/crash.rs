@@ -5,13 +5,16 @@ use std::fs;
 use std::sync::Arc;
 
 use goodarm_core::{Cost, DECISIONS, Event};
-use goodarm_live::audit::Area;
-use goodarm_live::folder::Folder;
-use goodarm_live::history::{History, HistoryError};
-use goodarm_live::journal::{FileStorage, Header, Journal};
-use goodarm_live::outputs::calls::CallLine;
-use goodarm_live::outputs::calls::table::{TableReader, TableWriter};
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::audit::Area;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::history::{History, HistoryError};
+use goodarm_record::journal::{FileStorage, Header, Journal};
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::outputs::calls::CallLine;
+use goodarm_record::outputs::calls::table::{TableReader, TableWriter};
 
 use crate::place::Place;
 

@@ -6,13 +6,16 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost};
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
-use goodarm_live::job_file::Scores;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
 use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::view::Overview;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::job_file::Scores;
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::Overview;
 
 use crate::place::Place;
 
@@ -260,7 +263,7 @@ fn what_is_certified_is_the_mean_over_what_was_drawn_from() {
     place.write_recording("solution", 2, 4);
     let promise = |rest: &str| {
         place.write("job.toml", &replay_job(rest));
-        goodarm_live::view::promise(&place.good_job().charter)
+        goodarm_record::view::promise(&place.good_job().charter)
     };
     let with_replacement = promise("");
     let pool = "mean score, over the recorded outcomes that its calls were drawn from, reaches";
@@ -285,9 +288,9 @@ fn old_runs_say_what_they_certify_too() {
     for (rest, expected) in [("", "drawn from"), ("draws = \"in-order\"", "fresh calls")] {
         place.write("job.toml", &replay_job(rest));
         let mut charter = place.good_job().charter.clone();
-        let now = goodarm_live::view::promise(&charter);
+        let now = goodarm_record::view::promise(&charter);
         charter.verifiers[0].mean_over = None;
-        assert_eq!(goodarm_live::view::promise(&charter), now);
+        assert_eq!(goodarm_record::view::promise(&charter), now);
         assert!(now.contains(expected), "{now}");
     }
 }

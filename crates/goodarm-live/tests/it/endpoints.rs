@@ -1,7 +1,7 @@
 //! Whole runs against models behind endpoints.
 
-use goodarm_live::run::Ending;
-use goodarm_live::view::Overview;
+use goodarm_record::ending::Ending;
+use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
 use crate::place::{Place, is_good};

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use goodarm_live::folder::Folder;
-use goodarm_live::history::History;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::ending::Ending;
+use goodarm_record::folder::Folder;
+use goodarm_record::history::History;
+use goodarm_record::notice::{Notice, Observer};
 use serde_json::json;
 
 use crate::place::{Place, is_good};
@@ -38,7 +41,7 @@ fn score_of(seen: &Seen) -> f64 {
 fn run_against(
     script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static,
     rest: &str,
-) -> (Place, Ending, goodarm_live::view::Overview, usize) {
+) -> (Place, Ending, goodarm_record::view::Overview, usize) {
     let runtime = runtime();
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);

@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodarm_core::ArmId;
-use goodarm_live::audit;
 use goodarm_live::record::{self, RecordError};
-use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run};
+use goodarm_live::run::Run;
 use goodarm_live::trial::{Trial, suspicions, try_out};
-use goodarm_live::view::Overview;
+use goodarm_record::audit;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, NeverScored};
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
 use crate::place::Place;

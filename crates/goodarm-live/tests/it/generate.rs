@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_live::generate::{GenerateError, Generated, Request, generate};
-use goodarm_live::run::Control;
 use goodarm_live::services::llm::{LlmKeys, Temperature};
+use goodarm_record::control::Control;
 
 use crate::place::Place;
 use crate::server::{Server, completion};

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Given, Job, JobError, Overrides};
-use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::run::Run;
 use goodarm_live::service::{Called, Remote, Reply, Service};
 use goodarm_live::throttle::Throttle;
+use goodarm_record::control::Control;
+use goodarm_record::ending::Ending;
 
 /// Says what the candidate's field `good` says.
 struct Mirror;

@@ -6,8 +6,11 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::Arc;
 
-use goodarm_live::audit::Area;
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::audit::Area;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::notice::{Notice, Observer};
 use serde_json::{Map, Value, json};
 
 use crate::crash::{REPLAY_JOB, Stopper, replay_place};
@@ -285,7 +288,7 @@ fn an_audit_covers_every_key_of_the_summary() {
             changed.insert(key.clone(), other);
             write_summary(&place, &changed);
             let report = place.audit();
-            let named = |problem: &goodarm_live::audit::Problem| problem.text.contains(key);
+            let named = |problem: &goodarm_record::audit::Problem| problem.text.contains(key);
             assert!(report.problems.iter().any(named), "{key}: {:?}", report.problems);
         }
         let mut fewer = whole.clone();

@@ -5,8 +5,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
+use goodarm_live::run::Run;
 use goodarm_live::trial;
+use goodarm_record::control::Control;
+use goodarm_record::ending::Ending;
+use goodarm_record::notice::{Notice, Observer};
 
 use crate::place::Place;
 

@@ -1,6 +1,6 @@
 //! What a job file may say, and what is said back when it may not.
 
-use goodarm_live::problem::ProblemKind;
+use goodarm_data::problem::ProblemKind;
 
 use crate::place::Place;
 

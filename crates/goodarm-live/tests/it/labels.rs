@@ -3,15 +3,15 @@
 
 use std::fs;
 
-use goodarm_live::audit::{Area, Report};
-use goodarm_live::claims::Rule;
-use goodarm_live::deck::{Deck as _, DeckError, Said};
-use goodarm_live::folder::Folder;
-use goodarm_live::journal::Mark;
-use goodarm_live::labels::{self, ClaimDeck, LabelError, Terms};
 use goodarm_live::run::Run;
-use goodarm_live::sealed_lines::{SealedReader, SealedWriter};
-use goodarm_live::view::ClaimView;
+use goodarm_record::audit::{Area, Report};
+use goodarm_record::claims::Rule;
+use goodarm_record::deck::{Deck as _, DeckError, Said};
+use goodarm_record::folder::Folder;
+use goodarm_record::journal::Mark;
+use goodarm_record::labels::{self, ClaimDeck, LabelError, Terms};
+use goodarm_record::sealed_lines::{SealedReader, SealedWriter};
+use goodarm_record::view::ClaimView;
 use serde_json::{Value, json};
 
 use crate::crash::{REPLAY_JOB, replay_place};
@@ -614,7 +614,7 @@ fn a_hundred_thousand_answers_are_labelled_in_no_time() {
     let place = labelled_place(100_000);
     let mut deck = open(&place);
     let cards = deck.upcoming("Ann", 20_000).expect("cards");
-    let said = |(card, place): (goodarm_live::deck::Card, usize)| {
+    let said = |(card, place): (goodarm_record::deck::Card, usize)| {
         (card.key, if place % 50 == 49 { Said::Wrong } else { Said::Right })
     };
     deck.say_all("Ann", cards.into_iter().zip(0..).map(said).collect()).expect("in order");

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use goodarm_core::Cost;
-use goodarm_live::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
-use goodarm_live::journal::{Opened, open};
 use goodarm_live::open_files::{self, Shortage};
-use goodarm_live::run::{Control, Ending, Run};
+use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
 use goodarm_live::service::{Called, REPLY_BYTES_MAX, Remote, Reply};
 use goodarm_live::throttle::Throttle;
+use goodarm_record::control::Control;
+use goodarm_record::ending::Ending;
+use goodarm_record::journal::{Opened, open};
 use tokio::sync::Semaphore;
 
 use crate::place::Place;

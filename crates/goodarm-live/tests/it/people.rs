@@ -8,11 +8,14 @@ mod terms;
 use std::sync::Arc;
 
 use goodarm_core::Cost;
-use goodarm_live::deck::{Card, Deck as _, Said};
-use goodarm_live::folder::Folder;
-use goodarm_live::people::{PeopleDeck, waiting};
-use goodarm_live::run::{Control, Ending, Notice, Observer, Run};
-use goodarm_live::view::Overview;
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::deck::{Card, Deck as _, Said};
+use goodarm_record::ending::Ending;
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::people::{PeopleDeck, waiting};
+use goodarm_record::view::Overview;
 
 use crate::place::Place;
 
@@ -282,7 +285,7 @@ fn a_run_in_which_all_is_decided_does_not_wait_for_cards_that_are_left() {
         if let Ending::Done(_) = ending {
             assert_eq!((overview.certified, overview.undecided), (1, 0));
             assert!(overview.in_flight > 0, "cards are left, and nobody waits for them");
-            let report = goodarm_live::audit::audit(place.output().path());
+            let report = goodarm_record::audit::audit(place.output().path());
             assert!(report.is_clean(), "{:?}", report.problems);
             return;
         }

@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use goodarm_live::audit::{self, Report};
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobError, Overrides};
-use goodarm_live::run::{Control, Ending, Run, RunError};
-use goodarm_live::view::Overview;
+use goodarm_live::run::Run;
+use goodarm_record::audit::{self, Report};
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::view::Overview;
 use tempfile::TempDir;
 
 /// A folder of a job's own; gone when dropped.

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use goodarm_core::{ArmId, Cost, Event, Label};
 use goodarm_live::job::Job;
-use goodarm_live::journal::{self, FileStorage, Journal, Opened, Record};
-use goodarm_live::run::{Ending, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::journal::{self, FileStorage, Journal, Opened, Record};
 use serde_json::{Value, json};
 
 use crate::place::Place;

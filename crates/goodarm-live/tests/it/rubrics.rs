@@ -3,7 +3,7 @@
 use std::fs;
 
 use goodarm_live::job::Job;
-use goodarm_live::run::Ending;
+use goodarm_record::ending::Ending;
 use serde_json::{Value, json};
 
 use crate::place::{Place, is_good};

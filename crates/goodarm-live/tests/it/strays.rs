@@ -1,7 +1,7 @@
 //! Workers that write what nobody asked for: a run never goes on with scores that may belong to others.
 
-use goodarm_live::run::Ending;
-use goodarm_live::view::Overview;
+use goodarm_record::ending::Ending;
+use goodarm_record::view::Overview;
 
 use crate::place::Place;
 

@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use goodarm_live::run::{Control, Ending, Run};
-use goodarm_live::view::Overview;
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::ending::Ending;
+use goodarm_record::view::Overview;
 use serde_json::json;
 
 use crate::place::Place;

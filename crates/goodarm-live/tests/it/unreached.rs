@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use goodarm_live::record::{self, RecordError};
-use goodarm_live::run::{Control, Ending, NeverScored, Run};
+use goodarm_live::run::Run;
 use goodarm_live::trial::{suspicions, try_out};
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, NeverScored};
 
 use crate::place::Place;
 use crate::server::{Act, Server, runtime};

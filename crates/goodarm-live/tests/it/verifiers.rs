@@ -10,12 +10,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
-use goodarm_live::candidates::{Candidate, Candidates};
-use goodarm_live::job_file::{Unit, VerifierKeys};
-use goodarm_live::problem::Problem;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::Problem;
 use goodarm_live::service::{Reply, Verdict};
 use goodarm_live::services::Setting;
-use goodarm_live::throttle::{Condition, Limits, Throttle};
+use goodarm_live::throttle::{Limits, Throttle};
+use goodarm_record::job_file::{Unit, VerifierKeys};
+use goodarm_record::notice::Condition;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

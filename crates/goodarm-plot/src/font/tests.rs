@@ -1,3 +1,6 @@
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
+
 use super::*;
 
 const FACE: Face = Face::regular(12.0);
@@ -57,4 +60,22 @@ fn clean_text_has_no_controls() {
 fn digits_have_the_width_the_typeface_gives_them() {
     // 572 of 1000 units, from the hmtx table of Noto Sans Regular 1.04.
     assert!((FACE.width("0123456789") - 10.0 * 0.572 * 12.0).abs() < 0.1);
+}
+
+#[test]
+fn every_letter_has_the_width_the_typeface_gives_it() {
+    let faces = [(Weight::Regular, notosans::REGULAR_TTF), (Weight::Bold, notosans::BOLD_TTF)];
+    for (weight, bytes) in faces {
+        let font = FontRef::new(bytes).unwrap();
+        let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
+        let em = font.metrics(Size::unscaled(), LocationRef::default()).units_per_em;
+        let mut known = 0;
+        for letter in '\0'..=char::MAX {
+            let units = font.charmap().map(letter).and_then(|glyph| metrics.advance_width(glyph));
+            known += usize::from(units.is_some());
+            let expected = units.map_or(UNKNOWN_WIDTH, |units| f64::from(units) / f64::from(em));
+            assert_eq!(weight.advance(letter).to_bits(), expected.to_bits(), "{letter:?}");
+        }
+        assert_eq!(known, 2187);
+    }
 }

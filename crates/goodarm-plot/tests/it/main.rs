@@ -1,4 +1,4 @@
-//! Figures as their readers get them: as SVG, as pixels, and with unexpected input.
+//! Figures as their readers get them: as SVG and with unexpected input.
 
 mod hostile;
 mod legible;
@@ -6,3 +6,4 @@ mod picture;
 #[path = "../../src/random.rs"]
 mod random;
 mod random_figure;
+mod samples;

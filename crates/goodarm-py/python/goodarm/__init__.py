@@ -17,8 +17,8 @@ never exceeded.
 """
 
 from . import errors
-from ._laboratory import Plan, Reproduced, Simulation, plan, reproduce, simulate
 from ._native import Figure, Ledger, Pull, Session, Spec, Table, View, __version__
+from ._plan import Plan, plan
 from ._results import Audit, Claim, Money, Run, open
 from ._run import arun, run
 from ._verifiers import BuiltIn, Score, Verifier, Void, check, command, http, llm, replay, verifier
@@ -29,14 +29,11 @@ from .errors import (
     CostError,
     DeckError,
     Error,
-    ExperimentError,
     ExportError,
-    FigureError,
     HistoryError,
     Interrupted,
     JobError,
     LabelError,
-    LaboratoryInterrupted,
     LendError,
     NeverScored,
     OutputError,
@@ -44,7 +41,6 @@ from .errors import (
     PolicyError,
     ReplayError,
     ReportError,
-    ReproduceError,
     RunError,
     SpecError,
     Stopped,
@@ -62,15 +58,12 @@ __all__ = [
     "CostError",
     "DeckError",
     "Error",
-    "ExperimentError",
     "ExportError",
     "Figure",
-    "FigureError",
     "HistoryError",
     "Interrupted",
     "JobError",
     "LabelError",
-    "LaboratoryInterrupted",
     "Ledger",
     "LendError",
     "Money",
@@ -82,13 +75,10 @@ __all__ = [
     "Pull",
     "ReplayError",
     "ReportError",
-    "ReproduceError",
-    "Reproduced",
     "Run",
     "RunError",
     "Score",
     "Session",
-    "Simulation",
     "Spec",
     "SpecError",
     "Stopped",
@@ -108,8 +98,6 @@ __all__ = [
     "open",
     "plan",
     "replay",
-    "reproduce",
     "run",
-    "simulate",
     "verifier",
 ]

@@ -9,13 +9,11 @@ from typing import Any, Protocol, final
 __all__ = [
     "Figure",
     "Job",
-    "LabPlan",
-    "LabRun",
-    "LabSection",
-    "LabWork",
     "Ledger",
     "LiveRun",
     "Mailbox",
+    "NativePlan",
+    "PlanWork",
     "Pull",
     "Results",
     "Session",
@@ -25,8 +23,6 @@ __all__ = [
     "__version__",
     "job_keys",
     "start_plan",
-    "start_reproduction",
-    "start_simulation",
 ]
 
 __version__: str
@@ -401,7 +397,7 @@ class Results:
 
 @final
 class Figure:
-    """A figure. A notebook shows it; `svg`, `png()` and `save()` are for elsewhere."""
+    """A figure. A notebook shows it; `svg` and `save()` are for elsewhere."""
 
     @property
     def title(self) -> str:
@@ -413,44 +409,22 @@ class Figure:
     def svg(self) -> str:
         """A self-contained SVG document."""
     def _repr_svg_(self) -> str: ...
-    def png(self, width: int = 1600) -> bytes:
-        """A PNG picture of this width in pixels."""
-    def save(self, path: str | os.PathLike[str], *, width: int = 1600) -> None:
-        """Writes it into a file whose name ends in `.svg` or `.png`; `width` is that of a PNG in pixels."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it into a file whose name ends in `.svg`."""
 
 @final
-class LabWork:
-    """A piece of work of the laboratory while it goes on."""
+class PlanWork:
+    """A plan while it is made."""
 
     def wait(self, seconds: float) -> bool:
         """Waits for the end, for so many seconds at most; whether it is there."""
     def cancel(self) -> None:
-        """Begins no new trial."""
-    def progress(self) -> tuple[str, int, int] | None:
-        """What is worked on, how many trials of it are done, and of how many."""
-    def result(self) -> Any:
-        """What came of it, once."""
+        """Begins no new session."""
+    def result(self) -> NativePlan:
+        """The plan, once."""
 
 @final
-class LabRun:
-    """An experiment that has been run."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def trial_counts(self) -> tuple[int, int]:
-        """How many trials were run, and of how many."""
-    def trials(self) -> Table: ...
-    def summary(self) -> Table: ...
-    def cells(self) -> str:
-        """What the cells gave, as JSON."""
-    def text(self) -> str: ...
-    def figure(self) -> Figure: ...
-    def write(self, folder: Path) -> None:
-        """Writes the files of `goodarm simulate`."""
-
-@final
-class LabPlan:
+class NativePlan:
     """A plan."""
 
     @property
@@ -461,25 +435,6 @@ class LabPlan:
     def steps(self) -> Table: ...
     def figure(self) -> Figure: ...
 
-@final
-class LabSection:
-    """A figure that has been reproduced, with its experiments."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def findings(self) -> list[str]: ...
-    def figure(self) -> Figure: ...
-    def runs(self) -> list[tuple[str, LabRun]]:
-        """Each experiment with its name."""
-
-def start_simulation(
-    path: Path, keys: str | None, *, data: Path | None = None, threads: int | None = None
-) -> LabWork:
-    """Begins an experiment: of the file at `path`, or of the same keys as JSON."""
-
 def start_plan(
     path: Path,
     keys: str | None,
@@ -488,15 +443,5 @@ def start_plan(
     delta: float | None = None,
     threshold: float | None = None,
     recording: Path | None = None,
-) -> LabWork:
+) -> PlanWork:
     """Begins a plan: of the plan file, job or recording at `path`, or of a plan file's keys as JSON."""
-
-def start_reproduction(
-    figures: list[str],
-    *,
-    quick: bool,
-    data: Path | None = None,
-    out: Path | None = None,
-    threads: int | None = None,
-) -> LabWork:
-    """Begins figures of the paper and beyond it, by name; all if there are no names."""

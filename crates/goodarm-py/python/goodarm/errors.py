@@ -4,10 +4,9 @@ for each way to go wrong, as an attribute: `except goodarm.RunError.AlreadyBegun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Union
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from ._laboratory import Reproduced, Simulation
     from ._results import Run
 
 
@@ -201,19 +200,6 @@ class OutputError(Error):
     History: ClassVar[type[OutputError]]
 
 
-class ExperimentError(Error, ValueError):
-    """An experiment cannot be run."""
-
-    Text: ClassVar[type[ExperimentError]]
-    Empty: ClassVar[type[ExperimentError]]
-    TooMany: ClassVar[type[ExperimentError]]
-    Delta: ClassVar[type[ExperimentError]]
-    Labels: ClassVar[type[ExperimentError]]
-    World: ClassVar[type[ExperimentError]]
-    Budget: ClassVar[type[ExperimentError]]
-    Trial: ClassVar[type[ExperimentError]]
-
-
 class PlanError(Error, ValueError):
     """There is nothing that could be planned."""
 
@@ -234,24 +220,6 @@ class PlanError(Error, ValueError):
     Questions: ClassVar[type[PlanError]]
     CallsOf: ClassVar[type[PlanError]]
     RecordingOfQuestions: ClassVar[type[PlanError]]
-
-
-class ReproduceError(Error, ValueError):
-    """Figures cannot be made."""
-
-    Unknown: ClassVar[type[ReproduceError]]
-    DataNeeded: ClassVar[type[ReproduceError]]
-    Text: ClassVar[type[ReproduceError]]
-    Experiment: ClassVar[type[ReproduceError]]
-    Png: ClassVar[type[ReproduceError]]
-
-
-class FigureError(Error, ValueError):
-    """A picture cannot be made of a figure."""
-
-    Size: ClassVar[type[FigureError]]
-    Svg: ClassVar[type[FigureError]]
-    Encoding: ClassVar[type[FigureError]]
 
 
 class Stopped(Error):
@@ -280,18 +248,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)
         self.run = run
-
-
-class LaboratoryInterrupted(KeyboardInterrupt):
-    """Ctrl-C in `goodarm.simulate`, `goodarm.plan` or `goodarm.reproduce`. `partial` is what was done: a
-    simulation with the trials so far, the figures so far, or None.
-    """
-
-    partial: Union[Simulation, dict[str, Reproduced], None]
-
-    def __init__(self, message: str, partial: Union[Simulation, dict[str, Reproduced], None] = None) -> None:
-        super().__init__(message)
-        self.partial = partial
 
 
 def _make_variants() -> None:

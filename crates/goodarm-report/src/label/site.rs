@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use goodarm_live::deck::{Card, Deck, DeckError, Field, Said, Standing, Wanted};
+use goodarm_record::deck::{Card, Deck, DeckError, Field, Said, Standing, Wanted};
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::report::{STYLE, beginning, plain_script};
 use crate::site::{Asked, Page, Site};
 
 pub(super) fn page() -> Page {
-    Page::new(&Template::Label, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
+    Page::new(&Template::LABEL, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
 }
 
 /// A deck, and whoever wants a card of it.

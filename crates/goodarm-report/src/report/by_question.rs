@@ -1,8 +1,8 @@
 //! Calls and money question by question: a call about an answer belongs to the question that it answers.
 
 use goodarm_core::{Books, Cost, Problem, QuestionId, Target};
-use goodarm_live::history::Call;
-use goodarm_live::view::Overview;
+use goodarm_record::history::Call;
+use goodarm_record::view::Overview;
 
 use super::data::Question;
 

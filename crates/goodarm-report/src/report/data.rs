@@ -1,8 +1,8 @@
 //! A run in numbers: what the text, the JSON and the page say.
 
 use goodarm_core::{ArmId, ArmStatus, Books, Cost};
-use goodarm_live::view::questions::{origin, why};
-use goodarm_live::view::{LoanView, Overview, PairView};
+use goodarm_record::view::questions::{origin, why};
+use goodarm_record::view::{LoanView, Overview, PairView};
 use serde::{Serialize, Serializer};
 
 use super::trail::Trail;

@@ -6,7 +6,7 @@ mod limits;
 mod questions;
 
 use goodarm_core::{ArmId, ArmStatus, Target};
-use goodarm_live::history::{Call, Entry, History};
+use goodarm_record::history::{Call, Entry, History};
 
 use super::data::{Answer, Data};
 use super::lines::{CallLine, Detail, FieldLine, call_line, field_lines, pair_line};

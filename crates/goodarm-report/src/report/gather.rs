@@ -3,13 +3,13 @@
 use std::fs;
 
 use goodarm_core::{ArmId, AttributeId, Books, Cost, Source, Target};
-use goodarm_live::account::Account;
-use goodarm_live::charter::Charter;
-use goodarm_live::folder::Folder;
-use goodarm_live::history::{self as live, Call, Entry, History, HistoryError};
-use goodarm_live::journal::Mark;
-use goodarm_live::view::noise::{Scores, noise};
-use goodarm_live::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
+use goodarm_record::account::Account;
+use goodarm_record::charter::Charter;
+use goodarm_record::folder::Folder;
+use goodarm_record::history::{self as live, Call, Entry, History, HistoryError};
+use goodarm_record::journal::Mark;
+use goodarm_record::view::noise::{Scores, noise};
+use goodarm_record::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
 use super::ReportError;

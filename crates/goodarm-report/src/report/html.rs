@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use goodarm_live::view::{Overview, Step};
+use goodarm_record::view::{Overview, Step};
 use minijinja::context;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let script = script(&[START]);
-    let page = Template::Report.fill(context! {
+    let page = Template::REPORT.fill(context! {
         policy => own(policy(&script, STYLE)),
         title => title(report),
         style => own(STYLE),

@@ -1,10 +1,10 @@
 //! Answers and calls as the pages read them: short keys and rows, because there may be many.
 
-use goodarm_live::candidates::fields;
-use goodarm_live::failure::failure_name;
-use goodarm_live::history::{Entry, Scores};
-use goodarm_live::journal::Note;
-use goodarm_live::view::LoanView;
+use goodarm_data::candidates::fields;
+use goodarm_record::failure::failure_name;
+use goodarm_record::history::{Entry, Scores};
+use goodarm_record::journal::Note;
+use goodarm_record::view::LoanView;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! The report's plots as figures.
 
 use goodarm_core::ArmStatus;
-use goodarm_live::view::questions::QuestionsView;
-use goodarm_live::view::{Overview, VerifierView};
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
     Series,
 };
+use goodarm_record::view::questions::QuestionsView;
+use goodarm_record::view::{Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{about_money, achieved, confidence, printable, whole};
@@ -123,7 +123,7 @@ fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> Figur
 }
 
 fn noise(overview: &Overview) -> Figure {
-    let share = |part: fn(&goodarm_live::view::noise::Noise) -> f64| {
+    let share = |part: fn(&goodarm_record::view::noise::Noise) -> f64| {
         overview.verifiers.iter().map(|v| bar(v.noise.as_ref().map_or(f64::NAN, part))).collect()
     };
     let series = vec![

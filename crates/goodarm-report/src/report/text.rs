@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use goodarm_core::{ArmStatus, Cost};
-use goodarm_live::job_file::GuaranteeName;
-use goodarm_live::view::questions::QuestionsView;
-use goodarm_live::view::{ClaimView, Overview, VerifierView};
+use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::view::questions::QuestionsView;
+use goodarm_record::view::{ClaimView, Overview, VerifierView};
 
 use super::data::Data;
 use crate::words::{

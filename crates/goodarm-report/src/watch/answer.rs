@@ -5,16 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_core::{Failure, Source, Target};
-use goodarm_live::history::{Call, Entry, History, HistoryError, Scores};
-use goodarm_live::job::Job;
+use goodarm_record::history::{Call, Entry, History, HistoryError, Scores};
 use serde::Serialize;
 
+use super::WatchedJob;
 use super::state::Certificate;
 use crate::report::Trail;
 use crate::report::lines::{CallLine, Detail, call_line, pair_line};
 
 /// An answer as JSON.
-pub(super) fn json(job: &Job, journal: &Path, certificate: &Certificate) -> String {
+pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &Certificate) -> String {
     let (fields, field_count) = certificate.fields(job, FIELD_BYTES_MAX);
     // Without its calls an answer is still worth showing.
     let calls = Calls::read(job, journal, certificate).unwrap_or_default();
@@ -81,7 +81,11 @@ impl RunningMean {
 }
 
 impl Calls {
-    fn read(job: &Job, journal: &Path, certificate: &Certificate) -> Result<Self, HistoryError> {
+    fn read(
+        job: &WatchedJob,
+        journal: &Path,
+        certificate: &Certificate,
+    ) -> Result<Self, HistoryError> {
         let is_long = fs::metadata(journal).map_or(0, |file| file.len()) > JOURNAL_BYTES_MAX;
         if is_long {
             return Ok(Self::default());
@@ -103,7 +107,7 @@ impl Calls {
 
     fn take(
         &mut self,
-        job: &Job,
+        job: &WatchedJob,
         entry: &Entry<'_>,
         started_millis: u64,
         certificate: &Certificate,

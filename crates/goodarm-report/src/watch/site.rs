@@ -14,7 +14,7 @@ use crate::site::{Asked, Page, Site};
 
 /// The page: the report's style and scripts, and one more script that asks for the state of the run.
 pub(super) fn page() -> Page {
-    Page::new(&Template::Watch, format!("{STYLE}{OWN_STYLE}"), script(&SCRIPTS))
+    Page::new(&Template::WATCH, format!("{STYLE}{OWN_STYLE}"), script(&SCRIPTS))
 }
 
 /// A run that is watched.

@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use goodarm_live::run::{Notice, Progress, Run};
-use goodarm_live::view::questions::AnsweredView;
-use goodarm_live::view::{LoanView, PairView, Step};
+use goodarm_record::notice::{Notice, Progress};
+use goodarm_record::view::questions::AnsweredView;
+use goodarm_record::view::{LoanView, PairView, Step};
 
 use super::state::{Certificate, Phase, Snapshot};
+use super::{Standing, WatchedJob};
 use crate::report::Trail;
 use crate::report::data::Pair;
 
@@ -23,26 +24,27 @@ pub(super) struct SnapshotBuilder {
 
 impl SnapshotBuilder {
     /// A run that begins, or is taken up again.
-    pub(super) fn new(run: &Run) -> Self {
+    pub(super) fn new(job: &WatchedJob, standing: &Standing<'_>) -> Self {
+        let &Standing { progress, books, account, candidates } = standing;
         let mut builder = Self {
             phase: Phase::Running,
-            progress: Arc::new(Progress::before_the_first_call(run)),
+            progress: Arc::new(progress.clone()),
             steps: Steps::default(),
             certificates: VecDeque::new(),
             warnings: VecDeque::new(),
         };
-        let books = run.session().books();
-        let certificates = books.certified().iter().zip(&run.account().spent_at);
+        let certificates = books.certified().iter().zip(&account.spent_at);
         for ((&arm, spent), rank) in certificates.zip(1..) {
             builder.steps.push(Step { spent: spent.units(), certified: rank });
             // The older ones are not shown, so they need not be looked up.
             if rank + CERTIFICATES_MAX > books.certified().len() {
                 let attributes = books.problem().attributes();
-                let pair = |attribute| PairView::new(books, run.account(), arm, attribute);
+                let pair = |attribute| PairView::new(books, account, arm, attribute);
                 let evidence = attributes.map(pair);
+                let is_made = arm.index() >= job.candidates.len();
                 builder.certified(Certificate {
                     arm,
-                    made: run.made(arm).map(Into::into),
+                    made: is_made.then(|| candidates.json(arm).into()),
                     rank,
                     spent_by_then: spent.units(),
                     pairs: pairs(evidence),

@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use goodarm_core::ArmId;
-use goodarm_live::candidates::Candidate;
-use goodarm_live::job::Job;
-use goodarm_live::run::{Control, HeldBy, Progress};
-use goodarm_live::throttle::Condition;
-use goodarm_live::view::questions::AnsweredView;
-use goodarm_live::view::{LoanView, Overview, Step};
+use goodarm_data::candidates::Candidate;
+use goodarm_record::control::Control;
+use goodarm_record::notice::Condition;
+use goodarm_record::notice::{HeldBy, Progress};
+use goodarm_record::view::questions::AnsweredView;
+use goodarm_record::view::{LoanView, Overview, Step};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::WatchedJob;
 use crate::report::beginning;
 use crate::report::data::Pair;
 use crate::report::lines::{Detail, FieldLine, field_lines, pair_line};
@@ -22,7 +23,7 @@ use crate::words::{condition_name, condition_text, ending};
 
 /// What the server may know. Its locks are held for a moment only: no work is done under them.
 pub(super) struct Shared {
-    pub(super) job: Arc<Job>,
+    pub(super) job: WatchedJob,
     pub(super) control: Arc<Control>,
     folder: String,
     started: SystemTime,
@@ -31,12 +32,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(job: &Arc<Job>, control: &Arc<Control>, snapshot: Snapshot) -> Self {
+    pub(super) fn new(job: WatchedJob, control: &Arc<Control>, snapshot: Snapshot) -> Self {
         // A page does not know in which folder goodarm was started.
-        let folder = std::path::absolute(&job.settings.output)
-            .unwrap_or_else(|_| job.settings.output.clone());
+        let folder = std::path::absolute(&job.output).unwrap_or_else(|_| job.output.clone());
         Self {
-            job: Arc::clone(job),
+            job,
             folder: folder.display().to_string(),
             control: Arc::clone(control),
             started: SystemTime::now(),
@@ -99,11 +99,10 @@ impl Shared {
     /// How everyone who is called is doing: each criterion as its verifier does, then the generators.
     fn health(&self, progress: &Progress) -> Vec<Health> {
         let Progress { conditions, overview, .. } = progress;
-        let verifiers =
-            self.job.problem.attributes().map(|attribute| &conditions[self.job.caller(attribute)]);
+        let verifiers = self.job.conditions.iter().map(|&index| &conditions[index]);
         let verifiers = verifiers.zip(overview.verifiers.iter().map(|it| it.mean_latency));
         let generators = overview.questions.iter().flat_map(|questions| &questions.generators);
-        let generators = conditions[self.job.verifiers.len()..].iter().zip(generators);
+        let generators = conditions[self.job.verifier_count..].iter().zip(generators);
         let generators = generators.map(|(condition, it)| (condition, it.mean_latency));
         let health = |(condition, latency): (&Condition, Option<f64>)| Health {
             condition: condition_name(condition),
@@ -180,7 +179,7 @@ impl Shared {
 
     /// The journal of the run.
     pub(super) fn journal(&self) -> PathBuf {
-        goodarm_live::folder::Folder::new(&self.job.settings.output).journal()
+        goodarm_record::folder::Folder::new(&self.job.output).journal()
     }
 }
 
@@ -225,14 +224,14 @@ pub(super) struct Certificate {
 
 impl Certificate {
     /// The answer's object.
-    fn json<'a>(&'a self, job: &'a Job) -> &'a str {
+    fn json<'a>(&'a self, job: &'a WatchedJob) -> &'a str {
         self.made.as_deref().unwrap_or_else(|| job.candidates.json(self.arm))
     }
 
     /// Its fields except its id, each cut to so many bytes, and how many there are in total; behind them
     /// those of its question that it does not have itself.
-    pub(super) fn fields(&self, job: &Job, bytes_max: usize) -> (Vec<FieldLine>, usize) {
-        let id_field = &job.settings.id_field;
+    pub(super) fn fields(&self, job: &WatchedJob, bytes_max: usize) -> (Vec<FieldLine>, usize) {
+        let id_field = &job.id_field;
         let (mut fields, mut count) = field_lines(self.json(job), id_field, bytes_max);
         if let (Some(questions), Some(AnsweredView { question, .. })) =
             (&job.questions, self.answers)
@@ -248,12 +247,12 @@ impl Certificate {
         (fields, count)
     }
 
-    fn id(&self, job: &Job) -> String {
+    fn id(&self, job: &WatchedJob) -> String {
         match &self.made {
             None => job.candidates.id(self.arm).to_owned(),
             Some(made) => {
                 let made = Candidate::new(String::new(), made.to_string());
-                let id = made.field(&job.settings.id_field);
+                let id = made.field(&job.id_field);
                 id.and_then(Value::as_str).unwrap_or_default().to_owned()
             }
         }

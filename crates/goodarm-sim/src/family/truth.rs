@@ -4,8 +4,9 @@
 use goodarm_core::calibration::{Column, Goal, Path, Threshold};
 use serde::Deserialize;
 
-use super::{Skeleton, WorldError, matrix};
+use super::{Skeleton, matrix};
 use crate::random::Random;
+use crate::world_error::WorldError;
 
 /// Another instance in every repetition: right answers, wrong ones that verifiers see through, and wrong ones that
 /// mislead all of them.

@@ -4,11 +4,11 @@ use goodarm_core::{GeneratorSpec, ScoreModel, ScoredBy};
 use serde::Deserialize;
 
 use super::{PlanError, PlanSpec, VerifierSpec, size};
-use crate::family::PAIRS_MAX;
 use crate::questions::described::Description;
 use crate::questions::world::QuestionWorld;
 use crate::theory::Test;
 use crate::world::ScoreLaw;
+use crate::world_error::PAIRS_MAX;
 
 /// Who makes answers to questions.
 #[derive(Clone, Debug, Deserialize)]

@@ -8,10 +8,10 @@ use goodarm_core::{
 };
 use serde::Deserialize;
 
-use crate::family::WorldError;
 use crate::pools::{PoolError, QuestionPool, question_pools};
 use crate::questions::described::{Described, Description};
 use crate::random::Random;
+use crate::world_error::WorldError;
 
 /// What a session is told of questions, and who answers its calls.
 #[derive(Clone, Debug)]

@@ -1,13 +1,12 @@
 //! `goodarm audit`: every certificate and the ledger, computed again from the raw calls.
 
-use goodarm_live::audit;
-use goodarm_live::folder::Folder;
+use goodarm_record::audit;
+use goodarm_record::folder::Folder;
 use goodarm_report::words::printable_note;
 
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     let journal = Folder::new(&arguments.folder).journal();

@@ -5,14 +5,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::outputs;
-use goodarm_report::calibrate::{self, CalibrateError, Finding, LabelSource, Request};
+use goodarm_plan::calibrate::{self, Finding, LabelSource, Request};
+use goodarm_record::outputs;
 use goodarm_report::words::printable;
 
 use crate::cli::CalibrateArguments;
 use crate::commands::{Failure, tell_notes};
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let path = &arguments.job;
@@ -34,11 +33,11 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
         delta: arguments.delta,
         planned_labels: arguments.planned_labels,
     };
-    let finding = calibrate::calibrate(&request)?;
+    let finding = calibrate::calibrate(&request).map_err(Failure::wrong_input)?;
     // Whatever is wrong with the new job is found before anything is written.
-    let text = calibrate::new_job_text(&job, &finding)?;
+    let text = calibrate::new_job_text(&job, &finding).map_err(Failure::wrong_input)?;
     let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
-    calibrate::write(&finding, &folder)?;
+    calibrate::write(&finding, &folder).map_err(Failure::wrong_input)?;
     if arguments.json {
         terminal::print(&(calibrate::json(&finding) + "\n"));
     } else {
@@ -89,12 +88,6 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
     outputs::replace(&target, |file| file.write_all(text.as_bytes()))
         .map_err(Failure::wrong_input)?;
     fs::set_permissions(&target, mode).map_err(told)
-}
-
-impl From<CalibrateError> for Failure {
-    fn from(error: CalibrateError) -> Self {
-        Self::wrong_input(error)
-    }
 }
 
 const RECORDING: &str = "recording.jsonl";

@@ -3,15 +3,16 @@
 use std::fmt::Write as _;
 
 use goodarm_core::{Cost, Options};
-use goodarm_live::charter::PeopleTerms;
-use goodarm_live::charter::{Solves, VerifierTerms};
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, JobService};
-use goodarm_live::run::{Run, RunError};
+use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
+use goodarm_plan::forecast::{self, Forecast};
+use goodarm_plan::plan::cut_off;
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::charter::{Solves, VerifierTerms};
+use goodarm_record::ending::RunError;
+use goodarm_record::folder::Folder;
 use goodarm_report::Report;
-use goodarm_report::forecast::{self, Forecast};
-use goodarm_report::plan::cut_off;
 use goodarm_report::words::{
     about_money, counted, is_free, money, price, printable, printable_note, remaining,
 };

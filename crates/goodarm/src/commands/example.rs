@@ -6,12 +6,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_live::deck::{Deck as _, gold};
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::labels::{ClaimDeck, Terms};
-use goodarm_live::run::{Control, Run};
-use goodarm_live::view::Overview;
+use goodarm_live::run::Run;
+use goodarm_record::control::Control;
+use goodarm_record::deck::{Deck as _, gold};
+use goodarm_record::folder::Folder;
+use goodarm_record::labels::{ClaimDeck, Terms};
+use goodarm_record::view::Overview;
 use goodarm_report::words::amount;
 use goodarm_report::{publish_claim, summary_text};
 

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_live::control::Control;
 use goodarm_live::generate::{GenerateError, Request, generate};
 use goodarm_live::open_files;
 use goodarm_live::services::llm::{LlmKeys, Model};
+use goodarm_record::control::Control;
 use goodarm_report::words::{counted, printable};
 
 use crate::cli::GenerateArguments;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room};
-use crate::exit::Exit;
-use crate::progress::Progress;
-use crate::terminal;
+use crate::terminal::Progress;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     let (url, urls) = match arguments.url.as_slice() {
@@ -50,7 +49,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
         concurrency: arguments.concurrency,
     };
     // What is wrong with the model is said below.
-    let suspicion = Model::new(&model, timeout).ok().and_then(|model| model.suspicion());
+    let suspicion = Model::new(&model, timeout).ok().and_then(|model| model.warning());
     if let Some(text) = suspicion.filter(|_| !arguments.quiet) {
         terminal::say(&format!("warning: it {text}"));
     }

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use goodarm_live::candidates::{Candidate, Candidates, CandidatesError, Fault, FaultKind, Format};
+use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, Fault, FaultKind, Format};
 use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;

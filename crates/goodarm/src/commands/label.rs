@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use goodarm_live::claims::Rule;
-use goodarm_live::deck::{Deck, Standing, cards_file, gold, labels_file};
-use goodarm_live::folder::Folder;
-use goodarm_live::labels::{ClaimDeck, LabelError, Terms};
-use goodarm_live::people::{self, PeopleDeck};
+use goodarm_record::claims::Rule;
+use goodarm_record::deck::{Deck, Standing, cards_file, gold, labels_file};
+use goodarm_record::folder::Folder;
+use goodarm_record::labels::{ClaimDeck, LabelError, Terms};
+use goodarm_record::people::{self, PeopleDeck};
 use goodarm_report::label::{About, LabelPage};
 use goodarm_report::publish_claim;
 use goodarm_report::site::{Port, SiteError};
@@ -20,7 +20,7 @@ use goodarm_report::words::counted;
 
 use crate::cli::{LabelArguments, RuleName};
 use crate::commands::Failure;
-use crate::commands::run::label_command;
+use crate::shell::label_command;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {

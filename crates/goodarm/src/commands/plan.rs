@@ -1,7 +1,8 @@
 //! `goodarm plan`: what a budget will buy, before a cent is spent.
 
-use goodarm_report::description::{Description, Wishes};
-use goodarm_report::plan as plan_report;
+use goodarm_plan::description::{Description, Wishes};
+use goodarm_plan::plan as plan_report;
+use goodarm_report::plot_file;
 use goodarm_sim::plan::plan;
 
 use crate::cli::PlanArguments;
@@ -10,22 +11,28 @@ use crate::terminal;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let path = &arguments.plan;
+    // A wrong name is told before the work.
+    arguments
+        .plot
+        .as_deref()
+        .map_or(Ok(()), plot_file::check_name)
+        .map_err(Failure::wrong_input)?;
     let wishes = Wishes {
         budget: arguments.budget,
         delta: arguments.delta,
         threshold: arguments.threshold,
         recording: arguments.recording.clone(),
     };
-    let description = Description::read(path, &wishes)?;
+    let description = Description::read(path, &wishes).map_err(Failure::wrong_input)?;
     tell_notes(&description.candidate_notes, arguments.json);
     if let Some(note) = &description.share_note {
         terminal::say(&format!("note: {note}"));
     }
-    let spec = description.wished(&wishes)?;
+    let spec = description.wished(&wishes).map_err(Failure::wrong_input)?;
     let plan = plan(&spec)
         .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {
-        plan_report::write_figure(&plan, file)?;
+        plot_file::write(&plan_report::figure(&plan), file).map_err(Failure::wrong_input)?;
     }
     let text = if arguments.json {
         serde_json::to_string_pretty(&plan).map_err(Failure::wrong_input)? + "\n"

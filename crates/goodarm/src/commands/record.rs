@@ -14,9 +14,8 @@ use goodarm_report::words::{counted, money, printable, printable_note};
 use crate::cli::RecordArguments;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::commands::{Failure, make_room, tell_notes};
-use crate::exit::Exit;
-use crate::progress::Progress;
-use crate::terminal;
+use crate::terminal::Progress;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: None };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_report::Report;
-use goodarm_report::figures::write_figure;
+use goodarm_report::plot_file;
 use goodarm_report::words::printable_note;
 
 use crate::cli::ReportArguments;
@@ -18,7 +18,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.plots {
         fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
         for (name, figure) in report.figures() {
-            write_figure(&figure, folder, name)?;
+            let path = folder.join(format!("{name}.svg"));
+            plot_file::write(&figure, &path).map_err(Failure::wrong_input)?;
         }
     }
     if arguments.json {

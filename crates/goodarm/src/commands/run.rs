@@ -1,25 +1,27 @@
 //! `goodarm run`: certify real answers with real verifiers.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use goodarm_live::folder::Folder;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
-use goodarm_live::run::{Control, Ending, NeverScored, Notice, Observer, Run, RunError};
+use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
-use goodarm_live::view::Overview;
+use goodarm_record::control::Control;
+use goodarm_record::ending::{Ending, NeverScored, RunError};
+use goodarm_record::folder::Folder;
+use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::Overview;
 use goodarm_report::site::{Port, SiteError};
-use goodarm_report::watch::Watch;
+use goodarm_report::watch::{Standing, Watch, WatchedJob};
 use goodarm_report::words::{counted, printable_note, were};
 use goodarm_report::{Report, summary_text};
 
 use crate::cli::RunArguments;
 use crate::commands::{Failure, dry_run, tell_notes};
 use crate::display::Display;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::shell::{label_command, shell_word};
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
@@ -107,10 +109,31 @@ impl Observer for Audience<'_> {
     }
 }
 
+/// What a page needs to know of a job.
+fn watched(job: &Job) -> WatchedJob {
+    WatchedJob {
+        path: job.path.clone(),
+        output: job.settings.output.clone(),
+        id_field: job.settings.id_field.clone(),
+        candidates: Arc::clone(&job.candidates),
+        questions: job.questions.clone(),
+        problem: job.problem.clone(),
+        conditions: job.problem.attributes().map(|attribute| job.caller(attribute)).collect(),
+        verifier_count: job.verifiers.len(),
+    }
+}
+
 /// Opens the page of a run, and says where it is.
 fn open(port: Port, run: &Run, control: &Arc<Control>, is_json: bool) -> Result<Watch, Failure> {
     let address = port.address();
-    let watch = Watch::open(port, run, control).map_err(watch_failure)?;
+    let progress = run.progress();
+    let standing = Standing {
+        progress: &progress,
+        books: run.session().books(),
+        account: run.account(),
+        candidates: run.candidates(),
+    };
+    let watch = Watch::open(port, watched(run.job()), &standing, control).map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if is_json {
@@ -155,11 +178,6 @@ fn for_people(run: &Run, arguments: &RunArguments) -> String {
     let label = label_command(&run.job().settings.output);
     let resume = run_command(arguments, "--resume");
     format!("for a person: {label}, then: {resume}\n")
-}
-
-/// What shows people their cards.
-pub(crate) fn label_command(folder: &Path) -> String {
-    format!("goodarm label {}", shell_word(folder))
 }
 
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
@@ -240,17 +258,6 @@ fn run_command(arguments: &RunArguments, flag: &str) -> String {
     }
     words.push(flag.to_owned());
     words.join(" ")
-}
-
-/// A path as a shell takes it.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@~".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Writes the page at the end of a run; says where it is.

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::outputs::calls::CriterionScores;
 use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
 
 use crate::cli::TryArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
-use crate::exit::Exit;
-use crate::terminal;
+use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     let job =

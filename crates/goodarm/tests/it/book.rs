@@ -166,7 +166,7 @@ fn the_reference_names_every_key_of_a_job() {
 #[test]
 fn the_reference_names_every_exit_code() {
     let page = fs::read_to_string(root().join("docs/outputs.md")).unwrap();
-    let codes: Vec<&str> = include_str!("../../src/exit.rs")
+    let codes: Vec<&str> = include_str!("../../../goodarm-terminal/src/exit.rs")
         .lines()
         .filter_map(|line| line.trim().strip_suffix(',')?.split_once(" = "))
         .map(|(_, code)| code)
@@ -178,7 +178,7 @@ fn the_reference_names_every_exit_code() {
 }
 
 const PYTHON_PAGES: [&str; 5] =
-    ["laboratory-in-python", "python-openai", "python-reward-model", "ray", "scale-out"];
+    ["plan-in-python", "python-openai", "python-reward-model", "ray", "scale-out"];
 
 const EXPLANATIONS: [&str; 5] = [
     "how-the-policy-thinks",

@@ -109,7 +109,7 @@ fn a_job_whose_thresholds_were_guesses_gets_better_ones() {
         )
         .replace("threshold = 0.5\n", &format!("threshold = {coin}\n"));
     assert_eq!(read(&place, "job.toml"), expected);
-    for file in ["index.html", "calibration.json", "verifiers.svg", "path.png", "budget.svg"] {
+    for file in ["index.html", "calibration.json", "verifiers.svg", "path.svg", "budget.svg"] {
         assert!(place.path().join("calibration").join(file).exists(), "{file}");
     }
     assert_eq!(

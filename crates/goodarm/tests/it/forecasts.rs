@@ -168,3 +168,51 @@ fn a_reply_with_several_scores_is_paid_once_in_the_forecast() {
     // The two easy criteria need fewer calls than the hard one, and those are its own.
     assert!((shared - alone).abs() <= 1.0 && alone > 2.0, "{shared} {alone}");
 }
+
+#[test]
+fn a_plan_answers_what_a_budget_buys() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plan.toml");
+    let plot = folder.join("plan.svg");
+    let output = goodarm(&["plan", example, "--plot", plot.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", message(&output));
+    let said = text(&output);
+    assert!(said.contains("A budget of 200,000 certifies about"), "{said}");
+    assert!(fs::read_to_string(&plot).unwrap().contains("<svg"));
+    let output = goodarm(&["plan", example, "--budget", "400000", "--json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let median = |plan: &serde_json::Value| plan["purchase"]["realistic"]["median"].as_f64();
+    assert!(median(&plan).unwrap() > 15.0, "{plan}");
+    assert_eq!(plan["steps"].as_array().unwrap().len() as u64, plan["good"].as_u64().unwrap());
+    let file = folder.join("wrong.toml");
+    fs::write(&file, fs::read_to_string(example).unwrap().replace("spread", "spred")).unwrap();
+    let output = goodarm(&["plan", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("did you mean `spread`?"), "{}", message(&output));
+}
+
+#[test]
+fn a_plan_is_drawn_as_svg_and_as_nothing_else() {
+    let place = tempfile::tempdir().expect("a folder");
+    for name in ["plan.png", "plan", "plan.pdf"] {
+        let plot = place.path().join(name);
+        let output = goodarm(&["plan", "examples/plan.toml", "--plot", plot.to_str().unwrap()]);
+        assert_eq!((output.status.code(), text(&output)), (Some(2), String::new()), "{name}");
+        let words = "goodarm writes SVG; give the file a name that ends in .svg";
+        assert!(message(&output).contains(words), "{}", message(&output));
+        assert!(!plot.exists());
+    }
+}
+
+/// What the Python package gives is compared with the same file: `UPDATE_PYTHON=1` writes it again.
+#[test]
+fn the_plan_that_python_is_compared_with_is_ours() {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../goodarm-py/tests/plan.json");
+    let output = goodarm(&["plan", "examples/plan.toml", "--json"]);
+    assert!(output.status.success(), "{}", message(&output));
+    if std::env::var_os("UPDATE_PYTHON").is_some() {
+        fs::write(kept, &output.stdout).unwrap();
+    }
+    assert!(fs::read(kept).unwrap() == output.stdout, "plan.json differs");
+}

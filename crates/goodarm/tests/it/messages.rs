@@ -151,15 +151,6 @@ fn the_page_and_json_are_two_things() {
     assert!(message(&output).contains("--json > x.json"), "{}", message(&output));
 }
 
-#[test]
-fn a_figure_without_its_data_says_which_file_it_wants() {
-    let place = tempfile::tempdir().expect("a folder");
-    let out = place.path().join("out");
-    let output = goodarm(&["reproduce", "gsm8k", "-o", out.to_str().expect("UTF-8")]);
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-    assert!(message(&output).contains("--data POOLS.jsonl"), "{}", message(&output));
-}
-
 /// How many calls the verifier has begun.
 fn begun(folder: &Path) -> usize {
     fs::read_to_string(folder.join("begun")).unwrap_or_default().lines().count()
@@ -208,4 +199,21 @@ fn interrupts_close_together_are_one() {
     let status = Command::new("sh").args(["-c", kill_twice, "sh", &id]).status();
     assert!(status.expect("a shell runs").success());
     check_stopped_once(&place, &child.wait_with_output().expect("it ends"));
+}
+
+#[test]
+fn the_version_is_told() {
+    let short = text(&goodarm(&["-V"]));
+    assert_eq!(short, concat!("goodarm ", env!("CARGO_PKG_VERSION"), "\n"));
+    let long = text(&goodarm(&["--version"]));
+    assert!(long.starts_with(&short) && long.contains("journal format 2"), "{long}");
+}
+
+#[test]
+fn a_wrong_command_line_is_refused() {
+    for arguments in [&["audit"][..], &[], &["audt"], &["audit", "a", "b"], &["audit", "--x"]] {
+        let output = goodarm(arguments);
+        assert_eq!((output.status.code(), text(&output)), (Some(2), String::new()));
+        assert!(message(&output).contains("Usage"), "{arguments:?}");
+    }
 }

@@ -148,7 +148,7 @@ fn a_dear_verifier_that_a_cheaper_one_implies_is_named_everywhere() {
 }
 
 #[test]
-fn plots_are_written_as_svg_and_png() {
+fn plots_are_written_as_svg() {
     let run = Run::ordinary("plots");
     let folder = run.root().join("plots");
     let output = run.report(&["--plots", folder.to_str().unwrap()]);
@@ -157,7 +157,7 @@ fn plots_are_written_as_svg_and_png() {
         assert!(
             fs::read_to_string(folder.join(format!("{name}.svg"))).unwrap().starts_with("<svg")
         );
-        assert!(fs::read(folder.join(format!("{name}.png"))).unwrap().starts_with(b"\x89PNG"));
+        assert!(!folder.join(format!("{name}.png")).exists());
     }
 }
 

@@ -1,10 +1,8 @@
 //! Runs the tool.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-use serde_json::Value;
+use std::process::{Command, Output};
+use std::sync::Once;
 
 /// The folder that holds `docs` and `examples`.
 pub(crate) fn root() -> PathBuf {
@@ -15,25 +13,20 @@ pub(crate) fn goodarm(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the tool starts")
 }
 
-/// `goodarm trace -` with this on standard input.
-pub(crate) fn trace_bytes(input: &[u8]) -> Output {
-    let mut command = command(&["trace", "-"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the tool starts");
-    child.stdin.take().expect("a pipe").write_all(input).expect("the tool reads all of it");
-    child.wait_with_output().expect("the tool ends")
-}
-
-/// The lines of a trace that must succeed.
-pub(crate) fn trace(problem: &Value) -> Vec<Value> {
-    lines(&trace_bytes(problem.to_string().as_bytes()))
-}
-
-pub(crate) fn lines(output: &Output) -> Vec<Value> {
-    assert_eq!(output.status.code(), Some(0), "{}", message(output));
-    assert_eq!(message(output), "");
-    let text = text(output);
-    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+/// The laboratory, which pages name, too. Cargo builds it beside the tool for `--workspace`; it is built
+/// here if that was not done.
+pub(crate) fn laboratory() -> PathBuf {
+    static BUILT: Once = Once::new();
+    let path = Path::new(env!("CARGO_BIN_EXE_goodarm")).with_file_name("goodarm-lab");
+    BUILT.call_once(|| {
+        if !path.exists() {
+            let mut cargo = Command::new(env!("CARGO"));
+            let built = cargo.args(["build", "-p", "goodarm-lab"]).current_dir(root()).status();
+            assert!(built.is_ok_and(|status| status.success()), "cargo build -p goodarm-lab");
+        }
+    });
+    assert!(path.exists(), "{} is not there: cargo build -p goodarm-lab", path.display());
+    path
 }
 
 pub(crate) fn text(output: &Output) -> String {

@@ -1,7 +1,7 @@
 use goodarm_core::{CountedFailure, Ticket, VoidFailure};
+use goodarm_record::journal::{LockError, Note};
 
 use super::*;
-use crate::journal::{LockError, Note};
 
 const HEADING: &str = "{\"goodarm_recording\":1,\"unit\":\"calls\",\"note\":\"\"}";
 const BEFORE: &str = "{\"id\":\"a\",\"verifier\":\"old\",\"scores\":[1.0],\"costs\":[\"1\"]}";

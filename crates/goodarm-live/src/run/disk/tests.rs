@@ -5,11 +5,11 @@ use std::time::Duration;
 use goodarm_core::{
     ArmId, AttributeId, Cost, CountedFailure, Failure, Target, Ticket, VoidFailure,
 };
+use goodarm_record::journal::{Header, Opened, open};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::*;
-use crate::journal::{Header, Opened, open};
 
 const NONE: [u64; 0] = [];
 

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use goodarm_record::journal::Storage;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::Killed;
 use super::chance::Chance;
 use super::plan::Fate;
-use crate::journal::Storage;
 use crate::run::disk::{Media, Medium, Synced};
 
 /// The disk, whichever process uses it.

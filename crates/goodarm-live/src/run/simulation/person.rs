@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::Cost;
+use goodarm_data::candidates::Candidate;
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::{Card, Deck as _, Said};
+use goodarm_record::folder::Folder;
+use goodarm_record::people::PeopleDeck;
 use tokio::time::sleep;
 
 use super::chance::Chance;
 use super::plan::{Faults, Nature, Plan};
 use super::world::{World, arm_of};
-use crate::candidates::Candidate;
-use crate::charter::PeopleTerms;
-use crate::deck::{Card, Deck as _, Said};
-use crate::folder::Folder;
-use crate::people::PeopleDeck;
 
 impl Plan {
     /// The same with a person behind all other verifiers.

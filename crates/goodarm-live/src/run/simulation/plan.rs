@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use goodarm_core::Cost;
+use goodarm_record::job_file::GuaranteeName;
 
 use super::chance::Chance;
-use crate::job_file::GuaranteeName;
 
 /// Everything that is drawn before the first call.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, Event, Failure, Target, Ticket};
+use goodarm_record::folder::Folder;
+use goodarm_record::history::{History, Scores};
+use goodarm_record::notice::{Condition, Notice, Observer, Progress};
+use goodarm_record::questions::Roster;
 use tokio::time::Instant;
 
 use super::world::{QUESTIONS_FROM, World, arm_of};
-use crate::folder::Folder;
-use crate::history::{History, Scores};
-use crate::questions::Roster;
-use crate::run::{Notice, Observer, Progress, Run};
-use crate::throttle::Condition;
+use crate::run::Run;
 
 pub(super) struct Witness {
     world: Arc<World>,

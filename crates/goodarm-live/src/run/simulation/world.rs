@@ -9,6 +9,10 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use goodarm_data::answer::{ExtractName, Extractor};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_record::deck::Wanted;
+use goodarm_record::job_file::Scores;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -16,12 +20,7 @@ use tokio::time::{Instant, sleep};
 use super::chance::Chance;
 use super::plan::{ANSWERS_MAX, Asking, Fate, Life, Plan};
 use super::{Figures, Killed, person};
-use crate::answer::ExtractName;
-use crate::answer::Extractor;
-use crate::candidates::{Candidate, Candidates};
-use crate::deck::Wanted;
 use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
-use crate::job_file::Scores;
 use crate::pricing::{Meter, Pricing};
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 
+use goodarm_data::steps::{Limit, Steps, text_steps};
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, SerdeJson, cmp};
 use serde_json::{Map, Number, Value};
-
-use crate::steps::{Limit, Steps, text_steps};
 
 /// JSON whose looks are counted.
 #[derive(Debug)]

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use goodarm_data::pattern::Pattern;
+use goodarm_data::problem::Problem;
+use goodarm_data::steps::{JSON_BYTES_MAX, Limit};
+use goodarm_record::fingerprint::Fingerprint;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use super::CheckKeys;
 use super::counted_json::{Counted, CountedJson, Counter, Prices};
-use crate::fingerprint::Fingerprint;
-use crate::pattern::Pattern;
-use crate::problem::Problem;
-use crate::reply::in_short;
-use crate::steps::{JSON_BYTES_MAX, Limit};
+use goodarm_files::words::in_short;
 
 #[derive(Debug)]
 pub(super) struct Schema {

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
+use goodarm_record::reply::Verdict;
 use serde_json::json;
 
 use super::*;
-use crate::reply::Verdict;
 
 fn new(keys: Value, folder: &Path) -> Result<Check, Vec<Problem>> {
     let keys: CheckKeys = serde_json::from_value(keys).unwrap();

@@ -3,9 +3,9 @@
 
 use std::ffi::OsString;
 
+use goodarm_data::problem::Problem;
 use reqwest::Url;
 
-use crate::problem::Problem;
 use crate::secrets::Secrets;
 use crate::services::endpoint::{add_from_url, key_from_environment, looks_like_a_key};
 

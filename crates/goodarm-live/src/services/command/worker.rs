@@ -12,12 +12,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, mem};
 
+use goodarm_data::candidates::Candidate;
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{Remark, shorten};
+
 use self::request::Request;
 use self::talk::{Said, Stir, Worker};
 use super::{Outcome, Program, is_wanted};
-use crate::candidates::Candidate;
-use crate::reply::Remark;
-use crate::reply::{in_short, shorten};
 use crate::services::BODY_BYTES_MAX;
 use crate::transcript::{Exchange, Transcript};
 

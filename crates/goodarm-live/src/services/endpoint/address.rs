@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use goodarm_data::problem::Problem;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::EndpointKeys;
 use super::transport::{Transport, is_loopback};
-use crate::problem::Problem;
 use crate::secrets::Secrets;
 
 /// One address, ready to be posted to.

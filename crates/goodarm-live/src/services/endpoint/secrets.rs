@@ -7,10 +7,10 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
+use goodarm_data::problem::{Problem, collect};
 use serde_json::Value;
 
 use super::{EndpointKeys, KeyHeader};
-use crate::problem::{Problem, collect};
 use crate::secrets::{SECRET_BYTES_MIN, Secrets};
 
 /// Passwords and queries of an address may be keys.

@@ -10,6 +10,8 @@ use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
 
+use goodarm_data::problem::Problem;
+use goodarm_record::reply::Remark;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
@@ -17,8 +19,6 @@ use reqwest::{Client, Method, Request, StatusCode, Url, redirect, retry};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::plain::{Plain, PlainBody};
-use crate::problem::Problem;
-use crate::reply::Remark;
 
 /// A way to one address.
 pub(super) enum Transport {

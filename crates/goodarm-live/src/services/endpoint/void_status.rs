@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use goodarm_core::VoidFailure;
+use goodarm_data::problem::Problem;
 use serde_json::Value;
-
-use crate::problem::Problem;
 
 /// Which statuses are void beside 401 and 429, which always are.
 pub(super) enum VoidStatus {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use goodarm_data::problem::Problem;
 use reqwest::Url;
 
 use super::keys::{Api, LlmKeys, ParseName};
 use super::reply::{Answered, Completion, Message};
 use super::temperature::Temperature;
-use crate::problem::Problem;
 use crate::services::endpoint::KeyHeader;
 
 /// As a command line has it.

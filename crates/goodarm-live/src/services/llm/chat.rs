@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{Remark, Reply, Usage};
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
@@ -12,8 +15,6 @@ use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
 use super::usage::{Disbelief, Exchanged};
-use crate::problem::{Problem, collect};
-use crate::reply::{Remark, Reply, Usage, in_short};
 use crate::secrets::Secrets;
 use crate::services::endpoint::{Endpoint, EndpointKeys};
 use crate::throttle::Throttle;

@@ -2,13 +2,14 @@
 
 use std::sync::LazyLock;
 
+use goodarm_data::answer::{checked_pointer, first_value, first_word, last_number};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::Verdict;
 use regex::Regex;
 use serde_json::Value;
 
 use super::{LlmKeys, ParseName};
-use crate::answer::{checked_pointer, first_value, first_word, last_number};
-use crate::problem::{Problem, collect};
-use crate::reply::{Verdict, in_short};
 use crate::services::rubric::Rubric;
 
 /// Reads scores out of a judge's replies.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use goodarm_data::answer::ExtractName;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::{Scores, Votes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::temperature::Temperature;
-use crate::answer::ExtractName;
-use crate::job_file::{Scores, Votes};
-use crate::problem::Problem;
 use crate::services::Setting;
 use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
 

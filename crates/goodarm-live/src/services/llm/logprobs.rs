@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use goodarm_core::CountedFailure;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::Scores;
+use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
 use serde::Deserialize;
 
 use super::chat::ChatReply;
@@ -16,9 +19,6 @@ use super::keys::VerdictPlace;
 use super::solver::add;
 use super::temperature::Temperature;
 use super::{CUT, LlmKeys};
-use crate::job_file::Scores;
-use crate::problem::Problem;
-use crate::reply::{Reply, Usage, Verdict, shorten};
 use crate::services::Setting;
 
 /// Reads scores out of log-probabilities.

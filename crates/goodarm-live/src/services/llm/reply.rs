@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub(super) use self::completion::Completion;
 pub(super) use self::message::Message;
-use crate::reply::Usage;
+use goodarm_record::reply::Usage;
 
 /// A reply, whichever form it came in.
 #[derive(Debug)]

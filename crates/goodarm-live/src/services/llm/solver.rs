@@ -5,15 +5,15 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use goodarm_core::CountedFailure;
+use goodarm_data::answer::{Extractor, same};
+use goodarm_data::candidates::{Candidate, text_of};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::job_file::Votes;
+use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
 
 use super::chat::ChatReply;
 use super::{CUT, LlmKeys};
-use crate::answer::{Extractor, same};
-use crate::candidates::Candidate;
-use crate::candidates::text_of;
-use crate::job_file::Votes;
-use crate::problem::{Problem, collect};
-use crate::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, in_short, shorten};
 use crate::service::{FinalAnswers, on_blocking_thread};
 
 /// What a solver needs beside the model.

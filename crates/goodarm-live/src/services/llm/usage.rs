@@ -1,8 +1,9 @@
 //! Whether the tokens that a reply counts can be true. What cannot is unknown, so that the call is paid
 //! at its ceiling: a server that says 0 must not get calls without end.
 
+use goodarm_record::reply::{Remark, Usage};
+
 use super::CHAT_OVERHEAD_TOKENS;
-use crate::reply::{Remark, Usage};
 use crate::services::untold::Untold;
 
 /// What one exchange can have taken.

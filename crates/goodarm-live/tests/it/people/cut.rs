@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use goodarm_live::audit::Area;
-use goodarm_live::run::{Ending, Run, RunError};
+use goodarm_live::run::Run;
+use goodarm_record::audit::Area;
+use goodarm_record::ending::{Ending, RunError};
 
 use super::*;
 
@@ -94,7 +95,7 @@ fn a_reply_to_a_call_that_is_gone_is_no_reply_to_another_of_its_number() {
 
 /// Writes lines as whoever knows how they are sealed.
 fn seal(place: &Place, text: &str) {
-    use goodarm_live::sealed_lines::SealedWriter;
+    use goodarm_record::sealed_lines::SealedWriter;
     let (mut writer, _) =
         SealedWriter::open::<serde_json::Value>(&place.output().replies()).expect("replies");
     for line in text.lines() {

@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use goodarm_live::deck::DeckError;
-use goodarm_live::folder::Folder;
+use goodarm_record::deck::DeckError;
+use goodarm_record::folder::Folder;
 
 use super::*;
 

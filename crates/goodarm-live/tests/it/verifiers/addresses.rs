@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::CountedFailure;
-use goodarm_live::job_file::Unit;
-use goodarm_live::run::{Ending, RunError};
 use goodarm_live::service::{Remote, Reply, Verdict};
 use goodarm_live::services::http::Http;
 use goodarm_live::services::llm::Llm;
-use goodarm_live::throttle::{Condition, Throttle};
+use goodarm_live::throttle::Throttle;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::job_file::Unit;
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
-use goodarm_live::problem::Problem;
+use goodarm_data::problem::Problem;
 use goodarm_live::service::{Remote as _, Reply, Verdict};
 use goodarm_live::services::command::Command;
-use goodarm_live::throttle::Condition;
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::{

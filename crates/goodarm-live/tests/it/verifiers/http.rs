@@ -7,7 +7,7 @@ use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_live::service::{REPLY_BYTES_MAX, Remote as _, Reply, Verdict};
 use goodarm_live::services::BODY_BYTES_MAX;
 use goodarm_live::services::http::Http;
-use goodarm_live::throttle::Condition;
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::{

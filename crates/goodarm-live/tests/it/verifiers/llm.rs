@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
-use goodarm_live::candidates::Candidates;
-use goodarm_live::job_file::{Scores, Unit};
+use goodarm_data::candidates::Candidates;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::{Remote as _, Service, Verdict};
 use goodarm_live::services::llm::{Llm, Model, Repeats};
-use goodarm_live::throttle::{Condition, Limits, Throttle};
+use goodarm_live::throttle::{Limits, Throttle};
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_score, assert_wrong, candidate, line, make, question};

@@ -6,7 +6,8 @@ use std::time::Duration;
 use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_live::service::{Remote as _, Reply, Verdict};
 use goodarm_live::services::command::Command;
-use goodarm_live::throttle::{Condition, Throttle};
+use goodarm_live::throttle::Throttle;
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_given_up, assert_gone, assert_score, candidate, line, question};

@@ -1,4 +1,4 @@
-use goodarm_live::deck::Place;
+use goodarm_record::deck::Place;
 use serde_json::{Value, json};
 
 use super::*;

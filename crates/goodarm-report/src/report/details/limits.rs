@@ -1,7 +1,7 @@
 //! How much of each text, and how many calls of each row, the page has room for.
 
 use goodarm_core::ArmId;
-use goodarm_live::candidates::fields;
+use goodarm_data::candidates::fields;
 use serde::Serialize;
 use serde_json::Value;
 

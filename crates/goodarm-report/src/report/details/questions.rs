@@ -2,8 +2,8 @@
 //! about them.
 
 use goodarm_core::ArmId;
-use goodarm_live::candidates::fields;
-use goodarm_live::questions::Questions;
+use goodarm_data::candidates::fields;
+use goodarm_record::questions::Questions;
 use serde::Serialize;
 use serde_json::Value;
 

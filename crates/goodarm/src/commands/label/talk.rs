@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use goodarm_live::deck::{Card, Deck, DeckError, Said, Wanted};
+use goodarm_record::deck::{Card, Deck, DeckError, Said, Wanted};
 
 use super::Heard;
 use crate::terminal;

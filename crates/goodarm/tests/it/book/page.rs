@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::tool::root;
+use crate::tool::{laboratory, root};
 
 /// A fenced block.
 pub(super) struct Block {
@@ -98,6 +98,9 @@ impl<'a> Reader<'a> {
 
     fn shell(&self, line: &str) -> Command {
         let tool = Path::new(env!("CARGO_BIN_EXE_goodarm")).parent().expect("it is in a folder");
+        if line.contains("goodarm-lab ") {
+            laboratory();
+        }
         let path = std::env::var("PATH").expect("there is a PATH");
         let mut command = Command::new("sh");
         command.arg("-c").arg(line).current_dir(self.place.path());

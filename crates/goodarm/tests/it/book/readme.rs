@@ -1,12 +1,13 @@
 //! The README's commands run, and its table is what the example prints.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 use super::page::{Block, blocks};
-use crate::tool::{message, root, text};
+use crate::tool::{laboratory, message, root, text};
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).expect("it is there")
@@ -30,17 +31,26 @@ fn place() -> TempDir {
 }
 
 fn run(place: &TempDir, line: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+    run_program(place, env!("CARGO_BIN_EXE_goodarm").as_ref(), line)
+}
+
+fn run_program(place: &TempDir, program: &Path, line: &str) -> Output {
+    let mut command = Command::new(program);
     let output = command.args(line.split_whitespace()).current_dir(place.path()).output();
-    let output = output.expect("the tool starts");
-    assert_eq!(output.status.code(), Some(0), "goodarm {line}: {}", message(&output));
+    let output = output.expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{program:?} {line}: {}", message(&output));
     output
 }
 
-/// `goodarm X` or `cargo run --release -- X`; comments are cut.
-fn command_of(line: &str) -> Option<&str> {
+/// Which program a line runs, and with what; comments are cut.
+fn command_of(line: &str) -> Option<(PathBuf, &str)> {
     let line = line.split(" #").next()?.trim();
-    line.strip_prefix("goodarm ").or_else(|| line.strip_prefix("cargo run --release -- "))
+    let with = |starts: [&str; 2]| starts.iter().find_map(|start| line.strip_prefix(start));
+    if let Some(rest) = with(["goodarm-lab ", "cargo run --release -p goodarm-lab -- "]) {
+        return Some((laboratory(), rest));
+    }
+    let rest = with(["goodarm ", "cargo run --release -- "])?;
+    Some((env!("CARGO_BIN_EXE_goodarm").into(), rest))
 }
 
 #[test]
@@ -49,18 +59,19 @@ fn every_command_runs() {
     let shells: Vec<Block> =
         blocks(&readme()).into_iter().filter(|block| block.language() == "sh").collect();
     let mut count = 0;
-    for command in shells.iter().flat_map(|block| block.body.lines()).filter_map(command_of) {
+    let lines = shells.iter().flat_map(|block| block.body.lines());
+    for (program, command) in lines.filter_map(command_of) {
         let name = command.split(' ').next().unwrap();
-        // These take a minute and more, or wait for people: what is typed is parsed, and `laboratory`, `label`
-        // and `calibrate` run parts of them.
+        // These take a minute and more, or wait for people: what is typed is parsed, and other tests run
+        // parts of them.
         if ["reproduce", "simulate", "label", "calibrate"].contains(&name) {
-            run(&place, &format!("{command} --help"));
+            run_program(&place, &program, &format!("{command} --help"));
             for file in command.split(' ').filter(|word| word.starts_with("experiments/")) {
                 let text = fs::read_to_string(root().join(file)).unwrap();
                 text.parse::<toml::Table>().unwrap();
             }
         } else {
-            run(&place, command);
+            run_program(&place, &program, command);
         }
         count += 1;
     }

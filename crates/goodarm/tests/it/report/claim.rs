@@ -1,8 +1,8 @@
 //! What people's labels prove leads the report, whatever they call themselves.
 
-use goodarm_live::deck::{Deck as _, Said};
-use goodarm_live::folder::Folder;
-use goodarm_live::labels::{ClaimDeck, Terms};
+use goodarm_record::deck::{Deck as _, Said};
+use goodarm_record::folder::Folder;
+use goodarm_record::labels::{ClaimDeck, Terms};
 use goodarm_report::publish_claim;
 
 use super::browser::Browser;

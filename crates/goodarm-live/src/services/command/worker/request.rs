@@ -1,8 +1,8 @@
 //! What a worker is sent, and whose answer a line is.
 
+use goodarm_data::candidates::Candidate;
 use serde_json::Value;
 
-use crate::candidates::Candidate;
 use crate::services::command::input_line;
 
 /// What a worker is sent, and what its answer may repeat of it.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use goodarm_data::problem::Problem;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -20,7 +21,6 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::{Answer, Body, Cut, IDLE_MAX, READ_AHEAD_BYTES, Unanswered, innermost, whole};
-use crate::problem::Problem;
 
 /// Connections to one address.
 pub(in super::super) struct Plain {

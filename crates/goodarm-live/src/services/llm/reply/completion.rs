@@ -1,10 +1,10 @@
 //! A chat completion, as OpenAI has it and many others.
 
+use goodarm_record::reply::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Answered, Said, message_of, said, text_of};
-use crate::reply::Usage;
 
 /// A chat completion, as far as anyone looks.
 #[derive(Debug, Default, Deserialize)]

@@ -1,10 +1,10 @@
 //! A message, as Anthropic has it.
 
+use goodarm_record::reply::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Answered, Said, message_of, said, text_of};
-use crate::reply::Usage;
 
 /// A message, as far as anyone looks.
 #[derive(Debug, Default, Deserialize)]

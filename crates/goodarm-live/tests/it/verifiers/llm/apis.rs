@@ -1,10 +1,10 @@
 //! What is sent to endpoints that want it otherwise, and what they send back.
 
 use goodarm_core::CountedFailure;
-use goodarm_live::candidates::Candidates;
+use goodarm_data::candidates::Candidates;
 use goodarm_live::service::Remote as _;
 use goodarm_live::services::llm::Llm;
-use goodarm_live::throttle::Condition;
+use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_score, assert_wrong, line, make, question};

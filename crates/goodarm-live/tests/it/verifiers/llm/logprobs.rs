@@ -1,10 +1,10 @@
 //! Scores from the probabilities that a server says its tokens have.
 
 use goodarm_core::CountedFailure;
-use goodarm_live::candidates::Candidates;
-use goodarm_live::job_file::{Scores, Unit};
+use goodarm_data::candidates::Candidates;
 use goodarm_live::service::{Remote as _, Verdict};
 use goodarm_live::services::llm::Llm;
+use goodarm_record::job_file::{Scores, Unit};
 use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_wrong, line, make, question};

@@ -1,0 +1,197 @@
+//! Final answers: where they are in a text, and when two of them are the same.
+
+mod json;
+mod latex;
+mod number;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+pub use self::json::first_value;
+pub use self::number::{Found, last as last_number, same, same_number};
+use crate::pattern::Pattern;
+use crate::problem::Problem;
+use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_MAX, Steps};
+
+/// Where the final answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtractName {
+    /// After the last ####, as in GSM8K.
+    Gsm8k,
+    /// In the last \\boxed{}.
+    Boxed,
+    /// The last number: the default.
+    #[default]
+    LastNumber,
+    /// The first word, without punctuation, in lower case.
+    FirstWord,
+    /// All of it, white space at the ends aside.
+    Whole,
+    /// At the JSON pointer `pointer`.
+    Json,
+    /// What the first group of `pattern` matches last.
+    Regex,
+}
+
+/// Finds the final answer in a text.
+#[derive(Clone, Debug)]
+pub struct Extractor {
+    place: Place,
+}
+
+/// Where the final answer is, with what is needed to look there.
+#[derive(Clone, Debug)]
+enum Place {
+    Gsm8k,
+    Boxed,
+    LastNumber,
+    FirstWord,
+    Whole,
+    Json(String),
+    Regex(Pattern),
+}
+
+impl Extractor {
+    /// An extractor; `pattern` and `pointer` are for the names that need them.
+    pub fn new(
+        name: ExtractName,
+        pattern: Option<&str>,
+        pointer: Option<&str>,
+    ) -> Result<Self, Problem> {
+        if pattern.is_some() && name != ExtractName::Regex {
+            return Err(Problem::new("pattern", "needs extract = \"regex\""));
+        }
+        if pointer.is_some() && name != ExtractName::Json {
+            return Err(Problem::new("pointer", "needs extract = \"json\""));
+        }
+        let place = match name {
+            ExtractName::Gsm8k => Place::Gsm8k,
+            ExtractName::Boxed => Place::Boxed,
+            ExtractName::LastNumber => Place::LastNumber,
+            ExtractName::FirstWord => Place::FirstWord,
+            ExtractName::Whole => Place::Whole,
+            ExtractName::Json => Place::Json(checked_pointer(pointer)?),
+            ExtractName::Regex => Place::Regex(checked_pattern(pattern)?),
+        };
+        Ok(Self { place })
+    }
+
+    /// The final answer, if there is one. A text that makes too much work has none.
+    pub fn extract(&self, text: &str) -> Option<String> {
+        self.find(text).ok()
+    }
+
+    /// The final answer, or what to say of the text.
+    pub fn find(&self, text: &str) -> Result<String, String> {
+        match self.extract_within(text, &Steps::new(STEPS_MAX)) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(self.absence().to_owned()),
+            Err(limit) => Err(limit.to_string()),
+        }
+    }
+
+    /// The final answer, if there is one, found in so many steps.
+    pub fn extract_within(&self, text: &str, steps: &Steps) -> Result<Option<String>, Limit> {
+        steps.take_text(text.len())?;
+        let answer = match &self.place {
+            Place::Gsm8k => {
+                let after = text.rsplit_once("####").map(|(_, after)| after);
+                after.and_then(number::first).map(|found| found.plain)
+            }
+            Place::Boxed => latex::last_boxed(text),
+            Place::LastNumber => number::last(text).map(|found| found.plain),
+            Place::FirstWord => first_word(text).map(|(word, _)| word),
+            Place::Whole => Some(text.trim().to_owned()),
+            Place::Json(pointer) => json::first_value_within(text, steps)?
+                .and_then(|value| json::text_at(&value, pointer)),
+            Place::Regex(pattern) => last_match(pattern, text, steps)?
+                .and_then(|found| found.get(1).or_else(|| found.get(0)))
+                .map(|found| found.as_str().trim().to_owned()),
+        };
+        Ok(answer.filter(|answer| !answer.is_empty()))
+    }
+
+    /// The final answer in a text that was cut off, if more text could not have changed it: only a
+    /// first word that something follows is safe, since every other place is at the end.
+    pub fn extract_cut(&self, text: &str) -> Option<String> {
+        match self.place {
+            Place::FirstWord => {
+                first_word(text).filter(|(_, end)| *end < text.len()).map(|(word, _)| word)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is found in a moment.
+    pub const fn is_quick_for(&self, text: &str) -> bool {
+        text.len() <= BYTES_AT_ONCE && !matches!(self.place, Place::Json(_) | Place::Regex(_))
+    }
+
+    /// What to say when there is none.
+    pub const fn absence(&self) -> &'static str {
+        match self.place {
+            Place::Gsm8k => "no number after ####",
+            Place::Boxed => "no \\boxed{}",
+            Place::LastNumber => "no number",
+            Place::FirstWord => "no word",
+            Place::Whole => "nothing",
+            Place::Json(_) => "nothing at the JSON pointer",
+            Place::Regex(_) => "no match of the pattern",
+        }
+    }
+}
+
+/// The last match. Each search is one pass over what is left at most, but there may be many.
+fn last_match<'t>(
+    pattern: &Pattern,
+    text: &'t str,
+    steps: &Steps,
+) -> Result<Option<Captures<'t>>, Limit> {
+    let mut matches = pattern.regex.captures_iter(text);
+    let mut last: Option<Captures<'t>> = None;
+    loop {
+        let searched = last.as_ref().and_then(|last| last.get(0)).map_or(0, |found| found.end());
+        steps.take_text(pattern.bytes_like(&text[searched..]))?;
+        match matches.next() {
+            Some(found) => last = Some(found),
+            None => return Ok(last),
+        }
+    }
+}
+
+/// The first word in lower case, and where it ends.
+pub fn first_word(text: &str) -> Option<(String, usize)> {
+    let found = WORD.find(text)?;
+    Some((found.as_str().to_lowercase().replace('’', "'"), found.end()))
+}
+
+/// A JSON pointer, checked.
+pub fn checked_pointer(pointer: Option<&str>) -> Result<String, Problem> {
+    match pointer {
+        None => Err(Problem::missing("pointer", "a JSON pointer is needed, such as \"/answer\"")),
+        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
+        Some(pointer) => {
+            Err(Problem::new("pointer", format!("a JSON pointer begins with /: \"/{pointer}\"?")))
+        }
+    }
+}
+
+/// A regular expression, checked.
+pub fn checked_pattern(pattern: Option<&str>) -> Result<Pattern, Problem> {
+    let pattern =
+        pattern.ok_or_else(|| Problem::missing("pattern", "a regular expression is needed"))?;
+    Pattern::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
+}
+
+/// Letters, marks and digits of any script, with apostrophes and hyphens inside.
+static WORD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['’\-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*")
+        .expect("the pattern is a constant that a test compiles")
+});
+
+#[cfg(test)]
+mod tests;

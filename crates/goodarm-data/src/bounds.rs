@@ -1,0 +1,207 @@
+//! Files from others, read with bounds: a small one may unpack to more than any memory, and a line of it
+//! may have no end.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use goodarm_files::words::number;
+
+/// What is in a file; unpacked if its name ends in `.gz`, and then not without end.
+pub fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let reader: Box<dyn Read + 'a> = if is_packed {
+        let unpacked = flate2::read::GzDecoder::new(file);
+        Box::new(AtMost::new(unpacked, unpacked_max(length_of(path))))
+    } else {
+        Box::new(file)
+    };
+    BufReader::with_capacity(1 << 20, reader)
+}
+
+/// How many bytes a packed file of this length may unpack to.
+pub const fn unpacked_max(packed_len: u64) -> u64 {
+    let by_length = packed_len.saturating_mul(UNPACKED_TIMES_MAX);
+    if by_length > UNPACKED_BYTES_MIN { by_length } else { UNPACKED_BYTES_MIN }
+}
+
+/// How much memory the values of one JSON text of a file of this length may take.
+pub const fn memory_max(file_len: u64) -> u64 {
+    let by_length = file_len.saturating_mul(MEMORY_TIMES_MAX);
+    if by_length > MEMORY_BYTES_MIN { by_length } else { MEMORY_BYTES_MIN }
+}
+
+/// How long a file is; 0 if nobody knows.
+pub fn length_of(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+/// What is wrong with a JSON text whose values would take more memory than this. To see it takes no
+/// parser, and one would have built them by the time it knows.
+pub fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
+    // Most texts are so short that they need no look.
+    if (text.len() as u64).saturating_mul(MEMORY_PER_OBJECT) <= memory_max {
+        return None;
+    }
+    let (mut values, mut objects) = (1, 0);
+    let (mut is_text, mut is_escaped) = (false, false);
+    for byte in text {
+        if is_text {
+            is_text = *byte != b'"' || is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b',' | b'[' => values += 1,
+            b'{' => (values, objects) = (values + 1, objects + 1),
+            _ => {}
+        }
+    }
+    let memory = text.len() as u64 + values * MEMORY_PER_VALUE + objects * MEMORY_PER_OBJECT;
+    (memory > memory_max).then(|| {
+        format!(
+            "about {} JSON values in one text, which would take {} MiB of memory; at most {} MiB are taken",
+            number(values),
+            number(memory >> 20),
+            number(memory_max >> 20)
+        )
+    })
+}
+
+/// What comes out of a packed file: an error once there is more than was allowed.
+pub struct AtMost<R> {
+    input: R,
+    left: u64,
+    most: u64,
+}
+
+impl<R: Read> AtMost<R> {
+    /// At most so much of this input.
+    pub const fn new(input: R, most: u64) -> Self {
+        Self { input, left: most, most }
+    }
+}
+
+impl<R: Read> Read for AtMost<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(buffer)?;
+        self.left = self.left.checked_sub(length as u64).ok_or_else(|| {
+            let most = self.most >> 20;
+            io::Error::other(format!(
+                "it unpacks to more than {most} MiB, as no text does: if it is right, unpack it first"
+            ))
+        })?;
+        Ok(length)
+    }
+}
+
+/// Reads one line, with its end, into the buffer; false at the end of the input.
+pub fn read_line(input: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    buffer.clear();
+    let length = input.take(LINE_BYTES_MAX + 1).read_until(b'\n', buffer)?;
+    if length as u64 > LINE_BYTES_MAX {
+        return Err(too_long());
+    }
+    Ok(length > 0)
+}
+
+/// All lines without their ends.
+pub fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<String>> {
+    let mut buffer = Vec::new();
+    std::iter::from_fn(move || match read_line(&mut input, &mut buffer) {
+        Ok(true) => {
+            let line = std::mem::take(&mut buffer);
+            let line = String::from_utf8(line).map_err(|_| io::Error::other("not UTF-8"));
+            Some(line.map(|line| line.trim_end_matches(['\r', '\n']).to_owned()))
+        }
+        Ok(false) => None,
+        Err(error) => Some(Err(error)),
+    })
+}
+
+/// The same for lines of JSON, none of which takes more memory than this.
+pub fn json_lines(
+    input: impl BufRead,
+    memory_max: u64,
+) -> impl Iterator<Item = io::Result<String>> {
+    lines(input).map(move |line| {
+        let line = line?;
+        match too_many_values(line.as_bytes(), memory_max) {
+            None => Ok(line),
+            Some(problem) => Err(io::Error::other(problem)),
+        }
+    })
+}
+
+/// That a line or a row is longer than may be.
+pub fn too_long() -> io::Error {
+    io::Error::other(format!("longer than {} MiB", LINE_BYTES_MAX >> 20))
+}
+
+/// No answer is that long; a packed file may be.
+pub const LINE_BYTES_MAX: u64 = 64 << 20;
+const UNPACKED_BYTES_MIN: u64 = 128 << 20;
+/// Texts are packed to a tenth or a twentieth.
+const UNPACKED_TIMES_MAX: u64 = 64;
+const MEMORY_BYTES_MIN: u64 = 1 << 30;
+/// Objects of a few short texts each take ten times their length.
+const MEMORY_TIMES_MAX: u64 = 16;
+/// What a parser takes for a value in a list that has just grown, and for an object, which has room for
+/// a few fields.
+const MEMORY_PER_VALUE: u64 = 64;
+const MEMORY_PER_OBJECT: u64 = 700;
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    #[test]
+    fn what_unpacks_without_end_is_an_error_and_what_just_fits_is_none() {
+        let mut unpacked = Vec::new();
+        let input = io::repeat(b' ').take(100);
+        assert_eq!(AtMost::new(input, 100).read_to_end(&mut unpacked).expect("it fits"), 100);
+        let error = AtMost::new(io::repeat(b' '), 5 << 20).read_to_end(&mut unpacked);
+        let error = error.expect_err("there is no end").to_string();
+        assert!(error.contains("more than 5 MiB") && error.contains("unpack it first"), "{error}");
+        assert!(unpacked.len() < 6 << 20);
+    }
+
+    #[test]
+    fn a_text_may_be_packed_as_texts_are() {
+        assert_eq!(unpacked_max(10), 128 << 20);
+        assert_eq!(unpacked_max(1 << 30), 64 << 30);
+        assert_eq!(unpacked_max(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn values_are_counted_before_they_are_built() {
+        assert_eq!(
+            too_many_values(b"[0,0,0]", 0).as_deref(),
+            Some(
+                "about 4 JSON values in one text, which would take 0 MiB of memory; at most 0 MiB are taken"
+            )
+        );
+        let lists = format!("[{}[]]", "[],".repeat(10_000));
+        assert!(too_many_values(lists.as_bytes(), 1 << 20).is_some());
+        let objects = format!("[{}0]", "{},".repeat(10_000));
+        assert!(too_many_values(objects.as_bytes(), 5 << 20).is_some());
+        // What is in a text is no value.
+        let text = format!(r#"{{"a":"{}\\"}}"#, r#"[,{\","#.repeat(10_000));
+        assert_eq!(too_many_values(text.as_bytes(), 1 << 20), None);
+        let mut lines = json_lines(&b"1\n[2,[]]\n"[..], 200);
+        assert!(lines.next().expect("a line").is_ok());
+        let error = lines.next().expect("a line").expect_err("it is too much").to_string();
+        assert!(error.starts_with("about 4 JSON values"), "{error}");
+    }
+
+    #[test]
+    fn lines_have_their_ends_taken_off_and_one_without_end_is_an_error() {
+        let read: Vec<String> = lines(&b"a\r\n\nb"[..]).map(|line| line.expect("a line")).collect();
+        assert_eq!(read, ["a", "", "b"]);
+        let mut endless = lines(BufReader::new(io::repeat(b' ')));
+        let error = endless.next().expect("a result").expect_err("it has no end").to_string();
+        assert_eq!(error, "longer than 64 MiB");
+    }
+}

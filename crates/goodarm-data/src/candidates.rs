@@ -1,0 +1,451 @@
+//! The answers to be checked, read from a file: each is a JSON object with an id.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use flate2::read::MultiGzDecoder;
+use goodarm_core::ArmId;
+use serde_json::{Map, Value};
+
+mod builder;
+mod csv_file;
+mod error;
+pub mod fields;
+mod format;
+mod ids;
+mod intake;
+mod json;
+mod json_text;
+mod parquet_file;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod zip_file;
+
+pub use error::{CandidatesError, Fault, FaultKind, Unit};
+pub use format::Format;
+
+use builder::Builder;
+use error::Faults;
+use format::{Packing, Shape};
+use ids::Ids;
+use intake::Intake;
+
+use crate::bounds::{self, AtMost};
+
+/// All candidates, in the order of the file: the first is arm 0. They take little more memory than
+/// their text.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    path: PathBuf,
+    unit: Unit,
+    ids: Ids,
+    /// All objects, one after the other.
+    json: String,
+    /// Where each object ends.
+    json_ends: Vec<u64>,
+    /// On which line, or in which row, each stands.
+    lines: Vec<u64>,
+    /// The fields that all objects have, in alphabetical order.
+    common_fields: Vec<String>,
+    notes: Vec<String>,
+    are_ids_made: bool,
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What the source calls it.
+    pub id: String,
+    /// The object on one line, its fields in the source's order.
+    pub json: String,
+    /// Parsed when first needed: most verifiers take the whole object and never need it.
+    fields: OnceLock<Map<String, Value>>,
+}
+
+impl Candidate {
+    /// An answer whose object is `json`.
+    pub const fn new(id: String, json: String) -> Self {
+        Self { id, json, fields: OnceLock::new() }
+    }
+
+    /// Its fields; none if the text is not an object.
+    pub fn fields(&self) -> &Map<String, Value> {
+        self.fields.get_or_init(|| serde_json::from_str(&self.json).unwrap_or_default())
+    }
+
+    /// The value of a field, which may be nested: see [`lookup`].
+    pub fn field(&self, path: &str) -> Option<&Value> {
+        lookup(self.fields(), path)
+    }
+}
+
+/// The value of a field. `meta.id` is the field of that name, or else the field `id` in the field
+/// `meta`; `messages.0.content` and `messages.-1.content` are in the first and the last of a list.
+pub fn lookup<'v>(fields: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+    if let Some(value) = fields.get(path) {
+        return Some(value);
+    }
+    let (first, rest) = path.split_once('.')?;
+    rest.split('.').try_fold(fields.get(first)?, |value, part| match value {
+        Value::Object(fields) => fields.get(part),
+        Value::Array(list) => {
+            let index: isize = part.parse().ok()?;
+            let from_end = list.len().checked_add_signed(index);
+            list.get(if index < 0 { from_end? } else { index.unsigned_abs() })
+        }
+        _ => None,
+    })
+}
+
+/// Text as it is, nothing of what is not there; anything else as JSON.
+pub fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// The key that outputs add to each candidate.
+pub const KEY: &str = "goodarm";
+/// The field that names a candidate, if a job does not say another.
+pub const ID_FIELD: &str = "id";
+const READ_BUFFER_LEN: usize = 1 << 20;
+
+impl Candidates {
+    /// Reads a file whose name says what it is: `.jsonl` or `.ndjson` (an object on each line),
+    /// `.json` (an array of them), `.csv` or `.tsv` (a header row, then texts), the same with `.gz` or
+    /// `.zst`, `.parquet`, or `.eval`. What some other tools write is recognised by its content.
+    /// Everything that is wrong with the file is reported at once.
+    ///
+    /// The field `id_field` names a candidate: a text or a whole number, unique and not blank. Without
+    /// a field `id`, or one that is spelled like it, ids are made.
+    pub fn read(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
+        Self::read_as(path, id_field, None)
+    }
+
+    /// The same, where someone says what the file is.
+    pub fn read_as(
+        path: &Path,
+        id_field: &str,
+        format: Option<Format>,
+    ) -> Result<Self, CandidatesError> {
+        Self::read_by(path, format, |unit| Builder::new(path, unit, id_field))
+    }
+
+    /// The same for rows that are no candidates, such as labels: the readers of files are the same, and no ids
+    /// are needed.
+    pub fn read_rows(path: &Path, format: Format) -> Result<Self, CandidatesError> {
+        Self::read_by(path, Some(format), |unit| Builder::new(path, unit, "").of_rows())
+    }
+
+    fn read_by<'a>(
+        path: &'a Path,
+        format: Option<Format>,
+        builder: impl FnOnce(Unit) -> Builder<'a>,
+    ) -> Result<Self, CandidatesError> {
+        let unreadable = |source| CandidatesError::Read { path: path.to_owned(), source };
+        let (shape, packing) = format::shape_of(path, format)
+            .ok_or_else(|| CandidatesError::UnknownFormat { path: path.to_owned() })?;
+        let file = File::open(path).map_err(unreadable)?;
+        let unit = match shape {
+            Shape::Lines | Shape::Rows(_) => Unit::Line,
+            Shape::Parquet => Unit::Row,
+            Shape::Document | Shape::Zip => Unit::Entry,
+        };
+        let length = file.metadata().map_err(unreadable)?.len();
+        let bytes_max = bounds::unpacked_max(length);
+        let memory_max = bounds::memory_max(length);
+        let mut builder = builder(unit).at_most(bytes_max, memory_max);
+        if packing == Packing::None && shape != Shape::Parquet && shape != Shape::Zip {
+            builder.expect_bytes(length);
+        }
+        // Nothing but a log of inspect_ai has such a name.
+        let format = if shape == Shape::Zip { format.or(Some(Format::Inspect)) } else { format };
+        let intake = Intake::new(builder, format);
+        match shape {
+            Shape::Parquet => return parquet_file::read(file, intake),
+            Shape::Zip => return zip_file::read(file, intake),
+            _ => {}
+        }
+        let input: Box<dyn Read> = match packing {
+            Packing::None => Box::new(file),
+            Packing::Gzip => Box::new(AtMost::new(MultiGzDecoder::new(file), bytes_max)),
+            Packing::Zstd => {
+                let unpacked = zstd::Decoder::new(file).map_err(unreadable)?;
+                Box::new(AtMost::new(unpacked, bytes_max))
+            }
+        };
+        let input = Box::new(BufReader::with_capacity(READ_BUFFER_LEN, input));
+        let input = without_byte_order_mark(input).map_err(unreadable)?;
+        match shape {
+            Shape::Rows(delimiter) => csv_file::read(input, delimiter, intake),
+            Shape::Document => json_text::read_document(input, intake),
+            _ => json_text::read_lines(input, intake),
+        }
+    }
+
+    /// None yet, of those that errors call `name`.
+    pub fn none(name: &Path) -> Self {
+        Self {
+            path: name.to_owned(),
+            unit: Unit::Row,
+            ids: Ids::default(),
+            json: String::new(),
+            json_ends: Vec::new(),
+            lines: Vec::new(),
+            common_fields: Vec::new(),
+            notes: Vec::new(),
+            are_ids_made: false,
+        }
+    }
+
+    /// One more, whose id no other has.
+    pub fn push(&mut self, id: &str, json: &str, line: u64) {
+        let next = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
+        self.ids.insert(id, next).expect("the id is new");
+        self.json.push_str(json);
+        self.json_ends.push(self.json.len() as u64);
+        self.lines.push(line);
+        // Nobody knows which fields it has.
+        self.common_fields.clear();
+    }
+
+    /// The same without some, and with one more thing to know about them.
+    pub fn without(&self, left_out: &BTreeSet<ArmId>, note: String) -> Self {
+        let mut kept = Self {
+            unit: self.unit,
+            notes: self.notes.iter().cloned().chain([note]).collect(),
+            are_ids_made: self.are_ids_made,
+            ..Self::none(&self.path)
+        };
+        for arm in self.arms().filter(|arm| !left_out.contains(arm)) {
+            kept.push(self.id(arm), self.json(arm), self.lines[arm.index()]);
+        }
+        kept.common_fields.clone_from(&self.common_fields);
+        kept
+    }
+
+    /// The same with more fields behind their own, but for those that they have.
+    pub fn with_fields(&self, fields_of: impl Fn(ArmId) -> Option<Map<String, Value>>) -> Self {
+        let mut extended = Self {
+            unit: self.unit,
+            notes: self.notes.clone(),
+            are_ids_made: self.are_ids_made,
+            ..Self::none(&self.path)
+        };
+        for arm in self.arms() {
+            let own = self.get(arm);
+            let mut json = own.json.trim_end().to_owned();
+            for (key, value) in fields_of(arm).into_iter().flatten() {
+                if !own.fields().contains_key(&key) && json.ends_with('}') {
+                    json.pop();
+                    let comma = if json.trim_end().ends_with('{') { "" } else { "," };
+                    json += &format!("{comma}{}:{value}}}", Value::from(key));
+                }
+            }
+            extended.push(&own.id, &json, self.lines[arm.index()]);
+        }
+        extended
+    }
+
+    /// One more thing to know about them.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// The candidates that a run keeps in its folder: whatever they were read from, they are lines now.
+    pub fn read_kept(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
+        Self::read_as(path, id_field, Some(Format::Jsonl))
+    }
+
+    /// Objects that were read before, each on one line: what is kept in a run's folder.
+    pub fn from_lines<'a>(
+        lines: impl IntoIterator<Item = &'a str>,
+        id_field: &str,
+    ) -> Result<Self, CandidatesError> {
+        let text: Vec<&str> = lines.into_iter().collect();
+        Self::from_text(&text.join("\n"), "the folder", id_field)
+    }
+
+    /// Objects in memory, one on each line; errors call them `name`.
+    pub fn from_text(text: &str, name: &str, id_field: &str) -> Result<Self, CandidatesError> {
+        let builder = Builder::new(Path::new(name), Unit::Row, id_field);
+        let intake = Intake::new(builder, Some(Format::Jsonl));
+        json_text::read_lines(text.as_bytes(), intake)
+    }
+
+    /// What a person should know about how they were read: ids that were made, entries left out.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Whether the source has no ids, so that they were made.
+    pub const fn are_ids_made(&self) -> bool {
+        self.are_ids_made
+    }
+
+    /// All arms, the first first.
+    pub fn arms(&self) -> impl ExactSizeIterator<Item = ArmId> + use<> {
+        let count = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
+        (0..count).map(ArmId)
+    }
+
+    /// The fields that all of them have, as far as that was looked at.
+    pub fn fields_of_all(&self) -> &[String] {
+        &self.common_fields
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.json_ends.len()
+    }
+
+    /// Whether there are none, as where all answers are made during the run.
+    pub const fn is_empty(&self) -> bool {
+        self.json_ends.is_empty()
+    }
+
+    /// What the source calls an arm.
+    ///
+    /// # Panics
+    ///
+    /// As all methods that take an arm: if there are not so many.
+    pub fn id(&self, arm: ArmId) -> &str {
+        self.ids.get(arm.index())
+    }
+
+    /// The object of an arm on one line, its fields in the source's order.
+    pub fn json(&self, arm: ArmId) -> &str {
+        &self.json[ids::range(&self.json_ends, arm.index())]
+    }
+
+    /// What the source is made of.
+    pub const fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// On which line, or in which row, an arm stands.
+    pub fn line(&self, arm: ArmId) -> u64 {
+        self.lines[arm.index()]
+    }
+
+    /// The same in words, such as "line 3".
+    pub fn place(&self, arm: ArmId) -> String {
+        format!("{} {}", self.unit, self.line(arm))
+    }
+
+    /// Everything about an arm.
+    pub fn get(&self, arm: ArmId) -> Candidate {
+        Candidate::new(self.id(arm).to_owned(), self.json(arm).to_owned())
+    }
+
+    /// The arm of an id.
+    pub fn arm_of(&self, id: &str) -> Option<ArmId> {
+        self.ids.find(id).map(ArmId)
+    }
+
+    /// A hash of all ids and objects in their order; what else is in a file, such as blank
+    /// lines, does not matter.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint_of(self.len())
+    }
+
+    /// Whether the first `count` of them have this fingerprint.
+    pub fn begin_with(&self, count: usize, fingerprint: &[u8; 32]) -> bool {
+        count <= self.len() && self.fingerprint_of(count) == *fingerprint
+    }
+
+    /// The fingerprint of the first `count` of them.
+    fn fingerprint_of(&self, count: usize) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("goodarm candidates 1");
+        // The ends first, so that no byte can move from one text to its neighbour unseen.
+        hasher.update(&(count as u64).to_le_bytes());
+        let texts = [(self.ids.ends(), self.ids.text()), (&self.json_ends, self.json.as_str())];
+        for (ends, _) in texts {
+            let ends = &ends[..count];
+            for chunk in ends.chunks(1024) {
+                let bytes: Vec<u8> = chunk.iter().flat_map(|end| end.to_le_bytes()).collect();
+                hasher.update(&bytes);
+            }
+        }
+        for (ends, text) in texts {
+            hasher.update(&text.as_bytes()[..ids::end(ends, count)]);
+        }
+        *hasher.finalize().as_bytes()
+    }
+
+    /// Of these fields, those that no object has, each with the one that is spelled most like it.
+    pub fn unknown_fields(&self, fields: &BTreeSet<String>) -> Vec<(String, Option<String>)> {
+        let mut wanted = self.uncommon(fields);
+        let mut known = BTreeSet::new();
+        for index in 0..self.len() {
+            if wanted.is_empty() {
+                break;
+            }
+            let json = &self.json[ids::range(&self.json_ends, index)];
+            let scanned = json::scan(json, "").expect("every object was checked when it was read");
+            wanted.retain(|field| !has(json, &scanned, field));
+            for field in &scanned.fields {
+                if !known.contains(field.as_ref()) {
+                    known.insert(field.to_string());
+                }
+            }
+        }
+        let nearest = |field: &str| error::nearest(field, known.iter().map(String::as_str));
+        wanted.into_iter().map(|field| (field.clone(), nearest(field))).collect()
+    }
+
+    /// Checks that every object has all of these fields, even if its value is null.
+    pub fn require_fields(&self, fields: &BTreeSet<String>) -> Result<(), CandidatesError> {
+        let wanted = self.uncommon(fields);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut faults = Faults::new(&self.path, self.unit);
+        for index in 0..self.len() {
+            let json = &self.json[ids::range(&self.json_ends, index)];
+            let scanned = json::scan(json, "").expect("every object was checked when it was read");
+            for field in wanted.iter().filter(|field| !has(json, &scanned, field)) {
+                faults.push_with(self.lines[index], || FaultKind::MissingField {
+                    field: (*field).clone(),
+                    nearest: error::nearest(field, scanned.fields.iter().map(AsRef::as_ref)),
+                });
+            }
+        }
+        faults.into_result()
+    }
+
+    /// Of these fields, those that some object lacks.
+    fn uncommon<'a>(&self, fields: &'a BTreeSet<String>) -> Vec<&'a String> {
+        let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
+        fields.iter().filter(|field| !is_common(field)).collect()
+    }
+}
+
+/// Whether an object has a field, which may be nested.
+fn has(json: &str, scanned: &json::Scanned<'_>, field: &str) -> bool {
+    scanned.fields.contains(field)
+        || field.split_once('.').is_some_and(|(first, _)| {
+            let fields = || serde_json::from_str::<Map<String, Value>>(json).ok();
+            scanned.fields.contains(first)
+                && fields().is_some_and(|fields| lookup(&fields, field).is_some())
+        })
+}
+
+/// Some programs begin every UTF-8 file with a mark that is not part of its text.
+fn without_byte_order_mark(mut input: Box<dyn BufRead>) -> std::io::Result<Box<dyn BufRead>> {
+    let mut first = Vec::new();
+    input.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
+    if first == BYTE_ORDER_MARK {
+        return Ok(input);
+    }
+    Ok(Box::new(std::io::Cursor::new(first).chain(input)))
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

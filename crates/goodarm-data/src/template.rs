@@ -1,0 +1,201 @@
+//! Prompts and bodies with places for a candidate's fields. The template is the user's; fields are
+//! only ever data, whatever they look like.
+
+mod undefined;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::LazyLock;
+
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use regex::Regex;
+use thiserror::Error;
+
+use crate::candidates::Candidate;
+use crate::problem::Problem;
+
+/// A longer text is not sent.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// A template that has been read.
+#[derive(Debug)]
+pub struct Template {
+    environment: Box<Environment<'static>>,
+    /// Names that the template uses and does not set.
+    names: BTreeSet<String>,
+    /// Names with the fields inside of them, such as `doc.question`.
+    paths: BTreeSet<String>,
+    /// A name in single braces, as other template languages have them.
+    single_braces: Option<String>,
+    /// It may use what is inside of a field.
+    looks_inside: bool,
+}
+
+/// Why a template gives no text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// It cannot be read.
+    #[error("line {line}: {problem}")]
+    Syntax {
+        /// Where, counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It does not fit this candidate.
+    #[error("line {line}: {problem}")]
+    Render {
+        /// Where, counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It uses what there is not: a field of this candidate, or a filter or function at all.
+    #[error("line {line}: {problem}")]
+    Unknown {
+        /// Where, counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// More than [`TEXT_BYTES_MAX`] bytes came out.
+    #[error("the text is longer than {TEXT_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+impl Template {
+    /// Reads a template.
+    pub fn new(source: &str) -> Result<Self, TemplateError> {
+        let mut environment = Box::new(Environment::new());
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        // A field that is null is empty, and not the word "none".
+        environment.set_formatter(|out, state, value| {
+            if value.is_none() { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
+        });
+        environment.set_fuel(Some(STEPS_MAX));
+        environment.add_template_owned(NAME, source.to_owned()).map_err(|error| {
+            TemplateError::Syntax { line: error.line().unwrap_or(1), problem: problem(&error) }
+        })?;
+        let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
+        if let Ok(template) = environment.get_template(NAME) {
+            names.extend(template.undeclared_variables(false));
+            paths.extend(template.undeclared_variables(true));
+        }
+        for (global, _) in environment.globals() {
+            names.remove(global);
+        }
+        paths.retain(|path| path.contains('.'));
+        let looks_inside = !paths.is_empty() || source.contains('[') || source.contains("{%");
+        let single_braces = SINGLE_BRACES.captures(source).map(|found| found[1].to_owned());
+        Ok(Self { environment, names, paths, single_braces, looks_inside })
+    }
+
+    /// Reads the template that a key of a job file holds.
+    pub fn of_key(key: &str, source: &str) -> Result<Self, Problem> {
+        Self::new(source).map_err(|error| Problem::new(key, error.to_string()))
+    }
+
+    /// The candidate's fields that the template needs.
+    pub fn fields(&self) -> BTreeSet<String> {
+        self.names.iter().filter(|name| *name != WHOLE).cloned().collect()
+    }
+
+    /// Why every candidate gets the same text, if it does.
+    pub fn sameness(&self) -> Option<String> {
+        if !self.names.is_empty() {
+            return None;
+        }
+        Some(match &self.single_braces {
+            Some(name) => format!(
+                "every candidate gets the same text, since {{{name}}} is plain text: a field is written {{{{ {name} }}}}"
+            ),
+            None => {
+                "every candidate gets the same text: it uses no field, such as {{ answer }}".into()
+            }
+        })
+    }
+
+    /// The text for one candidate. Its fields are names of their own, and all of it is `candidate`.
+    pub fn render(&self, candidate: &Candidate) -> Result<String, TemplateError> {
+        let known = self.names.iter().filter_map(|name| match candidate.fields().get(name) {
+            Some(value) => Some((name.as_str(), Value::from(Serde(value)))),
+            None if name == WHOLE => Some((WHOLE, Value::from(Serde(candidate.fields())))),
+            None => None,
+        });
+        let context = Value::from_pairs(known);
+        let mut text = Limited { bytes: Vec::new(), is_full: false };
+        let rendered = self
+            .environment
+            .get_template(NAME)
+            .and_then(|template| template.render_captured_to(context, &mut text).map(|_| ()));
+        match rendered {
+            _ if text.is_full => Err(TemplateError::TooLong),
+            Ok(()) => Ok(String::from_utf8(text.bytes)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
+            Err(error) => {
+                let (line, problem) = (error.line().unwrap_or(1), problem(&error));
+                Err(if is_unknown(error.kind()) {
+                    TemplateError::Unknown { line, problem }
+                } else {
+                    TemplateError::Render { line, problem }
+                })
+            }
+        }
+    }
+}
+
+/// Takes bytes up to the limit.
+struct Limited {
+    bytes: Vec<u8>,
+    is_full: bool,
+}
+
+impl io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > TEXT_BYTES_MAX {
+            self.is_full = true;
+            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn problem(error: &minijinja::Error) -> String {
+    match error.detail() {
+        Some(detail) => format!("{}: {detail}", error.kind()),
+        None => error.kind().to_string(),
+    }
+}
+
+/// Whether something is used that there is not.
+const fn is_unknown(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UndefinedError
+            | ErrorKind::UnknownFilter
+            | ErrorKind::UnknownFunction
+            | ErrorKind::UnknownMethod
+            | ErrorKind::UnknownTest
+    )
+}
+
+static SINGLE_BRACES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^{])\{\s*([A-Za-z_]\w*)\s*\}(?:[^}]|$)").expect("a pattern of ours")
+});
+
+const NAME: &str = "template";
+/// The name of the whole candidate in a template.
+const WHOLE: &str = "candidate";
+/// Steps of one rendering; a loop over the characters of a very long answer has a tenth of these.
+const STEPS_MAX: u64 = 10_000_000;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! What a template uses and candidates lack, found before anything is spent.
+
+use serde_json::Value;
+
+use super::{NAME, Template, TemplateError};
+use crate::candidates::{Candidate, Candidates};
+use crate::problem::{Problem, ProblemKind};
+use goodarm_files::words::in_short;
+
+impl Template {
+    /// What is wrong with the template of a job file's key, for the first candidate that it does not
+    /// fit. Candidates that lack a whole field are found elsewhere.
+    pub fn misfit(&self, key: &str, candidates: &Candidates) -> Option<Problem> {
+        let fields = self.fields();
+        // Only what is inside of a field differs between candidates that have all fields.
+        let count = if self.looks_inside { candidates.len() } else { 1 };
+        candidates.arms().map(|arm| candidates.get(arm)).take(count).find_map(|candidate| {
+            if !fields.iter().all(|field| candidate.fields().contains_key(field)) {
+                return None;
+            }
+            match self.render(&candidate) {
+                Err(TemplateError::Unknown { line, problem }) => {
+                    let text = self.line(line);
+                    // Others may be asked for before they are used.
+                    let mut used = self.paths.iter().filter(|path| text.contains(path.as_str()));
+                    let missing = used.find_map(|path| missing(path, &candidate));
+                    Some(missing.unwrap_or_else(|| {
+                        let id = &candidate.id;
+                        let place = format!("line {line} of the template: {problem}");
+                        Problem::new(key, format!("{place} (candidate {id:?})"))
+                    }))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    fn line(&self, number: usize) -> String {
+        let template = self.environment.get_template(NAME).ok();
+        let line = template.and_then(|template| {
+            template.source().lines().nth(number.saturating_sub(1)).map(str::to_owned)
+        });
+        line.unwrap_or_default()
+    }
+}
+
+/// The first part of a path that a candidate lacks, and what it has in its place.
+fn missing(path: &str, candidate: &Candidate) -> Option<Problem> {
+    let mut parts = path.split('.');
+    let first = parts.next()?;
+    let whole;
+    let mut value = match candidate.fields().get(first) {
+        Some(value) => value,
+        None => {
+            whole = Value::Object(candidate.fields().clone());
+            &whole
+        }
+    };
+    let mut within = first.to_owned();
+    for part in parts {
+        match value.get(part) {
+            Some(inner) => value = inner,
+            None => return Some(lacking(&within, part, value, candidate)),
+        }
+        within = format!("{within}.{part}");
+    }
+    None
+}
+
+fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> Problem {
+    let known: Vec<&str> =
+        value.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let has = match known.as_slice() {
+        [] => format!("{within} has no fields"),
+        names => {
+            let plain = |name: &&str| in_short(&name.escape_debug().to_string());
+            let shown: Vec<String> = names.iter().take(NAMES_MAX).map(plain).collect();
+            let more = if names.len() > NAMES_MAX { ", …" } else { "" };
+            format!("{within} has {}{more}", shown.join(", "))
+        }
+    };
+    let meant = goodarm_files::nearest(part, known).map_or_else(String::new, |name| {
+        format!("; did you mean {:?}?", format!("{within}.{name}"))
+    });
+    let (id, field) = (&candidate.id, format!("{within}.{part}"));
+    let message = format!("uses the field {field:?}, which candidate {id:?} lacks: {has}{meant}");
+    Problem { kind: ProblemKind::UnknownField(field), ..Problem::new("", message) }
+}
+
+const NAMES_MAX: usize = 12;

@@ -1,0 +1,139 @@
+//! `goodarm-lab trace`: one JSON line per pull, so that anyone can check a policy against the paper.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use goodarm_core::{ArmId, Ask, AskError, Cost, Pull, Session, TellError};
+
+use crate::problem_file::{ProblemFile, ProblemFileError};
+use crate::terminal::{self, Exit, Failure};
+
+/// Why there is no trace, or no more of it.
+#[derive(Debug)]
+pub(crate) enum TraceError {
+    /// The file cannot be read.
+    Read { source: String, error: io::Error },
+    /// The file is wrong.
+    File { source: String, error: ProblemFileError },
+    /// The lines cannot be written.
+    Write(io::Error),
+    /// A policy chose what it may not.
+    Ask(AskError),
+    /// A score was refused after it had been checked.
+    Tell(TellError),
+}
+
+impl TraceError {
+    const fn exit(&self) -> Exit {
+        match self {
+            Self::Read { .. } | Self::File { .. } | Self::Write(_) => Exit::WrongInput,
+            Self::Ask(_) | Self::Tell(_) => Exit::Bug,
+        }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Self::with_exit(error.exit(), error)
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { source, error } => write!(f, "{source}: cannot be read: {error}"),
+            Self::File { source, error } => write!(f, "{source}: {error}"),
+            Self::Write(error) => write!(f, "standard output: cannot be written: {error}"),
+            Self::Ask(error) => write!(f, "a bug in goodarm: {error}"),
+            Self::Tell(error) => write!(f, "a bug in goodarm: {error}"),
+        }
+    }
+}
+
+/// Traces the problem in a file, or on standard input if the path is `-`.
+pub(crate) fn run(path: &Path) -> Result<(), TraceError> {
+    let from_stdin = path == Path::new("-");
+    let source = if from_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let read = if from_stdin { read_stdin() } else { fs::read(path) };
+    let file = match read {
+        Ok(bytes) => ProblemFile::parse(&bytes),
+        Err(error) => return Err(TraceError::Read { source, error }),
+    };
+    let file = file.map_err(|error| TraceError::File { source, error })?;
+    let mut out = BufWriter::with_capacity(OUT_BYTES, terminal::own_text());
+    let traced = trace(file, &mut out);
+    match traced.and(out.flush().map_err(TraceError::Write)) {
+        // As with `| head`: the reader has what it wanted.
+        Err(TraceError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn read_stdin() -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
+    let ProblemFile { problem, policy, options, mut observations, pulls_max } = file;
+    let mut session = Session::with_options(problem, policy, options)
+        .expect("the in-flight share is the default one");
+    let mut certified = CertifiedText::default();
+    for time in 1..=pulls_max.unwrap_or(u64::MAX) {
+        let pull = match session.ask().map_err(TraceError::Ask)? {
+            Ask::Pull(pull) => pull,
+            Ask::Question(_) => unreachable!("the file has no questions"),
+            Ask::Wait | Ask::Done(_) => break,
+        };
+        let score = observations.next(pull.arm, pull.attribute);
+        // Each call costs just its price, as in the paper.
+        session.tell(pull.ticket, score, pull.ceiling).map_err(TraceError::Tell)?;
+        certified.extend(session.certified());
+        let spent = Money(session.books().ledger().settled());
+        let Pull { branch, arm, attribute, loan, .. } = pull;
+        let lent = loan.map(|loan| format!("\"lent\":{:?},", loan.share.fraction()));
+        let lent = lent.unwrap_or_default();
+        // {:?} writes the shortest number that reads back the same, in a form that is JSON.
+        writeln!(
+            out,
+            "{{\"t\":{time},\"branch\":\"{branch}\",\"arm\":{arm},\"attribute\":{attribute},{lent}\
+             \"score\":{score:?},\"spent\":{spent},\"certified\":[{}]}}",
+            certified.text
+        )
+        .map_err(TraceError::Write)?;
+    }
+    Ok(())
+}
+
+/// An exact amount as a JSON number, with a decimal point even if it is whole.
+struct Money(Cost);
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        let end = if text.contains('.') { "" } else { ".0" };
+        write!(f, "{text}{end}")
+    }
+}
+
+/// The certified arms as text: it only grows, so no line writes out the numbers anew.
+#[derive(Default)]
+struct CertifiedText {
+    count: usize,
+    text: String,
+}
+
+impl CertifiedText {
+    fn extend(&mut self, certified: &[ArmId]) {
+        for arm in &certified[self.count..] {
+            let comma = if self.text.is_empty() { "" } else { "," };
+            self.text += &format!("{comma}{arm}");
+        }
+        self.count = certified.len();
+    }
+}
+
+const OUT_BYTES: usize = 1 << 16;

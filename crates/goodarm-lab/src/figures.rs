@@ -1,0 +1,369 @@
+//! Figure name → the experiments it needs and how their summaries become panels.
+
+mod beyond;
+mod page;
+mod paper;
+mod questions;
+mod reproduce;
+mod run;
+mod truth;
+
+use std::path::Path;
+
+use beyond::overview;
+use goodarm_plot::{Figure, Kind, Point, Role, Series};
+use goodarm_sim::summary::{CellSummary, Estimate};
+use goodarm_sim::trial::Trial;
+pub use page::page;
+pub use reproduce::{Order, ReproduceError, Reproduction};
+use run::write_figure;
+pub use run::{FigureError, Run, Section};
+
+/// Which recorded answers an experiment replays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// None.
+    Nothing,
+    /// Those of `--data`.
+    Given,
+    /// These.
+    BuiltIn(&'static str),
+}
+
+/// One entry of `goodarm-lab reproduce`.
+pub struct Entry {
+    /// What is typed.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Name and text of each experiment.
+    pub experiments: &'static [(&'static str, &'static str)],
+    /// Which recorded answers it needs.
+    pub recorded: Recorded,
+    /// Panels, and what is to be said of them.
+    pub draw: fn(&[Run]) -> Drawn,
+}
+
+/// A figure and its findings, computed from the same trials.
+pub struct Drawn {
+    /// What is drawn.
+    pub figure: Figure,
+    /// A sentence each.
+    pub findings: Vec<String>,
+}
+
+macro_rules! experiment {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../experiments/", $name, ".toml")))
+    };
+}
+
+/// Every figure: the paper's first, then those beyond it.
+pub const ENTRIES: [Entry; 19] = [
+    Entry {
+        name: "synthetic",
+        title: "The paper's synthetic experiments",
+        experiments: &[experiment!("synthetic-coverage"), experiment!("synthetic-difficulty")],
+        recorded: Recorded::Nothing,
+        draw: paper::synthetic,
+    },
+    Entry {
+        name: "allocation",
+        title: "The paper's final budget allocation",
+        experiments: &[experiment!("allocation")],
+        recorded: Recorded::Nothing,
+        draw: paper::allocation,
+    },
+    Entry {
+        name: "interaction",
+        title: "The paper's cost–difficulty interaction",
+        experiments: &[experiment!("interaction")],
+        recorded: Recorded::Nothing,
+        draw: paper::interaction,
+    },
+    Entry {
+        name: "gsm8k",
+        title: "The paper's GSM8K experiments, on recorded answers",
+        experiments: &[experiment!("gsm8k")],
+        recorded: Recorded::Given,
+        draw: paper::gsm8k,
+    },
+    Entry {
+        name: "capitals",
+        title: "The same experiment on recorded answers of a small model: capitals, not GSM8K",
+        experiments: &[experiment!("capitals")],
+        recorded: Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl")),
+        draw: paper::gsm8k,
+    },
+    Entry {
+        name: "constant",
+        title: "Why the printed rule is round-robin, and what smaller constants change",
+        experiments: &[experiment!("constant")],
+        recorded: Recorded::Nothing,
+        draw: beyond::constant,
+    },
+    Entry {
+        name: "ablation",
+        title: "Certificates and allocation apart",
+        experiments: &[experiment!("ablation")],
+        recorded: Recorded::Nothing,
+        draw: beyond::ablation,
+    },
+    Entry {
+        name: "delta",
+        title: "Towards the theorems",
+        experiments: &[experiment!("delta")],
+        recorded: Recorded::Nothing,
+        draw: beyond::delta,
+    },
+    Entry {
+        name: "error-rates",
+        title: "Promised and realised error rates",
+        experiments: &[experiment!("error-rates")],
+        recorded: Recorded::Nothing,
+        draw: beyond::error_rates,
+    },
+    Entry {
+        name: "concurrency",
+        title: "What concurrency costs",
+        experiments: &[experiment!("concurrency")],
+        recorded: Recorded::Nothing,
+        draw: beyond::concurrency,
+    },
+    Entry {
+        name: "held-out",
+        title: "Instances that nothing was tuned on",
+        experiments: &[experiment!("held-out")],
+        recorded: Recorded::Nothing,
+        draw: beyond::held_out,
+    },
+    Entry {
+        name: "discovery",
+        title: "Thousands of answers, few of them good",
+        experiments: &[experiment!("discovery")],
+        recorded: Recorded::Nothing,
+        draw: beyond::discovery,
+    },
+    Entry {
+        name: "instances",
+        title: "Named instances around T* log(1/δ)",
+        experiments: &[experiment!("instances")],
+        recorded: Recorded::Nothing,
+        draw: beyond::instances,
+    },
+    Entry {
+        name: "questions",
+        title: "Questions whose answers are made on demand",
+        experiments: &[experiment!("questions-invented")],
+        recorded: Recorded::Nothing,
+        draw: questions::questions,
+    },
+    Entry {
+        name: "questions-gsm8k",
+        title: "GSM8K questions, answered and certified",
+        experiments: &[experiment!("questions-gsm8k"), experiment!("questions-gsm8k-votes")],
+        recorded: Recorded::Given,
+        draw: questions::questions,
+    },
+    Entry {
+        name: "questions-capitals",
+        title: "Questions about capitals, answered and certified",
+        experiments: &[experiment!("questions-capitals"), experiment!("questions-capitals-votes")],
+        recorded: Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl")),
+        draw: questions::questions,
+    },
+    Entry {
+        name: "shared-calls",
+        title: "One call, several scores",
+        experiments: &[experiment!("shared-calls")],
+        recorded: Recorded::Nothing,
+        draw: questions::shared_calls,
+    },
+    Entry {
+        name: "implied-majority",
+        title: "A majority that single draws imply",
+        experiments: &[experiment!("implied-majority")],
+        recorded: Recorded::Given,
+        draw: questions::costs_of_certificates,
+    },
+    Entry {
+        name: "truth",
+        title: "How many of the certified answers are right",
+        experiments: &[
+            experiment!("truth"),
+            experiment!("truth-labels"),
+            experiment!("truth-boundary"),
+            experiment!("truth-twins"),
+        ],
+        recorded: Recorded::Nothing,
+        draw: truth::truth,
+    },
+];
+
+impl Run {
+    /// Writes trials, summaries and an overview.
+    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
+        self.write_trials(folder, "trials")?;
+        self.write_summaries(&folder.join("summary.json"))?;
+        write_figure(&overview(self), folder, "coverage")
+    }
+
+    /// The methods, in the order of the file.
+    fn methods(&self) -> impl Iterator<Item = &str> {
+        self.experiment.spec.methods.iter().map(|method| method.name.as_str())
+    }
+
+    /// The summaries of a method in a world.
+    fn of<'a>(&'a self, world: &'a str, method: &'a str) -> impl Iterator<Item = &'a CellSummary> {
+        self.summaries.iter().filter(move |one| one.world == world && one.method == method)
+    }
+
+    /// One line for each method in a world.
+    fn lines(
+        &self,
+        world: &str,
+        kind: Kind,
+        x: impl Fn(&CellSummary) -> f64,
+        y: impl Fn(&CellSummary) -> Estimate,
+    ) -> Vec<Series> {
+        self.methods()
+            .map(|method| {
+                let points = self.of(world, method).map(|cell| point(x(cell), y(cell))).collect();
+                Series { name: method.to_owned(), role: role(method), kind, points }
+            })
+            .collect()
+    }
+
+    fn world(&self) -> &str {
+        &self.experiment.spec.worlds[0].name
+    }
+
+    /// Whether two methods certified the same arms at the same cost in every trial.
+    fn same_trajectory(&self, one: &str, other: &str) -> bool {
+        let trials_of = |name: &str| -> Vec<(f64, u64, &Trial)> {
+            let repetitions = usize::try_from(self.experiment.spec.repetitions).unwrap_or(1);
+            let cell_of = |index: usize| &self.experiment.cells[index / repetitions];
+            self.trials
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| {
+                    self.experiment.spec.methods[cell_of(*index).method].name == name
+                })
+                .filter_map(|(_, trial)| trial.as_ref())
+                .map(|trial| (trial.spent, trial.pull_count, trial))
+                .collect()
+        };
+        let (one, other) = (trials_of(one), trials_of(other));
+        one.len() == other.len()
+            && one.iter().zip(&other).all(|(a, b)| {
+                a.1 == b.1 && a.2.certified == b.2.certified && a.2.spent_on == b.2.spent_on
+            })
+    }
+
+    /// How often the targeted branch was taken, over all trials of a method.
+    fn targeted(&self, method: &str) -> f64 {
+        let cells = self.summaries.iter().filter(|cell| cell.method == method);
+        let shares = cells.map(|cell| {
+            let target = cell.branch_share.iter().find(|(branch, _)| branch == "target");
+            target.map_or(0.0, |(_, share)| share.mean)
+        });
+        shares.fold(0.0, f64::max)
+    }
+}
+
+fn point(x: f64, y: Estimate) -> Point {
+    Point { x, y: y.mean, error: Some(y.error) }
+}
+
+/// The same method looks the same in every figure; a longer name begins with a shorter one's.
+fn role(method: &str) -> Role {
+    const LOOKS: [(&str, usize); 34] = [
+        ("one by one", 12),
+        ("best of 1", 2),
+        ("best of 2", 13),
+        ("best of 4", 14),
+        ("best of 8", 15),
+        ("union, best of 4", 1),
+        ("self-consistency", 0),
+        ("BMA-GAI, 1", 8),
+        ("BMA-GAI, 0.2", 9),
+        ("CB-GAI, 1", 10),
+        ("CB-GAI, 0.2", 11),
+        ("BMA-GAI", 0),
+        ("CB-GAI", 1),
+        ("Uniform", 2),
+        ("equal money", 2),
+        ("goodarm, FDR", 4),
+        ("goodarm, Holm", 41),
+        ("goodarm, raised", 17),
+        ("goodarm, no limit", 4),
+        ("goodarm", 3),
+        ("oracle, Holm", 18),
+        ("oracle", 5),
+        ("tight", 6),
+        ("rcb", 12),
+        ("equal counts", 6),
+        ("HDoC", 13),
+        ("LUCB-G", 14),
+        ("APT-G", 15),
+        ("paper", 0),
+        ("union", 1),
+        ("count-Holm", 3),
+        ("FDR", 4),
+        ("lent", 41),
+        ("K(b)", 7),
+    ];
+    let look = LOOKS.iter().find(|(name, _)| method.starts_with(name));
+    Role(look.map_or(16, |(_, look)| *look))
+}
+
+/// "a, b and c".
+fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use goodarm_files::toml_text::parse;
+    use goodarm_sim::experiment::{Experiment, ExperimentSpec};
+
+    use super::*;
+
+    #[test]
+    fn every_experiment_can_be_run_and_drawn() {
+        for entry in ENTRIES.iter().filter(|entry| entry.recorded == Recorded::Nothing) {
+            let runs: Vec<Run> = entry
+                .experiments
+                .iter()
+                .map(|(name, text)| {
+                    let mut spec: ExperimentSpec = parse(text).unwrap();
+                    spec.repetitions = 1;
+                    let experiment = Experiment::new(spec, None);
+                    let experiment = experiment.unwrap_or_else(|error| panic!("{name}: {error}"));
+                    // No trials: figures must stand an interrupted run.
+                    Run {
+                        trials: vec![None; experiment.trial_count()],
+                        experiment,
+                        summaries: vec![],
+                    }
+                })
+                .collect();
+            let drawn = (entry.draw)(&runs);
+            assert!(goodarm_plot::svg(&drawn.figure).starts_with("<svg"), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn every_experiment_file_belongs_to_a_figure() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+        for file in std::fs::read_dir(folder).unwrap() {
+            let name = file.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
+            let known = ENTRIES.iter().flat_map(|entry| entry.experiments);
+            assert!(known.clone().any(|(known, _)| *known == name), "{name}");
+        }
+    }
+}

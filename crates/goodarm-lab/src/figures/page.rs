@@ -1,0 +1,80 @@
+//! One self-contained HTML page with all figures, their findings and their numbers.
+
+use goodarm_report::markup::{SHEET_STYLE, Template, own};
+use goodarm_sim::summary::{CellSummary, Estimate};
+use minijinja::{Value, context};
+
+use crate::figures::{Run, Section};
+
+/// The whole page; `missing` says which figures were left out, and why.
+pub fn page(sections: &[Section], missing: &[&str], quick: bool) -> String {
+    let sections: Vec<Value> = sections.iter().map(section).collect();
+    PAGE.fill(context! {
+        style => own(SHEET_STYLE),
+        titles => TITLES,
+        quick,
+        missing => missing.iter().copied().map(Value::from).collect::<Vec<_>>(),
+        sections,
+    })
+}
+
+fn section(section: &Section) -> Value {
+    let Section { entry, runs, drawn } = section;
+    let named = entry.experiments.iter().map(|(name, _)| *name);
+    context! {
+        name => entry.name,
+        title => entry.title,
+        // Our own pencil escapes what it writes.
+        svg => own(goodarm_plot::svg(&drawn.figure)),
+        findings => drawn.findings.clone(),
+        runs => named.zip(runs).map(|(name, run)| numbers(name, run)).collect::<Vec<_>>(),
+    }
+}
+
+fn numbers(name: &str, run: &Run) -> Value {
+    let spec = &run.experiment.spec;
+    context! {
+        name,
+        note => spec.note.trim(),
+        seed => spec.seed,
+        repetitions => spec.repetitions,
+        rows => run.summaries.iter().map(row).collect::<Vec<_>>(),
+    }
+}
+
+fn row(cell: &CellSummary) -> [String; TITLES.len()] {
+    let branches: Vec<String> =
+        cell.branch_share.iter().map(|(name, share)| format!("{name} {:.4}", share.mean)).collect();
+    [
+        cell.world.clone(),
+        cell.method.clone(),
+        format!("{:e}", cell.delta),
+        cell.budget.to_string(),
+        cell.concurrency.to_string(),
+        cell.trials.to_string(),
+        estimate(cell.certified_good, 2),
+        estimate(cell.any_wrong, 3),
+        estimate(cell.spent, 0),
+        estimate(cell.pulls, 0),
+        branches.join(", "),
+    ]
+}
+
+fn estimate(estimate: Estimate, digits: usize) -> String {
+    format!("{:.digits$} ± {:.digits$}", estimate.mean, estimate.error)
+}
+
+const PAGE: Template = Template(include_str!("../../web/reproduction.html"));
+const TITLES: [&str; 11] = [
+    "world",
+    "method",
+    "δ",
+    "budget",
+    "calls out",
+    "trials",
+    "certified good",
+    "wrong in",
+    "spent",
+    "calls",
+    "branches",
+];

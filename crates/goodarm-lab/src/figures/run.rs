@@ -1,0 +1,175 @@
+//! From an experiment to its trials, and from trials and figures to files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use goodarm_files::toml_text;
+use goodarm_plot::Figure;
+use goodarm_sim::experiment::{Experiment, ExperimentError, ExperimentSpec};
+use goodarm_sim::summary::{CellSummary, summarize};
+use goodarm_sim::trial::Trial;
+use thiserror::Error;
+
+use crate::figures::{Drawn, Entry};
+use crate::{PngError, png, trials};
+
+/// Why a figure cannot be made or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FigureError {
+    /// The text of an experiment.
+    #[error("{name}: {reason}")]
+    Text {
+        /// The experiment.
+        name: &'static str,
+        /// Line, key and what was expected.
+        reason: String,
+    },
+    /// An experiment that cannot be run, perhaps because of the recorded answers.
+    #[error("{name}: {error}")]
+    Experiment {
+        /// The experiment.
+        name: &'static str,
+        /// What is wrong with it.
+        error: ExperimentError,
+    },
+    /// A file cannot be written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A figure as PNG.
+    #[error(transparent)]
+    Png(#[from] PngError),
+}
+
+/// An experiment that has been run.
+pub struct Run {
+    /// What was to be run.
+    pub experiment: Experiment,
+    /// In the order of the experiment's cells; none if it was cancelled before.
+    pub trials: Vec<Option<Trial>>,
+    /// One for each cell.
+    pub summaries: Vec<CellSummary>,
+}
+
+impl Run {
+    /// Runs an experiment until `cancelled`; `progress` is told how many trials are done, from any
+    /// thread.
+    pub fn new(
+        experiment: Experiment,
+        cancelled: &AtomicBool,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Self {
+        let trials = experiment.run(cancelled, progress);
+        let summaries = summarize(&experiment, &trials);
+        Self { experiment, trials, summaries }
+    }
+
+    /// Writes every trial, as `name`.csv and `name`.parquet.
+    pub fn write_trials(&self, folder: &Path, name: &str) -> Result<(), FigureError> {
+        let table = trials::table(&self.experiment, &self.trials);
+        write(&folder.join(format!("{name}.csv")), table.csv().as_bytes())?;
+        let mut bytes = Vec::new();
+        let path = folder.join(format!("{name}.parquet"));
+        let written = table.write_parquet(&mut bytes);
+        written.map_err(|error| FigureError::File { path: path.clone(), error })?;
+        write(&path, &bytes)
+    }
+
+    /// Writes what the cells gave, as JSON.
+    pub fn write_summaries(&self, path: &Path) -> Result<(), FigureError> {
+        let json = serde_json::to_string_pretty(&self.summaries).expect("plain data");
+        write(path, format!("{json}\n").as_bytes())
+    }
+
+    /// What each cell gave, as a table for a terminal.
+    pub fn text(&self) -> String {
+        let mut rows = vec![
+            ["world", "method", "δ", "budget", "out", "certified good", "wrong in"]
+                .map(str::to_owned),
+        ];
+        for cell in &self.summaries {
+            rows.push([
+                cell.world.clone(),
+                cell.method.clone(),
+                format!("{:e}", cell.delta),
+                cell.budget.to_string(),
+                cell.concurrency.to_string(),
+                format!("{:.2} ± {:.2}", cell.certified_good.mean, cell.certified_good.error),
+                format!("{:.1} %", 100.0 * cell.any_wrong.mean),
+            ]);
+        }
+        let widths: [usize; 7] = std::array::from_fn(|column| {
+            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        });
+        let line = |row: &[String; 7]| {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+        };
+        rows.iter().map(line).collect()
+    }
+}
+
+impl Entry {
+    /// Reads the experiments of this figure; with `quick`, they have few repetitions.
+    pub fn prepare(&self, data: Option<&str>, quick: bool) -> Result<Vec<Experiment>, FigureError> {
+        let experiment = |&(name, text): &(&'static str, &str)| {
+            let mut spec: ExperimentSpec = toml_text::parse(text)
+                .map_err(|error| FigureError::Text { name, reason: error.to_string() })?;
+            if quick {
+                spec.repetitions = (spec.repetitions / QUICK_DIVISOR).clamp(QUICK_MIN, QUICK_MAX);
+            }
+            Experiment::new(spec, data).map_err(|error| FigureError::Experiment { name, error })
+        };
+        self.experiments.iter().map(experiment).collect()
+    }
+}
+
+/// A figure of `goodarm-lab reproduce` that is done.
+pub struct Section {
+    /// Which.
+    pub entry: &'static Entry,
+    /// Its experiments.
+    pub runs: Vec<Run>,
+    /// What came out.
+    pub drawn: Drawn,
+}
+
+impl Section {
+    /// Draws the figure.
+    pub fn new(entry: &'static Entry, runs: Vec<Run>) -> Self {
+        let drawn = (entry.draw)(&runs);
+        Self { entry, runs, drawn }
+    }
+
+    /// Writes the figure, and each experiment with its trials and summaries.
+    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
+        for (run, (name, text)) in self.runs.iter().zip(self.entry.experiments) {
+            run.write_trials(folder, name)?;
+            run.write_summaries(&folder.join(format!("{name}.json")))?;
+            write(&folder.join(format!("{name}.toml")), text.as_bytes())?;
+        }
+        write_figure(&self.drawn.figure, folder, self.entry.name)
+    }
+}
+
+/// Writes a figure, as `name`.svg and `name`.png.
+pub(super) fn write_figure(figure: &Figure, folder: &Path, name: &str) -> Result<(), FigureError> {
+    write(&folder.join(format!("{name}.svg")), goodarm_plot::svg(figure).as_bytes())?;
+    write(&folder.join(format!("{name}.png")), &png(figure, PNG_WIDTH)?)
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), FigureError> {
+    fs::write(path, bytes).map_err(|error| FigureError::File { path: path.to_owned(), error })
+}
+
+const PNG_WIDTH: u32 = 1600;
+const QUICK_DIVISOR: u64 = 6;
+const QUICK_MIN: u64 = 3;
+const QUICK_MAX: u64 = 100;

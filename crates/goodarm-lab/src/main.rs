@@ -1,0 +1,14 @@
+//! The laboratory as a program.
+
+mod cli;
+mod commands;
+mod problem_file;
+
+use std::process::ExitCode;
+
+use goodarm_terminal as terminal;
+
+fn main() -> ExitCode {
+    goodarm_data::panics::hush();
+    terminal::typed().map_or_else(Into::into, |cli| commands::run(cli).into())
+}

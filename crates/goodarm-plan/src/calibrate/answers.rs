@@ -1,0 +1,117 @@
+//! Which answers of a pilot are right.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use goodarm_core::ArmId;
+use goodarm_data::answer::same;
+use goodarm_data::candidates::Candidate;
+use goodarm_record::deck::Said;
+use goodarm_record::label_file;
+use serde_json::Value;
+
+use super::pilot::Pilot;
+use super::{CalibrateError, Request, quoted};
+
+/// Where labels come from.
+#[derive(Clone, Copy, Debug)]
+pub enum LabelSource<'a> {
+    /// A file with ids and labels.
+    File(&'a Path),
+    /// Two fields of the candidates that say the same if the answer is right.
+    Fields {
+        /// The field with the right answer.
+        field: &'a str,
+        /// The field with the answer.
+        equals: &'a str,
+    },
+}
+
+/// Places among the pilot's answers, and whether they are right; one that nobody could tell is not.
+pub(super) fn labels(
+    request: &Request<'_>,
+    pilot: &Pilot,
+) -> Result<Vec<(usize, bool)>, CalibrateError> {
+    match request.labels {
+        LabelSource::File(path) => of_file(request, pilot, path),
+        LabelSource::Fields { field, equals } => of_fields(request, pilot, [field, equals]),
+    }
+}
+
+fn of_file(
+    request: &Request<'_>,
+    pilot: &Pilot,
+    path: &Path,
+) -> Result<Vec<(usize, bool)>, CalibrateError> {
+    let candidates = &request.job.candidates;
+    let places: BTreeMap<ArmId, usize> = pilot.arms.iter().copied().zip(0..).collect();
+    let mut labels = Vec::new();
+    let mut problems = Vec::new();
+    for (row, said) in label_file::read_verdicts(path)? {
+        let arm = candidates.arm_of(&row.id);
+        match arm.map(|arm| places.get(&arm)) {
+            Some(Some(place)) => labels.push((*place, said == Said::Right)),
+            found => {
+                let what = match found {
+                    None => format!("the job's candidates have no id {}", quoted(&row.id)),
+                    Some(_) => format!(
+                        "{} has no outcomes of every verifier in {}",
+                        quoted(&row.id),
+                        request.recording.display()
+                    ),
+                };
+                problems.push(format!("{}, {}: {what}", path.display(), row.place));
+            }
+        }
+    }
+    told(labels, problems)
+}
+
+fn of_fields(
+    request: &Request<'_>,
+    pilot: &Pilot,
+    fields: [&str; 2],
+) -> Result<Vec<(usize, bool)>, CalibrateError> {
+    let candidates = &request.job.candidates;
+    let mut labels = Vec::new();
+    let mut problems = Vec::new();
+    for (arm, place) in pilot.arms.iter().zip(0..) {
+        let candidate = candidates.get(*arm);
+        match fields.map(|field| text(&candidate, field)) {
+            [Ok(right), Ok(given)] => labels.push((place, same(&right, &given))),
+            [Err(problem), _] | [_, Err(problem)] => problems.push(problem),
+        }
+    }
+    told(labels, problems)
+}
+
+/// What a field says, as a text.
+fn text(candidate: &Candidate, field: &str) -> Result<String, String> {
+    match candidate.field(field) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(value) => Ok(value.to_string()),
+        None => {
+            let names = candidate.fields().keys().map(String::as_str);
+            let hint = goodarm_files::nearest(field, names);
+            let hint = hint.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+            Err(format!("candidate {} has no field {field:?}{hint}", quoted(&candidate.id)))
+        }
+    }
+}
+
+fn told(
+    labels: Vec<(usize, bool)>,
+    mut problems: Vec<String>,
+) -> Result<Vec<(usize, bool)>, CalibrateError> {
+    if problems.is_empty() {
+        return Ok(labels);
+    }
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    problems.truncate(PROBLEMS_MAX);
+    if more > 0 {
+        problems.push(format!("and {more} more"));
+    }
+    Err(CalibrateError::Labels(problems))
+}
+
+const PROBLEMS_MAX: usize = 20;

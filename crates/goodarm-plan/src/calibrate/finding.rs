@@ -1,0 +1,377 @@
+//! What was found, as data: the page, the table and the texts are made from it.
+
+use goodarm_core::calibration::{Calibration, Column, Goal, Path, Row};
+use goodarm_record::job_file::Unit;
+use goodarm_record::view::noise::Noise;
+use goodarm_sim::plan::Spread;
+use serde::Serialize;
+
+use super::pilot::{Pilot, PilotVerifier};
+use super::real;
+
+/// Everything that a calibration found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What was asked, and of what.
+    pub settings: Settings,
+    /// What ln of the evidence for a step must reach: ln(1/δ), or ln(2/δ) where the search has two starts.
+    pub log_evidence_needed: f64,
+    /// In the job's order; a criterion is one, too.
+    pub verifiers: Vec<VerifierFinding>,
+    /// From strict to lax.
+    pub steps: Vec<StepFinding>,
+    /// The step that was chosen, counted from 0.
+    pub chosen: Option<usize>,
+    /// If none was: what it would take.
+    pub shortfall: Option<Shortfall>,
+    /// Verifiers that add nothing but their price.
+    pub omissions: Vec<Omission>,
+    /// What other wishes would give.
+    pub offers: Vec<Offer>,
+}
+
+/// What was asked, and of what.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settings {
+    /// The share of right answers that is wanted.
+    pub precision: f64,
+    /// The probability with which the claim may be wrong.
+    pub delta: f64,
+    /// Answers with outcomes of every verifier.
+    pub answers: usize,
+    /// Candidates without.
+    pub left_out: usize,
+    /// Labelled answers.
+    pub labels: usize,
+    /// Those that are right.
+    pub right: usize,
+    /// For how many labels the path was laid out.
+    pub planned_labels: u64,
+    /// Fewest and most recorded calls of a noisy verifier on an answer.
+    pub calls: (usize, usize),
+    /// What prices and the budget count.
+    pub unit: Unit,
+    /// The job's budget.
+    pub budget: f64,
+}
+
+/// What was found about one verifier.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifierFinding {
+    /// As in reports.
+    pub name: String,
+    /// As in the job.
+    pub old_threshold: f64,
+    /// What was chosen for it.
+    pub new_threshold: Option<f64>,
+    /// Why its threshold stays, if it does.
+    pub stays: Option<&'static str>,
+    /// The probability that a right answer has the higher mean of a right and a wrong one; ties count half.
+    pub auc: Option<f64>,
+    /// How often it contradicts itself.
+    pub noise: Option<Noise>,
+    /// The mean cost of a call.
+    pub price: f64,
+    /// Recorded calls.
+    pub calls: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Whether it always says the same.
+    pub is_exact: bool,
+    /// The means of right answers, sorted.
+    pub right_means: Vec<f64>,
+    /// The means of wrong ones, sorted.
+    pub wrong_means: Vec<f64>,
+}
+
+/// One step of the path.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepFinding {
+    /// One for each verifier.
+    pub thresholds: Vec<f64>,
+    /// Answers that pass all of them.
+    pub passing: usize,
+    /// Their share of all.
+    pub share_kept: f64,
+    /// Those of them that are labelled and right.
+    pub right: u64,
+    /// Those that are labelled and wrong.
+    pub wrong: u64,
+    /// ln of the evidence, which must reach `log_evidence_needed`.
+    pub log_evidence: f64,
+    /// So large a share is shown to be right by this step's labels alone.
+    pub shown_precision: f64,
+    /// What became of it.
+    pub standing: Standing,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Too few labels were to be expected among its answers.
+    TooFewLabels,
+    /// The labels show that it keeps enough right answers.
+    Shown,
+    /// They do not: the search from a start ended here.
+    NotShown,
+    /// No search came here.
+    NotReached,
+}
+
+/// What it would take.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Shortfall {
+    /// Whether the labels are too few for any step, whatever they say.
+    pub is_untestable: bool,
+    /// Labels in all, if those that pass were all right from now on.
+    pub labels_if_right: Option<u64>,
+    /// Labels in all, if as large a share of them is right as up to now; none if no number would do.
+    pub labels_at_rate: Option<u64>,
+    /// A lower precision that these labels show.
+    pub reached: Option<f64>,
+}
+
+/// A verifier without which at least as many answers pass.
+#[derive(Clone, Debug, Serialize)]
+pub struct Omission {
+    /// Which.
+    pub verifier: String,
+    /// Its price for a call.
+    pub price: f64,
+    /// Answers that pass with it.
+    pub kept_with: usize,
+    /// Answers that pass without it.
+    pub kept_without: usize,
+}
+
+/// What a wish would give.
+#[derive(Clone, Debug, Serialize)]
+pub struct Offer {
+    /// The wish.
+    pub precision: f64,
+    /// The thresholds that would be chosen; none if the labels do not show it.
+    pub thresholds: Option<Vec<f64>>,
+    /// Answers that pass.
+    pub kept: usize,
+    /// Answers that simulated sessions certify with the job's budget.
+    pub certified: Option<Spread>,
+    /// What they spend on average.
+    pub spent: Option<f64>,
+}
+
+/// What everything is computed from.
+pub(super) struct Setting<'a> {
+    pub(super) pilot: &'a Pilot,
+    pub(super) labels: &'a [(usize, bool)],
+    pub(super) planned: u64,
+    pub(super) goal: Goal,
+}
+
+impl Setting<'_> {
+    /// All but omissions and offers.
+    pub(super) fn finding(&self, path: &Path, walked: &Calibration) -> Finding {
+        let step = walked.chosen.map(|chosen| &path.steps()[chosen]);
+        let verifiers = self.pilot.verifiers.iter().enumerate().map(|(place, verifier)| {
+            let threshold = step.map(|step| step.thresholds[place]);
+            self.verifier(verifier, threshold.filter(|_| verifier.stays.is_none()))
+        });
+        let settings = Settings {
+            precision: self.goal.precision(),
+            delta: self.goal.delta(),
+            answers: self.pilot.arms.len(),
+            left_out: self.pilot.left_out,
+            labels: self.labels.len(),
+            right: self.labels.iter().filter(|(_, is_right)| *is_right).count(),
+            planned_labels: self.planned,
+            calls: self.pilot.calls,
+            unit: self.pilot.unit,
+            budget: self.pilot.budget,
+        };
+        Finding {
+            settings,
+            log_evidence_needed: -libm::log(path.tested().delta()),
+            verifiers: verifiers.collect(),
+            steps: self.steps(path, walked),
+            chosen: walked.chosen,
+            shortfall: walked.chosen.is_none().then(|| self.shortfall(path, walked)),
+            omissions: Vec::new(),
+            offers: Vec::new(),
+        }
+    }
+
+    fn verifier(&self, verifier: &PilotVerifier, new_threshold: Option<f64>) -> VerifierFinding {
+        let means = |wanted: bool| {
+            let labels = self.labels.iter().filter(|(_, is_right)| *is_right == wanted);
+            let mut means: Vec<f64> =
+                labels.filter_map(|(place, _)| verifier.column.means[*place]).collect();
+            means.sort_by(f64::total_cmp);
+            means
+        };
+        let (right_means, wrong_means) = (means(true), means(false));
+        VerifierFinding {
+            name: verifier.name.clone(),
+            old_threshold: verifier.threshold,
+            new_threshold,
+            stays: verifier.stays,
+            auc: auc(&right_means, &wrong_means),
+            noise: verifier.noise,
+            price: verifier.price,
+            calls: verifier.calls,
+            failed: verifier.failed,
+            is_exact: verifier.is_exact,
+            right_means,
+            wrong_means,
+        }
+    }
+
+    fn steps(&self, path: &Path, walked: &Calibration) -> Vec<StepFinding> {
+        let first = path.starts().first().copied().unwrap_or(usize::MAX);
+        let standing = |place: usize, row: &Row| match (row.is_tested, row.is_shown) {
+            (true, true) => Standing::Shown,
+            (true, false) => Standing::NotShown,
+            (false, _) if place < first => Standing::TooFewLabels,
+            (false, _) => Standing::NotReached,
+        };
+        let steps = path.steps().iter().zip(&walked.rows).enumerate();
+        let step = steps.map(|(place, (step, row))| StepFinding {
+            thresholds: step.thresholds.clone(),
+            passing: step.passers.len(),
+            share_kept: path.share_kept(place),
+            right: row.right_count,
+            wrong: row.wrong_count,
+            log_evidence: row.log_evidence,
+            shown_precision: shown_precision(row, path.tested().delta()),
+            standing: standing(place, row),
+        });
+        step.collect()
+    }
+
+    /// What the nearest step would take, whichever that is.
+    fn shortfall(&self, path: &Path, walked: &Calibration) -> Shortfall {
+        let rows = || walked.rows.iter().enumerate();
+        let labelled = self.labels.len() as u64;
+        let if_right = rows().map(|(place, row)| {
+            let more = path.tested().labels_to_go(row.right_count, row.wrong_count);
+            labelled.saturating_add(shared(more, path.share_kept(place)))
+        });
+        let at_rate = rows().filter(|(_, row)| row.label_count() > 0).filter_map(|(place, row)| {
+            let rate = real(row.right_count) / real(row.label_count());
+            Some(shared(path.tested().labels_at_rate(rate)?, path.share_kept(place)))
+        });
+        let columns: Vec<Column> =
+            self.pilot.verifiers.iter().map(|verifier| verifier.column.clone()).collect();
+        let lower = REACHES.iter().copied().filter(|reach| *reach < self.goal.precision());
+        let reached = lower.rev().find(|precision| self.kept(&columns, *precision).is_some());
+        Shortfall {
+            is_untestable: path.starts().is_empty(),
+            labels_if_right: if_right.min(),
+            labels_at_rate: at_rate.min(),
+            reached,
+        }
+    }
+
+    /// The step that other columns, or another precision, lead to.
+    pub(super) fn kept(&self, columns: &[Column], precision: f64) -> Option<(Vec<f64>, usize)> {
+        let goal = Goal::new(precision, self.goal.delta()).ok()?;
+        let path = Path::new(columns, goal, self.planned);
+        let step = &path.steps()[path.walk(self.labels).chosen?];
+        Some((step.thresholds.clone(), step.passers.len()))
+    }
+
+    /// Verifiers without which the path leads to at least as many answers.
+    pub(super) fn omissions(&self, columns: &[Column], finding: &Finding) -> Vec<Omission> {
+        let kept_with = finding.chosen.map_or(0, |chosen| finding.steps[chosen].passing);
+        let verifiers = || self.pilot.verifiers.iter().enumerate();
+        if verifiers().filter(|(_, verifier)| verifier.stays.is_none()).count() < 2 {
+            return Vec::new();
+        }
+        let omission = |(place, verifier): (usize, &PilotVerifier)| {
+            let mut others = columns.to_vec();
+            others.remove(place);
+            let (_, kept_without) = self.kept(&others, self.goal.precision())?;
+            let is_dear = verifier.stays.is_none() && verifier.price > PRICE_MIN;
+            (is_dear && kept_without >= kept_with).then(|| Omission {
+                verifier: verifier.name.clone(),
+                price: verifier.price,
+                kept_with,
+                kept_without,
+            })
+        };
+        verifiers().filter_map(omission).collect()
+    }
+}
+
+/// So many labels give `count` labels among the share of all answers that pass.
+fn shared(count: u64, share: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let labels = (real(count) / share).ceil() as u64;
+    labels
+}
+
+/// The probability that a right answer has the higher mean, from sorted means.
+fn auc(right: &[f64], wrong: &[f64]) -> Option<f64> {
+    if right.is_empty() || wrong.is_empty() {
+        return None;
+    }
+    let wins = right.iter().map(|mean| {
+        let below = wrong.partition_point(|other| other < mean);
+        let not_above = wrong.partition_point(|other| other <= mean);
+        0.5 * (real(below as u64) + real(not_above as u64))
+    });
+    Some(wins.sum::<f64>() / (real(right.len() as u64) * real(wrong.len() as u64)))
+}
+
+/// The largest precision that labels show, from below.
+fn shown_precision(row: &Row, delta: f64) -> f64 {
+    let is_shown = |precision: f64| {
+        Goal::new(precision, delta)
+            .is_ok_and(|goal| goal.is_shown(row.right_count, row.wrong_count))
+    };
+    let (mut shown, mut not_shown) = (0.0, 1.0);
+    for _ in 0..BISECTIONS {
+        let middle = f64::midpoint(shown, not_shown);
+        if is_shown(middle) { shown = middle } else { not_shown = middle }
+    }
+    shown
+}
+
+const BISECTIONS: u32 = 30;
+/// What a check costs in a job, and a little more.
+const PRICE_MIN: f64 = 1.5e-9;
+/// Wishes that are looked at if a higher one cannot be met.
+const REACHES: [f64; 11] = [0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_area_under_the_curve_counts_pairs() {
+        assert_eq!(auc(&[], &[0.5]), None);
+        assert_eq!(auc(&[0.5, 0.5], &[0.5]), Some(0.5));
+        assert_eq!(auc(&[0.6, 0.9], &[0.1, 0.2]), Some(1.0));
+        assert_eq!(auc(&[0.2, 0.9], &[0.2, 0.5]), Some(0.625));
+    }
+
+    #[test]
+    fn a_step_shows_what_its_labels_show() {
+        let row = Row {
+            right_count: 68,
+            wrong_count: 0,
+            log_evidence: 0.0,
+            is_shown: true,
+            is_tested: true,
+        };
+        let shown = shown_precision(&row, 0.05);
+        assert!((0.95..0.951).contains(&shown), "{shown}");
+        let nothing = Row {
+            right_count: 0,
+            wrong_count: 9,
+            log_evidence: 0.0,
+            is_shown: false,
+            is_tested: true,
+        };
+        assert!(shown_precision(&nothing, 0.05) < 0.01);
+    }
+}

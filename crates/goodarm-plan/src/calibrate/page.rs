@@ -1,0 +1,83 @@
+//! A calibration as one page.
+
+use goodarm_plot::Figure;
+use minijinja::context;
+
+use super::finding::{Finding, Standing, StepFinding};
+use super::percent;
+use super::text::{
+    adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
+};
+use goodarm_report::markup::{SHEET_STYLE, Template, own};
+
+/// The whole page.
+pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> String {
+    let chosen = finding.chosen;
+    let verifiers = finding.verifiers.iter().map(|it| {
+        context! {
+            name => it.name.clone(),
+            threshold => moved(it),
+            why => it.stays,
+            auc => separates(it),
+            noise => contradicts(it),
+            price => call_price(finding, it),
+            calls => it.calls,
+            failed => it.failed,
+        }
+    });
+    let names = finding.verifiers.iter().map(|it| it.name.clone());
+    let steps = finding.steps.iter().enumerate().map(|(place, step)| {
+        context! {
+            is_chosen => chosen == Some(place),
+            thresholds => step.thresholds.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            passing => step.passing,
+            share => percent(step.share_kept),
+            right => step.right,
+            wrong => step.wrong,
+            evidence => evidence(step),
+            shown => percent(step.shown_precision),
+            standing => standing(step.standing),
+        }
+    });
+    let offers = finding.offers.iter().map(|offer| {
+        context! {
+            precision => percent(offer.precision),
+            is_shown => offer.thresholds.is_some(),
+            kept => offer.kept,
+            certified => bought(offer),
+        }
+    });
+    PAGE.fill(context! {
+        style => own(format!("{SHEET_STYLE}{STYLE}")),
+        is_chosen => chosen.is_some(),
+        asked => asked(finding),
+        outcome => outcome(finding),
+        caution => caution(finding),
+        needed => format!("{:.0}", finding.log_evidence_needed.exp()),
+        omissions => finding.omissions.iter().map(|it| adds_nothing(finding, it)).collect::<Vec<_>>(),
+        verifiers => verifiers.collect::<Vec<_>>(),
+        names => names.collect::<Vec<_>>(),
+        steps => steps.collect::<Vec<_>>(),
+        offers => offers.collect::<Vec<_>>(),
+        // Our own pencil escapes what it writes.
+        figures => figures.iter().map(|(_, figure)| own(goodarm_plot::svg(figure))).collect::<Vec<_>>(),
+    })
+}
+
+/// E itself, as far as it can be read.
+fn evidence(step: &StepFinding) -> String {
+    let evidence = step.log_evidence.exp();
+    if evidence >= 1e4 { format!("{evidence:.1e}") } else { format!("{evidence:.2}") }
+}
+
+const fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::TooFewLabels => "too few labels",
+        Standing::Shown => "shown",
+        Standing::NotShown => "not shown: a search ends here",
+        Standing::NotReached => "not reached",
+    }
+}
+
+const PAGE: Template = Template(include_str!("../../web/calibration/page.html"));
+const STYLE: &str = include_str!("../../web/calibration/style.css");

@@ -1,0 +1,205 @@
+//! What a recording says about a job's answers.
+
+use std::path::Path;
+
+use goodarm_core::ArmId;
+use goodarm_core::calibration::{Column, Threshold};
+use goodarm_files::Scores;
+use goodarm_live::job::Job;
+use goodarm_record::charter::VerifierTerms;
+use goodarm_record::job_file::Unit;
+use goodarm_record::recording::{self, Outcome, Recording};
+use goodarm_record::view::noise::{self, Noise};
+
+use super::{CalibrateError, quoted};
+use goodarm_report::words::{counted, money};
+
+/// The answers that every verifier was recorded on, and what each verifier said.
+pub(super) struct Pilot {
+    /// The job's candidates, in its order.
+    pub(super) arms: Vec<ArmId>,
+    /// Candidates that some verifier was not recorded on.
+    pub(super) left_out: usize,
+    pub(super) verifiers: Vec<PilotVerifier>,
+    /// Fewest and most calls of a noisy verifier on an answer.
+    pub(super) calls: (usize, usize),
+    pub(super) unit: Unit,
+    pub(super) budget: f64,
+}
+
+/// One mean score that the job asks for.
+pub(super) struct PilotVerifier {
+    pub(super) name: String,
+    pub(super) is_exact: bool,
+    /// Why its threshold stays, if it does.
+    pub(super) stays: Option<&'static str>,
+    pub(super) threshold: f64,
+    pub(super) column: Column,
+    pub(super) noise: Option<Noise>,
+    /// The mean cost of a call.
+    pub(super) price: f64,
+    /// Calls that failed, which count as the lowest score.
+    pub(super) failed: usize,
+    pub(super) calls: usize,
+}
+
+impl Pilot {
+    pub(super) fn read(job: &Job, path: &Path) -> Result<Self, CalibrateError> {
+        if job.questions.is_some() {
+            return Err(CalibrateError::Questions(job.path.clone()));
+        }
+        if !path.exists() {
+            return Err(no_recording(job, path));
+        }
+        let terms = &job.charter.verifiers;
+        if terms.iter().all(|terms| stays(terms).is_some()) {
+            let reason = "every verifier is exact, or its threshold follows from majorities";
+            return Err(CalibrateError::NothingFree { path: job.path.clone(), reason });
+        }
+        let recordings = recordings(job, path)?;
+        let has_all = |arm: &ArmId| {
+            recordings.iter().all(|recording| recording.of(job.candidates.id(*arm)).is_some())
+        };
+        let arms: Vec<ArmId> = job.candidates.arms().filter(has_all).collect();
+        if arms.is_empty() {
+            let why = "no candidate of the job has outcomes of every verifier: was it recorded with other candidates?";
+            return Err(CalibrateError::Recording(vec![format!("{}: {why}", path.display())]));
+        }
+        let left_out = job.candidates.len() - arms.len();
+        let outcomes = |recording: &'_ Recording| -> Vec<Vec<Outcome>> {
+            let of = |arm: &ArmId| recording.of(job.candidates.id(*arm)).unwrap_or(&[]).to_vec();
+            arms.iter().map(of).collect()
+        };
+        let all: Vec<Vec<Vec<Outcome>>> = recordings.iter().map(outcomes).collect();
+        let noisy = terms.iter().zip(&all).filter(|(terms, _)| terms.scores != Scores::Exact);
+        let counts: Vec<usize> = noisy.flat_map(|(_, all)| all.iter().map(Vec::len)).collect();
+        let calls =
+            (counts.iter().copied().min().unwrap_or(1), counts.iter().copied().max().unwrap_or(1));
+        let verifiers = terms.iter().zip(&all).map(|(terms, all)| verifier(terms, all)).collect();
+        let (unit, budget) = (job.unit(), job.settings.budget.units());
+        Ok(Self { arms, left_out, verifiers, calls, unit, budget })
+    }
+}
+
+/// The recorded outcomes of all that the job asks for; every verifier without rows is named.
+fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> {
+    let known = recording::verifiers(path).map_err(CalibrateError::Recording)?;
+    let mut problems = Vec::new();
+    for terms in &job.charter.verifiers {
+        if known.contains(&terms.name) {
+            continue;
+        }
+        let mut problem = format!("{}: no outcomes of {}", path.display(), quoted(&terms.name));
+        if terms.criterion.is_some() {
+            problem += ", a criterion: a recording has one score a call, so that `goodarm record` needs a verifier for each of them";
+        } else if let Some(name) =
+            goodarm_files::nearest(&terms.name, known.iter().map(String::as_str))
+        {
+            problem += &format!("; did you mean {}?", quoted(name));
+        } else {
+            problem += &format!(
+                "; it has {}",
+                known.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+            );
+        }
+        problems.push(problem);
+    }
+    if !problems.is_empty() {
+        return Err(CalibrateError::Recording(problems));
+    }
+    let read = |terms: &VerifierTerms| Recording::read(path, &terms.name);
+    let read: Result<Vec<Recording>, _> = job.charter.verifiers.iter().map(read).collect();
+    let recordings = read.map_err(CalibrateError::Recording)?;
+    let unit = job.unit().name();
+    match recordings.iter().find(|recording| recording.unit != unit) {
+        Some(other) => Err(CalibrateError::Recording(vec![format!(
+            "{}: the recording counts {}, and the job {unit}",
+            path.display(),
+            other.unit
+        )])),
+        None => Ok(recordings),
+    }
+}
+
+fn verifier(terms: &VerifierTerms, all: &[Vec<Outcome>]) -> PilotVerifier {
+    let (lowest, highest) = range(terms.scores);
+    let stays = stays(terms);
+    let threshold = match stays {
+        Some(_) => Threshold::Fixed(terms.threshold),
+        None => Threshold::Free { lowest },
+    };
+    let means = all.iter().map(|outcomes| mean(terms.scores, outcomes, lowest, highest)).collect();
+    let scores: Vec<noise::Scores> = all
+        .iter()
+        .map(|outcomes| {
+            let mut scores = noise::Scores::default();
+            let given = outcomes.iter().filter_map(|outcome| outcome.score);
+            given.for_each(|score| scores.take(score, terms.threshold));
+            scores
+        })
+        .collect();
+    let calls = all.iter().map(Vec::len).sum::<usize>();
+    let spent: f64 = all.iter().flatten().map(|outcome| outcome.cost.units()).sum();
+    PilotVerifier {
+        name: terms.name.clone(),
+        is_exact: terms.scores == Scores::Exact,
+        stays,
+        threshold: terms.threshold,
+        column: Column { means, threshold },
+        noise: noise::noise(scores.iter()),
+        price: spent / super::real(calls.max(1) as u64),
+        failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),
+        calls,
+    }
+}
+
+/// A failed call counts as the lowest score, as in a run; where there is none, the answer has no mean.
+fn mean(scores: Scores, outcomes: &[Outcome], lowest: f64, highest: f64) -> Option<f64> {
+    let failed = match scores {
+        Scores::SubGaussian { lowest, .. } => lowest,
+        _ => Some(lowest),
+    };
+    let given: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.score.or(failed)).collect();
+    let given = given.filter(|given| !given.is_empty())?;
+    let mean = given.iter().sum::<f64>() / super::real(given.len() as u64);
+    Some(mean.clamp(lowest, highest))
+}
+
+/// Why a threshold stays where it is.
+fn stays(terms: &VerifierTerms) -> Option<&'static str> {
+    match (terms.scores, &terms.votes) {
+        (Scores::Exact, _) => Some("exact: an answer has to pass it"),
+        (_, Some(_)) => Some("follows from what the job claims of majorities"),
+        _ => None,
+    }
+}
+
+/// Between which numbers a threshold makes sense.
+const fn range(scores: Scores) -> (f64, f64) {
+    match scores {
+        Scores::Bounded { range: [lowest, highest] } => (lowest, highest),
+        _ => (0.0, 1.0),
+    }
+}
+
+/// What makes a pilot, and what it may cost.
+fn no_recording(job: &Job, path: &Path) -> CalibrateError {
+    let ceilings = job.verifiers.iter().map(|verifier| {
+        let times = if verifier.service.is_local() { 1 } else { PILOT_CALLS };
+        verifier.tariff.ceiling.units() * super::real(times * job.candidates.len() as u64)
+    });
+    let cost = goodarm_core::Cost::of_price(ceilings.sum()).unwrap_or(goodarm_core::Cost::ZERO);
+    let pairs = job.verifiers.len() * job.candidates.len();
+    CalibrateError::NoRecording {
+        path: path.to_owned(),
+        command: format!(
+            "goodarm record {} -k {PILOT_CALLS} -o {}",
+            job.path.display(),
+            path.display()
+        ),
+        cost: format!("{} ({})", money(cost, job.unit()), counted(pairs, "pair")),
+    }
+}
+
+/// A few calls tell good from bad; more make the line between them sharper.
+const PILOT_CALLS: u64 = 5;

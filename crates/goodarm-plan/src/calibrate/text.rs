@@ -1,0 +1,204 @@
+//! A calibration for a terminal.
+
+use std::fmt::Write as _;
+
+use super::finding::{Finding, Offer, Omission, Shortfall, VerifierFinding};
+use super::{percent, quoted};
+use goodarm_report::words::{about_money, counted, number, printable};
+
+/// What was found, in words.
+pub fn text(finding: &Finding) -> String {
+    let mut text = format!("{}\n\n", asked(finding));
+    text += &table(finding);
+    let _ = writeln!(text, "\n{}", outcome(finding));
+    for omission in &finding.omissions {
+        let _ = writeln!(text, "\n{}", adds_nothing(finding, omission));
+    }
+    if finding.offers.iter().any(|offer| offer.thresholds.is_some()) {
+        let budget = about_money(finding.settings.budget, finding.settings.unit);
+        let _ = writeln!(text, "\nprecision wanted   pass   certified for {budget}");
+        for offer in &finding.offers {
+            let _ = writeln!(text, "{}", line(offer));
+        }
+    }
+    let _ = writeln!(text, "\n{}", caution(finding));
+    text
+}
+
+/// What there is to go by.
+pub(super) fn asked(finding: &Finding) -> String {
+    let settings = &finding.settings;
+    let calls = match settings.calls {
+        (fewest, most) if fewest == most => counted(most, "call"),
+        (fewest, most) => format!("{fewest} to {most} calls"),
+    };
+    let mut text = format!(
+        "{} with {calls} of each noisy verifier; {} labelled, {} of them right.",
+        counted(settings.answers, "recorded answer"),
+        number(settings.labels as u64),
+        number(settings.right as u64)
+    );
+    if settings.left_out > 0 {
+        let left_out = counted(settings.left_out, "candidate");
+        let _ = write!(text, " {left_out} without outcomes of every verifier left out.");
+    }
+    text
+}
+
+/// What can be said now.
+pub(super) fn outcome(finding: &Finding) -> String {
+    let settings = &finding.settings;
+    let (confidence, wanted) = (percent(1.0 - settings.delta), percent(settings.precision));
+    if let Some(chosen) = finding.chosen {
+        let step = &finding.steps[chosen];
+        return format!(
+            "With confidence {confidence} more than {wanted} of the answers that pass these thresholds are right. \
+             {} of {} pass ({}); of those {} are labelled, {} right and {} wrong.",
+            number(step.passing as u64),
+            counted(settings.answers, "answer"),
+            percent(step.share_kept),
+            number(step.right + step.wrong),
+            number(step.right),
+            number(step.wrong),
+        );
+    }
+    let shortfall = finding.shortfall.as_ref();
+    let mut text = format!(
+        "No thresholds: {} do not show, with confidence {confidence}, that more than {wanted} of the answers that pass are right.",
+        counted(settings.labels, "label")
+    );
+    shortfall.into_iter().for_each(|shortfall| text += &takes(shortfall, settings.labels));
+    text
+}
+
+/// What it would take.
+fn takes(shortfall: &Shortfall, labels: usize) -> String {
+    let mut text = String::new();
+    if let Some(count) = shortfall.labels_if_right {
+        let why =
+            if shortfall.is_untestable { "They are too few, whatever they say. " } else { "" };
+        let more = count.saturating_sub(labels as u64);
+        let _ = write!(
+            text,
+            " {why}It takes {} in all, {} more, if from now on all that pass are right",
+            counted(usize::try_from(count).unwrap_or(usize::MAX), "label"),
+            number(more)
+        );
+        text += &match shortfall.labels_at_rate {
+            Some(count) => format!("; about {} if as many are right as up to now.", number(count)),
+            None => "; if as many are right as up to now, no number will do.".to_owned(),
+        };
+    }
+    text += &match shortfall.reached {
+        Some(reached) => {
+            format!(" These labels show {}: --precision {reached}.", percent(reached))
+        }
+        None => String::new(),
+    };
+    text
+}
+
+/// That a verifier can go.
+pub(super) fn adds_nothing(finding: &Finding, omission: &Omission) -> String {
+    let Omission { verifier, price, kept_with, kept_without } = omission;
+    format!(
+        "{} adds nothing but its price, {} a call: without it {} pass, and {} with it, at the same precision. \
+         A hint from the same labels, and no claim.",
+        quoted(verifier),
+        priced(finding, *price),
+        counted(*kept_without, "answer"),
+        number(*kept_with as u64),
+    )
+}
+
+/// What these thresholds are not.
+pub(super) fn caution(finding: &Finding) -> String {
+    let (fewest, most) = finding.settings.calls;
+    let calls = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    format!(
+        "Passing means the mean of {calls} recorded calls. A run certifies the mean over all fresh calls, which noise moves across a \
+         threshold in both directions: `goodarm label` on the certified answers tells what share of them is right. \
+         The claim takes labelled answers that were drawn at random, and one precision, chosen before."
+    )
+}
+
+fn table(finding: &Finding) -> String {
+    let names = finding.verifiers.iter().map(|it| printable(&it.name).chars().count());
+    let width = names.max().unwrap_or(0).max("verifier".len());
+    let mut text = format!(
+        "{:<width$}  threshold        tells right from wrong  contradicts itself  price of a call\n",
+        "verifier"
+    );
+    for verifier in &finding.verifiers {
+        let name = printable(&verifier.name);
+        let gap = " ".repeat(width - name.chars().count());
+        let _ = writeln!(
+            text,
+            "{name}{gap}  {:<15}  {:<22}  {:<18}  {}",
+            moved(verifier),
+            separates(verifier),
+            contradicts(verifier),
+            call_price(finding, verifier)
+        );
+    }
+    text
+}
+
+/// 0.3 → 0.36.
+pub(super) fn moved(verifier: &VerifierFinding) -> String {
+    let old = verifier.old_threshold;
+    match (verifier.new_threshold, verifier.stays) {
+        (Some(new), _) => format!("{old} → {new}"),
+        (None, Some(_)) => format!("{old} (stays)"),
+        (None, None) => old.to_string(),
+    }
+}
+
+/// What a call costs on average, with three digits.
+pub(super) fn call_price(finding: &Finding, verifier: &VerifierFinding) -> String {
+    priced(finding, verifier.price)
+}
+
+/// The place of the first digit: 2 for 155.
+#[expect(clippy::cast_possible_truncation, reason = "a double has at most 308 places")]
+fn magnitude(price: f64) -> i32 {
+    libm::floor(libm::log10(price)) as i32
+}
+
+fn priced(finding: &Finding, price: f64) -> String {
+    if price <= PRICE_MIN {
+        return "free".to_owned();
+    }
+    let digits = 10_f64.powi(2 - magnitude(price));
+    about_money((price * digits).round() / digits, finding.settings.unit)
+}
+
+pub(super) fn separates(verifier: &VerifierFinding) -> String {
+    verifier.auc.map_or_else(|| "–".to_owned(), |auc| format!("AUC {auc:.2}"))
+}
+
+pub(super) fn contradicts(verifier: &VerifierFinding) -> String {
+    match (&verifier.noise, verifier.is_exact) {
+        (Some(noise), false) => format!("{:.0} % of pairs", 100.0 * noise.disagreement),
+        _ => "–".to_owned(),
+    }
+}
+
+fn line(offer: &Offer) -> String {
+    let wish = percent(offer.precision);
+    if offer.thresholds.is_none() {
+        return format!("{wish:>16}      –   not shown by these labels");
+    }
+    format!("{wish:>16}  {:>5}   {}", number(offer.kept as u64), bought(offer))
+}
+
+/// So many, or in eight of ten sessions between these.
+pub(super) fn bought(offer: &Offer) -> String {
+    offer.certified.map_or_else(
+        || "cannot be simulated".to_owned(),
+        |spread| format!("about {} ({} to {})", spread.median, spread.low, spread.high),
+    )
+}
+
+/// What a check costs in a job, and a little more.
+const PRICE_MIN: f64 = 1.5e-9;

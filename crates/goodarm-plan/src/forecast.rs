@@ -1,0 +1,284 @@
+//! What is known of a job or of a recording, as the description that a plan starts from.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use goodarm_files::toml_text::TomlError;
+use goodarm_files::{GuaranteeName, Scores};
+use goodarm_live::job::{Job, JobError};
+use goodarm_record::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
+use goodarm_record::recording::{self, Recording};
+use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
+use thiserror::Error;
+
+use goodarm_report::words::counted;
+
+/// Why a file describes nothing that could be planned.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ForecastError {
+    /// It cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It does not say what a plan file says.
+    #[error("{}: {error}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what was meant.
+        error: TomlError,
+    },
+    /// It is a job, and a wrong one.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// It is a recording, and a wrong one: a line for each problem.
+    #[error("{}", .0.join("\n"))]
+    Recording(Vec<String>),
+    /// A recording in which every verifier lacks the answers of another one.
+    #[error("no answer has outcomes of every verifier")]
+    NoAnswers,
+    /// A recording has the scores of answers, and a job about questions makes others.
+    #[error(
+        "the job is about questions, whose answers are not those of a recording: leave out --recording"
+    )]
+    RecordingOfQuestions,
+}
+
+/// A description of answers and verifiers, and how much larger the real thing is.
+pub struct Forecast {
+    /// What is simulated.
+    pub spec: PlanSpec,
+    /// Of so many answers, or questions, one is described.
+    pub scale: f64,
+}
+
+impl Forecast {
+    /// That a part stands for the whole, if it does.
+    pub fn share_note(&self, job: &Job) -> Option<String> {
+        let (all, noun, count) = match (&job.questions, self.spec.questions) {
+            (Some(questions), Some(count)) => (questions.list.len(), "question", count),
+            _ => {
+                let count = self.spec.answers.iter().map(|answers| answers.count).sum();
+                (job.candidates.len(), "answer", count)
+            }
+        };
+        (self.scale > 1.0).then(|| {
+            let all = counted(all, noun);
+            format!("{count} of {all} are simulated, with their share of the budget")
+        })
+    }
+}
+
+/// The share of good answers that a job expects.
+pub fn good_share(job: &Job) -> f64 {
+    job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
+}
+
+/// A job's verifiers, and answers as its `[expect]` has them, or as a guess without it.
+pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
+    let spec = PlanSpec {
+        delta: job.settings.delta,
+        slack: SLACK,
+        guarantee: Some(job.settings.guarantee),
+        policy: job.settings.policy.clone(),
+        concurrency: job.settings.concurrency,
+        repetitions,
+        seed: job.settings.seed,
+        verifiers: job.charter.verifiers.iter().map(|terms| verifier(job, terms)).collect(),
+        ..PlanSpec::default()
+    };
+    match &job.charter.questions {
+        Some(terms) => of_questions(job, terms, spec),
+        None => of_answers(job, spec),
+    }
+}
+
+/// The price of a call is its ceiling, whatever it scores.
+fn verifier(job: &Job, terms: &VerifierTerms) -> VerifierSpec {
+    let criterion = terms.criterion.as_ref();
+    let lead = criterion.map(|criterion| &job.charter.verifiers[criterion.first]);
+    let mean = |is_good| job.charter.questions.as_ref().map(|_| mean_of(job, terms, is_good));
+    VerifierSpec {
+        calls_of: lead.filter(|lead| lead.name != terms.name).map(|lead| lead.name.clone()),
+        solver: terms.solves.is_some(),
+        proposes: terms.solves.is_some_and(|solves| solves.proposes),
+        good_mean: mean(true),
+        bad_mean: mean(false),
+        ..VerifierSpec::new(
+            &terms.name,
+            terms.ceiling.units(),
+            terms.threshold,
+            terms.scores.into(),
+        )
+    }
+}
+
+fn of_answers(job: &Job, spec: PlanSpec) -> Forecast {
+    let count = job.candidates.len();
+    let simulated = count.min(SIMULATED_ANSWERS_MAX);
+    let scale = ratio(count, simulated);
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[expect(clippy::allow_attributes_without_reason, reason = "a share of a count")]
+    let good = (good_share(job) * simulated as f64).round() as usize;
+    let groups = [(good, true), (simulated - good, false)];
+    let answers = groups.into_iter().filter(|(count, _)| *count > 0);
+    let answers = answers.map(|(count, is_good)| AnswerSpec {
+        count,
+        means: means(job, is_good),
+        spread: SPREAD,
+    });
+    let budget = Some(job.settings.budget.units() / scale);
+    Forecast { spec: PlanSpec { budget, answers: answers.collect(), ..spec }, scale }
+}
+
+/// A job about questions: some of them stand for all, with the answers that are given to them.
+fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
+    let simulated = terms.count.min(SIMULATED_QUESTIONS_MAX);
+    let scale = ratio(terms.count, simulated);
+    let mut given_each = vec![0; terms.count];
+    terms.answers.iter().for_each(|&(question, _)| given_each[question as usize] += 1);
+    // From all over the file: questions with answers may come first.
+    let places = (0..simulated).map(|place| place * terms.count / simulated.max(1));
+    let given_each = places.map(|place| given_each[place]).collect();
+    let generator = |terms: &GeneratorTerms| GeneratorPlan {
+        name: terms.name.clone(),
+        price: terms.ceiling.units(),
+        good: None,
+    };
+    // Each question has the same part of a union, however many are simulated.
+    let is_union = job.settings.guarantee == GuaranteeName::Union;
+    let spec = PlanSpec {
+        delta: if is_union { spec.delta / scale } else { spec.delta },
+        budget: Some(job.settings.budget.units() / scale),
+        questions: Some(simulated),
+        given_each,
+        generators: terms.generators.iter().map(generator).collect(),
+        candidates_max: Some(terms.candidates_max),
+        good: Some(good_share(job)),
+        ..spec
+    };
+    Forecast { spec, scale }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a forecast")]
+fn ratio(count: usize, simulated: usize) -> f64 {
+    count as f64 / simulated.max(1) as f64
+}
+
+/// The mean scores of a good answer of a job, or of a bad one.
+pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
+    job.charter.verifiers.iter().map(|terms| mean_of(job, terms, is_good)).collect()
+}
+
+fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {
+    let expect = job.settings.expect;
+    let threshold = terms.threshold;
+    match (terms.scores == Scores::Exact, is_good) {
+        // An answer that fails a check costs next to nothing, so a forecast need not count it.
+        (true, _) => 1.0,
+        (false, true) => {
+            expect.and_then(|expect| expect.good_mean).unwrap_or(f64::midpoint(threshold, 1.0))
+        }
+        (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
+    }
+}
+
+/// A recording's verifiers, at their mean prices, and its answers, with their means as recorded.
+pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastError> {
+    let names = recording::verifiers(path).map_err(ForecastError::Recording)?;
+    let recordings = recordings(path, &names)?;
+    let verifiers = names.iter().zip(&recordings).map(|(name, recording)| {
+        let is_binary = |score: f64| score <= 0.0 || score >= 1.0;
+        let price = mean(recording.outcomes().map(|outcome| outcome.cost.units())).max(PRICE_MIN);
+        let is_once = recording.ids().all(|id| recording.of(id).is_some_and(|it| it.len() == 1));
+        let mut scores = recording.outcomes().filter_map(|outcome| outcome.score);
+        let scores = if is_once && price <= PRICE_MIN {
+            // A check, which says the same again: of one that is free and noisy, calls would never end.
+            Scores::Exact
+        } else if scores.all(is_binary) {
+            Scores::Binary
+        } else {
+            Scores::Bounded { range: [0.0, 1.0] }
+        };
+        VerifierSpec::new(name, price, THRESHOLD, scores.into())
+    });
+    Ok(PlanSpec {
+        delta: DELTA,
+        budget: None,
+        slack: SLACK,
+        guarantee: None,
+        policy: "rcb".into(),
+        concurrency: 1,
+        repetitions,
+        seed: 0,
+        verifiers: verifiers.collect(),
+        answers: answers(&recordings).ok_or(ForecastError::NoAnswers)?,
+        ..PlanSpec::default()
+    })
+}
+
+/// The answers of a recording, as the verifiers of a job see them.
+pub fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, ForecastError> {
+    let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
+    let recordings = recordings(path, &names)?;
+    answers(&recordings).ok_or(ForecastError::NoAnswers)
+}
+
+/// Moves recorded means away from thresholds that they are next to: an answer on its threshold would take
+/// calls without end, and how close it truly is, a recording cannot tell.
+pub fn keep_apart(spec: &mut PlanSpec) {
+    for answer in &mut spec.answers {
+        for (mean, verifier) in answer.means.iter_mut().zip(&spec.verifiers) {
+            let gap = *mean - verifier.threshold;
+            if gap.abs() < GAP_MIN {
+                let moved = verifier.threshold + if gap > 0.0 { GAP_MIN } else { -GAP_MIN };
+                *mean = moved.clamp(0.0, 1.0);
+            }
+        }
+    }
+}
+
+fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, ForecastError> {
+    let read = |name: &String| Recording::read(path, name).map_err(ForecastError::Recording);
+    names.iter().map(read).collect()
+}
+
+/// Each answer that every verifier was recorded on; none if there is none.
+fn answers(recordings: &[Recording]) -> Option<Vec<AnswerSpec>> {
+    let ids: BTreeSet<&str> = recordings.first()?.ids().collect();
+    let means = ids.into_iter().filter_map(|id| {
+        let means = recordings.iter().map(|recording| {
+            // A call that failed counts as the lowest score, as in a run.
+            let scores = recording.of(id)?.iter().map(|outcome| outcome.score.unwrap_or(0.0));
+            Some(mean(scores).clamp(0.0, 1.0))
+        });
+        means.collect::<Option<Vec<f64>>>()
+    });
+    let answers: Vec<AnswerSpec> =
+        means.map(|means| AnswerSpec { count: 1, means, spread: 0.0 }).collect();
+    (!answers.is_empty()).then_some(answers)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
+/// Larger jobs are forecast from a part of them.
+const SIMULATED_ANSWERS_MAX: usize = 1000;
+const SIMULATED_QUESTIONS_MAX: usize = 500;
+/// Without anything to go by.
+const GOOD_SHARE: f64 = 0.6;
+const SPREAD: f64 = 0.05;
+const SLACK: f64 = 0.1;
+const GAP_MIN: f64 = 0.02;
+/// What a check costs in a job.
+const PRICE_MIN: f64 = 1e-9;
+const THRESHOLD: f64 = 0.5;
+const DELTA: f64 = 0.05;

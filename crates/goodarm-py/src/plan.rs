@@ -1,0 +1,154 @@
+//! What a budget will buy, worked out in a thread of its own, where Python cannot hold it up. Python looks
+//! at it now and then, and may cancel it.
+
+mod figure;
+mod trouble;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use goodarm_files::json_text;
+use goodarm_plan::description::{Description, Wishes};
+use goodarm_plan::plan as plan_report;
+use goodarm_sim::plan::{Plan, plan_until};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+pub(crate) use self::figure::Figure;
+use self::trouble::Trouble;
+use crate::table::Table;
+
+/// A plan while it is made.
+#[pyclass(frozen, module = "goodarm._native")]
+pub(crate) struct PlanWork(Arc<Watch>);
+
+/// What the thread and Python both see.
+#[derive(Default)]
+struct Watch {
+    cancelled: AtomicBool,
+    ended: Mutex<Option<Result<NativePlan, Trouble>>>,
+    changed: Condvar,
+}
+
+impl Watch {
+    fn ended(&self) -> MutexGuard<'_, Option<Result<NativePlan, Trouble>>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Begins a plan: of the plan file, job or recording at `path`, or of a plan file's keys as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, keys, *, budget = None, delta = None, threshold = None, recording = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn start_plan(
+    path: PathBuf,
+    keys: Option<String>,
+    budget: Option<f64>,
+    delta: Option<f64>,
+    threshold: Option<f64>,
+    recording: Option<PathBuf>,
+) -> PyResult<PlanWork> {
+    let wishes = Wishes { budget, delta, threshold, recording };
+    PlanWork::start(move |cancelled| {
+        let description = match keys {
+            None => Description::read(&path, &wishes)?,
+            Some(keys) => {
+                let spec = json_text::parse(keys.as_bytes())
+                    .map_err(|error| Trouble::of_keys(error.reason()))?;
+                Description::new(spec, &wishes)
+            }
+        };
+        let mut notes = description.candidate_notes.clone();
+        notes.extend(description.share_note.clone());
+        let spec = description.wished(&wishes)?;
+        let plan =
+            plan_until(&spec, cancelled).map_err(|error| Trouble::of("PlanError", &error))?;
+        Ok(NativePlan { plan, notes })
+    })
+}
+
+impl PlanWork {
+    /// Begins to work. The threads are this work's own: a pool of the whole process could be set only
+    /// once, and would not survive a fork.
+    fn start(
+        work: impl FnOnce(&AtomicBool) -> Result<NativePlan, Trouble> + Send + 'static,
+    ) -> PyResult<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .thread_name(|index| format!("goodarm-plan-{index}"))
+            .build()
+            .map_err(|error| std::io::Error::other(error.to_string()))?;
+        let watch = Arc::new(Watch::default());
+        let own = Arc::clone(&watch);
+        let body = move || {
+            // A panic is a mistake of ours: it must not leave Python waiting.
+            let ended = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&own.cancelled))));
+            let ended = ended.unwrap_or_else(|panic| Err(Trouble::of_panic(panic.as_ref())));
+            *own.ended() = Some(ended);
+            own.changed.notify_all();
+        };
+        std::thread::Builder::new().name("goodarm-plan".into()).spawn(body)?;
+        Ok(Self(watch))
+    }
+}
+
+#[pymethods]
+impl PlanWork {
+    /// Waits for the end, for so many seconds at most; whether it is there.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let wait = Duration::try_from_secs_f64(seconds)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(py.detach(|| {
+            let (ended, _) = self
+                .0
+                .changed
+                .wait_timeout_while(self.0.ended(), wait, |ended| ended.is_none())
+                .unwrap_or_else(PoisonError::into_inner);
+            ended.is_some()
+        }))
+    }
+
+    /// Begins no new session.
+    fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// The plan, once.
+    fn result(&self) -> PyResult<NativePlan> {
+        match self.0.ended().take() {
+            None => Err(PyValueError::new_err("the work goes on, or its result was taken")),
+            Some(ended) => ended.map_err(Trouble::raised),
+        }
+    }
+}
+
+/// A plan, and what a person should know about what it was made of.
+#[pyclass(frozen, module = "goodarm._native")]
+pub(crate) struct NativePlan {
+    plan: Plan,
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+#[pymethods]
+impl NativePlan {
+    /// What `goodarm plan --json` prints.
+    fn json(&self) -> String {
+        serde_json::to_string(&self.plan).expect("plain data")
+    }
+
+    fn text(&self) -> String {
+        plan_report::text(&self.plan)
+    }
+
+    /// A row for each number of certificates.
+    fn steps(&self) -> Table {
+        Table::new(plan_report::table(&self.plan).into_columns())
+    }
+
+    fn figure(&self) -> Figure {
+        Figure(plan_report::figure(&self.plan))
+    }
+}

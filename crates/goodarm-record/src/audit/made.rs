@@ -1,0 +1,204 @@
+//! What the run has made from its journal for people, and what its verifiers were made of.
+
+use std::fs::{self, File};
+use std::io::{BufReader, ErrorKind};
+
+use goodarm_core::{ArmStatus, Books, StopReason};
+use goodarm_data::bounds;
+use goodarm_files::words::counted;
+use serde_json::Value;
+
+use super::{Area, Auditor, Report, shortened};
+use crate::changes;
+use crate::charter::Charter;
+use crate::ending::Ending;
+use crate::fingerprint::Fingerprint;
+use crate::folder::Folder;
+use crate::journal::Mark;
+use crate::journal::VERSION;
+use crate::outputs::{self, page};
+use crate::view::Overview;
+
+/// The summary must say what the calls give, in every key.
+pub(super) fn compare_summary(
+    folder: &Folder,
+    began_by: &str,
+    found: &mut Overview,
+    books: &Books,
+    report: &mut Report,
+) {
+    let before = report.problem_count;
+    let path = folder.summary();
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
+    };
+    let claimed: Value = match serde_json::from_str(&text) {
+        Ok(claimed) => claimed,
+        Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
+    };
+    // Which version wrote it, and why the run stopped, is not in the calls.
+    found.ending = claimed["ending"].as_str().map(str::to_owned);
+    found.goodarm = claimed["goodarm"].as_str().unwrap_or_default().to_owned();
+    if found.goodarm != VERSION {
+        let version = shortened(&found.goodarm);
+        report
+            .notes
+            .push(format!("summary.json was written by goodarm {version}, and this is {VERSION}"));
+    }
+    let is_own_version = began_by == VERSION;
+    let mut expected = serde_json::to_value(&*found).unwrap_or_default();
+    // The version that began the run may not have known all of these.
+    if let (Value::Object(claims), Value::Object(keys)) = (&claimed, &mut expected)
+        && !is_own_version
+    {
+        keys.retain(|key, _| claims.contains_key(key));
+    }
+    for (key, claim, found) in changes::of_values(&claimed, &expected) {
+        let (claim, found) = (claim.to_string(), found.to_string());
+        let (claim, found) = (shortened(&claim), shortened(&found));
+        let is_of_labels = key.split('.').next() == Some("claim");
+        let (area, who) =
+            if is_of_labels { (Area::Labels, "labels") } else { (Area::Summary, "calls") };
+        let text = format!("summary.json: {key} is {claim}, but the {who} give {found}");
+        report.problem(area, text);
+    }
+    if let Some(objection) = found.ending.as_deref().and_then(|ending| objection(ending, books)) {
+        report.problem(Area::Summary, format!("summary.json: ending is wrong: {objection}"));
+    }
+    // Two keys of one name are one to some readers, and another to others.
+    let is_same = outputs::summary_text(found).is_ok_and(|expected| expected == text);
+    if is_own_version && !is_same && report.problem_count == before {
+        let text = "summary.json says the same in other words than a run writes: it was changed";
+        report.problem(Area::Summary, text);
+    }
+    report.checked(before, "summary.json has the totals of the calls".into());
+}
+
+/// What speaks against a reason to stop.
+fn objection(ending: &str, books: &Books) -> Option<&'static str> {
+    let is = |reason| ending == Ending::Done(reason).to_string();
+    let problem = books.problem();
+    let has_undecided = books.status_count(ArmStatus::Undecided) > 0;
+    if is(StopReason::AllCertified) && books.certified().len() < problem.certificates_max() {
+        Some("not every answer is certified")
+    } else if is(StopReason::AllDecided) && has_undecided && problem.questions().is_none() {
+        Some("there are undecided answers")
+    } else if is(StopReason::BudgetSpent)
+        && problem.attributes().any(|attribute| books.is_affordable(attribute))
+    {
+        Some("a verifier is affordable")
+    } else {
+        None
+    }
+}
+
+/// The table of certified answers must be the one that the calls give.
+pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+    let path = folder.certified_table();
+    let found = match fs::read(&path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return,
+        Err(error) => {
+            return report.problem(Area::Findings, format!("{}: {error}", path.display()));
+        }
+    };
+    let Auditor { history, books, account, roster, .. } = auditor;
+    let mut expected = Vec::new();
+    let table = outputs::certified_table(books, account, &history.charter, &roster.candidates);
+    let written = table.write_parquet(&mut expected);
+    if written.is_ok() && found == expected {
+        report.checked.push("certified.parquet is the table of the certified answers".into());
+        return;
+    }
+    let text = format!(
+        "certified.parquet is not, byte by byte, the table of the certified answers that goodarm {VERSION} writes: --resume writes it again"
+    );
+    // Other versions may write the same table in other bytes.
+    if auditor.history.header().version == VERSION {
+        report.problem(Area::Findings, text);
+    } else {
+        report.notes.push(text);
+    }
+}
+
+/// What is said of each question must be what its calls give.
+pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+    let Auditor { books, roster, .. } = auditor;
+    let Some(questions) = &roster.questions else { return };
+    let before = report.problem_count;
+    let path = folder.answers();
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) => {
+            return report.problem(Area::Findings, format!("{}: {error}", path.display()));
+        }
+    };
+    let mut lines = bounds::lines(BufReader::with_capacity(1 << 18, file));
+    for (expected, number) in outputs::outcomes(books, questions, &roster.candidates).zip(1..) {
+        if !matches!(lines.next(), Some(Ok(line)) if line == expected) {
+            let text = format!("answers.jsonl line {number} is not what its calls give");
+            return report.problem(Area::Findings, text);
+        }
+    }
+    if lines.next().is_some() {
+        report.problem(Area::Findings, "answers.jsonl has more lines than there are questions");
+    }
+    let answered = counted(books.certified().len(), "question");
+    report.checked(before, format!("answers.jsonl has every question: {answered} answered"));
+}
+
+/// The page must be as it was written, and of this run.
+pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut Report) {
+    let again = "`goodarm report` writes it again";
+    let mark = match page::mark(&folder.report()) {
+        Ok(Some(mark)) => mark,
+        Ok(None) => {
+            let text = format!("report.html was changed since it was written: {again}");
+            return report.problem(Area::Page, text);
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => return,
+        Err(error) => return report.problem(Area::Page, format!("report.html: {error}")),
+    };
+    if mark == *all {
+        report.checked.push("report.html belongs to this run, and is of its last moment".into());
+    } else if mark.begins(&folder.journal()).unwrap_or(false) {
+        report.notes.push(format!("report.html is of an earlier moment of this run: {again}"));
+    } else {
+        report.problem(Area::Page, format!("report.html is not of this run: {again}"));
+    }
+}
+
+/// Says of the files that decide what the verifiers say whether they are as they were.
+pub(super) fn look_at_files(folder: &Folder, charter: &Charter, report: &mut Report) {
+    let files: Vec<_> = charter.files.iter().flatten().collect();
+    let listed = files.iter().map(|(path, content)| format!("{path} (BLAKE3 {content})"));
+    let listed: Vec<String> = listed.collect();
+    if listed.is_empty() {
+        return;
+    }
+    report.checked.push(format!("the verifiers were made of {}", listed.join(", ")));
+    let mut same = Vec::new();
+    for (path, content) in files {
+        let place = charter.folder.as_ref().map(|base| folder.path().join(base).join(path));
+        // What is no file any more, such as a pipe, could keep us waiting.
+        let now =
+            place.filter(|place| place.is_file()).map(|place| Fingerprint::read(path, &place));
+        let note = match now {
+            Some(Ok(now)) if now.blake3 == *content => {
+                same.push(path.as_str());
+                continue;
+            }
+            Some(Ok(now)) => format!(
+                "{path} has changed since the run began, which is about what it was (BLAKE3 {content}) and not about what it is (BLAKE3 {})",
+                now.blake3
+            ),
+            Some(Err(error)) => format!("{path} could not be looked at: {error}"),
+            None => format!("{path} could not be looked at: it is not where it was"),
+        };
+        report.notes.push(note);
+    }
+    if !same.is_empty() {
+        report.checked.push(format!("of these, as they were: {}", same.join(", ")));
+    }
+}

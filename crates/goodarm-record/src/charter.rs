@@ -1,0 +1,449 @@
+//! What a run was promised to be: written into its journal first, never changed after, but for a
+//! budget that is raised. Everything that a certificate depends on is in it.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::{
+    AttributeSpec, Cost, Design, GeneratorSpec, Label, Problem, ProblemSpec, QuestionId,
+    QuestionsSpec, ScoredBy, SpecError, Target,
+};
+use goodarm_data::candidates::Format;
+use goodarm_files::toml_text;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::job_file::{self, GuaranteeName, Scores, Unit};
+use crate::reply::MeanOver;
+
+/// The terms of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Charter {
+    /// What money counts.
+    pub unit: Unit,
+    /// The budget at the start.
+    #[serde(with = "goodarm_files::money::budget")]
+    pub budget: Cost,
+    /// The error probability.
+    pub delta: f64,
+    /// What it bounds.
+    pub guarantee: GuaranteeName,
+    /// Who chooses the calls.
+    pub policy: String,
+    /// Stop when there is no realistic chance left.
+    pub stop_when_hopeless: bool,
+    /// How many candidates there are.
+    pub candidate_count: usize,
+    /// The verifiers, in order.
+    pub verifiers: Vec<VerifierTerms>,
+    /// The text that identifies the job: its file, or what stands for one.
+    pub job: String,
+    /// The field that names a candidate; journals of version 0.1.0 have it in the job's text only.
+    #[serde(default)]
+    pub id_field: Option<String>,
+    /// The files that decide what the verifiers say, and the BLAKE3 hashes of their contents. Journals
+    /// of version 0.1.0 have none.
+    #[serde(default)]
+    pub files: Option<BTreeMap<String, String>>,
+    /// The folder that their paths start from, as seen from the run's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// If candidates are answers to questions, of which one each is certified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions: Option<QuestionTerms>,
+}
+
+/// The questions of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct QuestionTerms {
+    /// How many there are.
+    pub count: usize,
+    /// The fingerprint of all of them, in hexadecimal.
+    pub blake3: String,
+    /// The field of an answer that names its question.
+    pub question_field: String,
+    /// The field of an answer that holds its text.
+    pub answer_field: String,
+    /// Of each candidate that the run began with: its question, and the number of its final answer.
+    pub answers: Vec<(u32, u32)>,
+    /// Who makes fresh answers.
+    pub generators: Vec<GeneratorTerms>,
+    /// How many fresh answers may be made for a question.
+    pub candidates_max: usize,
+}
+
+/// The terms of a generator.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct GeneratorTerms {
+    /// What reports call it.
+    pub name: String,
+    /// Which kind of generator it is.
+    pub kind: String,
+    /// The most that an answer may cost.
+    #[serde(with = "goodarm_files::money::price")]
+    pub ceiling: Cost,
+    /// Whether answers may cost less.
+    pub metered: bool,
+    /// How people are asked, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people: Option<PeopleTerms>,
+}
+
+/// The terms of one verifier.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct VerifierTerms {
+    /// What reports call it.
+    pub name: String,
+    /// Which kind of verifier it is.
+    pub kind: String,
+    /// The mean score to be reached.
+    pub threshold: f64,
+    /// What is known of its scores.
+    pub scores: Scores,
+    /// The most that a call may cost.
+    #[serde(with = "goodarm_files::money::price")]
+    pub ceiling: Cost,
+    /// Whether calls may cost less.
+    pub metered: bool,
+    /// What its mean score is the mean of; journals of version 0.1.0 have it in the job's text only.
+    #[serde(default)]
+    pub mean_over: Option<MeanOver>,
+    /// Which of the scores in a verifier's reply it is; none where a reply is one score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<CriterionTerms>,
+    /// If its threshold follows from what is claimed of majorities: what that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub votes: Option<VoteTerms>,
+    /// If it is asked the question, and its reply scores every answer by whether it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solves: Option<Solves>,
+    /// How people are asked, if its calls go to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people: Option<PeopleTerms>,
+}
+
+/// How people are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct PeopleTerms {
+    /// What they are asked: a template.
+    pub asks: String,
+    /// The fields that they see, in order; all if none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show: Option<Vec<String>>,
+    /// Fields that they do not see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<String>,
+    /// How many cards may wait at once: what a session asks for depends on it.
+    pub cards_max: u32,
+    /// Whether one person may be asked about the same answer several times.
+    #[serde(default)]
+    pub same_person: bool,
+    /// The most bytes of an answer, where one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_bytes_max: Option<usize>,
+}
+
+/// How a verifier that is asked the question takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Solves {
+    /// Whether a reply that no answer agrees with becomes an answer.
+    pub proposes: bool,
+}
+
+/// What is claimed of majorities of draws, which single draws imply.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct VoteTerms {
+    /// How many draws each majority is of; 1 is a single one.
+    pub sizes: Vec<u32>,
+    /// The least probability with which each agrees.
+    pub threshold: f64,
+}
+
+impl VoteTerms {
+    /// What a certificate says, a sentence for each size.
+    pub fn claims(&self) -> Vec<String> {
+        let claim = |size: &u32| match size {
+            1 => format!("one draw agrees with probability at least {}", self.threshold),
+            size => format!(
+                "the majority of {size} draws agrees with probability at least {}",
+                self.threshold
+            ),
+        };
+        self.sizes.iter().map(claim).collect()
+    }
+}
+
+/// One of the scores in a reply. Each has terms of its own among those of the verifiers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct CriterionTerms {
+    /// The verifier that gives the reply.
+    pub verifier: String,
+    /// What the verifier calls the criterion.
+    pub name: String,
+    /// The place of the verifier's first criterion among all terms: calls are counted and paid there.
+    pub first: usize,
+}
+
+/// What a verifier's and a generator's terms have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallerTerms<'a> {
+    /// What reports call it.
+    pub name: &'a str,
+    /// Which kind it is.
+    pub kind: &'a str,
+    /// The most that a call may cost.
+    pub ceiling: Cost,
+    /// Whether calls may cost less.
+    pub metered: bool,
+    /// Whether one call tells all.
+    pub is_exact: bool,
+    /// Whether it makes answers.
+    pub is_generator: bool,
+    /// Whether its calls are about questions.
+    pub answers_questions: bool,
+    /// What is known of its scores.
+    pub scores: Scores,
+    /// How people are asked, if its calls go to them.
+    pub people: Option<&'a PeopleTerms>,
+}
+
+/// Why a recorded charter is none.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CharterError {
+    /// Not what this version writes.
+    #[error("the charter cannot be read: {0}")]
+    Unreadable(String),
+    /// It states no problem.
+    #[error("the charter states no problem: {0}")]
+    Problem(#[from] SpecError),
+}
+
+impl Charter {
+    /// From the text in a journal.
+    pub fn read(text: &str) -> Result<Self, CharterError> {
+        serde_json::from_str(text).map_err(|error| CharterError::Unreadable(error.to_string()))
+    }
+
+    /// For a journal.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("a charter is plain data with text keys")
+    }
+
+    /// The field that names a candidate.
+    pub fn id_field(&self) -> String {
+        self.id_field.clone().unwrap_or_else(|| {
+            let keys = toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default();
+            keys.id_field.unwrap_or_else(job_file::id_field)
+        })
+    }
+
+    /// What decides all that is left to chance.
+    pub fn seed(&self) -> u64 {
+        toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().seed
+    }
+
+    /// What the job says that the file of its candidates is.
+    pub fn format(&self) -> Option<Format> {
+        toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().format
+    }
+
+    /// What the mean scores of each verifier are the means of.
+    pub fn means_over(&self) -> Vec<MeanOver> {
+        let known = self.verifiers.iter().map(|terms| terms.mean_over);
+        known.collect::<Option<Vec<_>>>().unwrap_or_else(|| {
+            let job = toml_text::parse::<Value>(&self.job).unwrap_or_default();
+            let is_pool = |(place, terms): (usize, &VerifierTerms)| {
+                terms.kind == "replay" && job["verifiers"][place]["draws"] != "in-order"
+            };
+            let over = |is_pool| {
+                if is_pool { MeanOver::RecordedPool } else { MeanOver::FreshCalls }
+            };
+            self.verifiers.iter().enumerate().map(is_pool).map(over).collect()
+        })
+    }
+
+    /// The problem that the run solves.
+    pub fn problem(&self) -> Result<Problem, CharterError> {
+        let spec = ProblemSpec {
+            arms: self.candidate_count,
+            attributes: self.verifiers.iter().map(VerifierTerms::spec).collect(),
+            budget: self.budget,
+            delta: self.delta,
+            guarantee: self.guarantee.into(),
+            prior_weights: None,
+        };
+        let place = |(index, terms): (usize, &VerifierTerms)| match &terms.criterion {
+            Some(criterion) if criterion.first != index => ScoredBy::CallsOf(criterion.first),
+            _ => match terms.solves {
+                Some(Solves { proposes }) => ScoredBy::Votes { proposes },
+                None => ScoredBy::OwnCalls,
+            },
+        };
+        let scored_by = self.verifiers.iter().enumerate().map(place).collect();
+        let questions = self.questions.as_ref().map(QuestionTerms::spec);
+        Ok(Problem::designed(spec, Design { scored_by, questions })?)
+    }
+
+    /// Whether the so-many-th verifier is asked the question, and not about one of its answers.
+    pub fn are_votes(&self, place: usize) -> bool {
+        self.verifiers.get(place).is_some_and(|terms| terms.solves.is_some())
+    }
+
+    /// The terms of who makes such calls.
+    pub fn called(&self, target: Target) -> CallerTerms<'_> {
+        let place = target.caller(self.verifiers.len());
+        self.callers().nth(place).expect("a charter has all who are called")
+    }
+
+    /// Who makes fresh answers.
+    pub fn generators(&self) -> &[GeneratorTerms] {
+        self.questions.as_ref().map_or(&[], |questions| &questions.generators)
+    }
+
+    /// All terms of those who are called: the verifiers', and behind them the generators'.
+    pub fn callers(&self) -> impl Iterator<Item = CallerTerms<'_>> {
+        let verifiers = self.verifiers.iter().map(|terms| CallerTerms {
+            name: &terms.name,
+            kind: &terms.kind,
+            ceiling: terms.ceiling,
+            metered: terms.metered,
+            is_exact: terms.scores == Scores::Exact,
+            is_generator: false,
+            answers_questions: terms.solves.is_some(),
+            scores: terms.scores,
+            people: terms.people.as_ref(),
+        });
+        let generators = self.generators().iter().map(|terms| CallerTerms {
+            name: &terms.name,
+            kind: &terms.kind,
+            ceiling: terms.ceiling,
+            metered: terms.metered,
+            is_exact: false,
+            is_generator: true,
+            answers_questions: true,
+            scores: Scores::Binary,
+            people: terms.people.as_ref(),
+        });
+        verifiers.chain(generators)
+    }
+
+    /// The name of so-many-th terms, those of generators behind all others.
+    pub fn called_at(&self, place: usize) -> &str {
+        self.callers().nth(place).map_or("", |terms| terms.name)
+    }
+
+    /// The verifier that makes the calls of so-many-th terms, by its name.
+    /// Behind all verifiers are the generators.
+    pub fn caller(&self, place: usize) -> &str {
+        let Some(terms) = self.verifiers.get(place) else {
+            return &self.generators()[place - self.verifiers.len()].name;
+        };
+        terms.criterion.as_ref().map_or(&terms.name, |criterion| &criterion.verifier)
+    }
+
+    /// The criteria that calls of the so-many-th terms have scores for, by their names; none where a
+    /// reply is one score.
+    pub fn criteria(&self, place: usize) -> Vec<&str> {
+        let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
+        criteria.filter(|it| it.first == place).map(|it| it.name.as_str()).collect()
+    }
+
+    /// What certificates say of majorities, for so-many-th terms; empty where they say nothing of any.
+    pub fn claims(&self, place: usize) -> Vec<String> {
+        self.verifiers[place].votes.as_ref().map_or_else(Vec::new, VoteTerms::claims)
+    }
+
+    /// How many of them there are.
+    pub fn criteria_count(&self, place: usize) -> usize {
+        let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
+        criteria.filter(|it| it.first == place).count()
+    }
+
+    /// Whether the so-many-th terms have calls of their own.
+    pub fn is_called(&self, place: usize) -> bool {
+        let criterion = self.verifiers[place].criterion.as_ref();
+        criterion.is_none_or(|criterion| criterion.first == place)
+    }
+}
+
+/// The keys of a job file that are read here.
+#[derive(Default, Deserialize)]
+struct CandidateKeys {
+    id_field: Option<String>,
+    format: Option<Format>,
+    #[serde(default)]
+    seed: u64,
+}
+
+impl QuestionTerms {
+    fn spec(&self) -> QuestionsSpec<Cost> {
+        let answer = |&(question, label): &(u32, u32)| (QuestionId(question), Label(label));
+        let generator = |terms: &GeneratorTerms| GeneratorSpec {
+            name: terms.name.clone(),
+            price: terms.ceiling,
+        };
+        QuestionsSpec {
+            count: self.count,
+            answers: self.answers.iter().map(answer).collect(),
+            generators: self.generators.iter().map(generator).collect(),
+            candidates_max: self.candidates_max,
+        }
+    }
+}
+
+impl VerifierTerms {
+    fn spec(&self) -> AttributeSpec<Cost> {
+        AttributeSpec {
+            name: self.name.clone(),
+            price: self.ceiling,
+            threshold: self.threshold,
+            scores: self.scores.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As version 0.1.0 wrote it.
+    const OLD: &str = r#"{"unit":"dollars","budget":2.5,"delta":0.05,"guarantee":"holm",
+        "policy":"rcb","stop_when_hopeless":true,"candidate_count":3,"verifiers":[
+        {"name":"a","kind":"check","threshold":0.5,"scores":"exact","ceiling":1e-9,"metered":false},
+        {"name":"b","kind":"llm","threshold":0.7,"scores":{"sub-gaussian":{"sigma":0.5,"lowest":null}},
+         "ceiling":0.000061,"metered":true}],"job":"budget = 2.5"}"#;
+
+    #[test]
+    fn a_charter_with_numbers_is_read_and_written_with_exact_decimals() {
+        let charter = Charter::read(OLD).unwrap();
+        assert_eq!(charter.budget.to_string(), "2.5");
+        let ceilings: Vec<String> =
+            charter.verifiers.iter().map(|terms| terms.ceiling.to_string()).collect();
+        assert_eq!(ceilings, ["0.000000001", "0.000061"]);
+        assert_eq!(charter.verifiers[1].kind, "llm");
+        let text = charter.text();
+        assert!(text.contains(r#""budget":"2.5""#), "{text}");
+        assert!(text.contains(r#""ceiling":"0.000061""#), "{text}");
+        assert_eq!(Charter::read(&text), Ok(charter));
+    }
+
+    #[test]
+    fn the_ledger_reserves_the_ceiling_to_the_last_digit() {
+        let mut charter = Charter::read(OLD).unwrap();
+        charter.budget = Cost::from_picos(123_456_789_012_345_678_901);
+        charter.verifiers[1].ceiling = Cost::from_picos(12_345_678_901_234_567_891);
+        let charter = Charter::read(&charter.text()).unwrap();
+        let problem = charter.problem().unwrap();
+        assert_eq!(problem.budget(), charter.budget);
+        let price = problem.attribute(goodarm_core::AttributeId(1)).price();
+        assert_eq!(price, charter.verifiers[1].ceiling);
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        for budget in ["-1", "\"-1\"", "\"1e3\"", "true"] {
+            let text = OLD.replace("\"budget\":2.5", &format!("\"budget\":{budget}"));
+            assert!(Charter::read(&text).is_err(), "{budget}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What people can ask of work that is going on.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// Stops, pauses and resumes; shared between the work and those who control it.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicU8,
+    pause: AtomicBool,
+}
+
+impl Control {
+    /// The first time: no new calls, and wait for those in flight. The second: leave.
+    pub fn stop(&self) {
+        let _ = self
+            .stop
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |stop| Some(stop.saturating_add(1)));
+    }
+
+    /// No new calls until told otherwise.
+    pub fn set_paused(&self, paused: bool) {
+        self.pause.store(paused, Ordering::SeqCst);
+    }
+
+    /// Whether new calls are held back.
+    pub fn is_paused(&self) -> bool {
+        self.pause.load(Ordering::SeqCst)
+    }
+
+    /// Whether someone asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::SeqCst) >= 1
+    }
+
+    /// Whether someone asked to leave at once.
+    pub fn is_leaving(&self) -> bool {
+        self.stop.load(Ordering::SeqCst) >= 2
+    }
+}

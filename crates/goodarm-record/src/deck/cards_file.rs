@@ -1,0 +1,127 @@
+//! Cards as a file, for a spreadsheet or a tool for annotation: a row each, in the deck's order, with an
+//! empty column for the label.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use goodarm_data::table::{Column, Table};
+use serde_json::{Map, Value};
+
+use super::{Card, Deck, DeckError};
+
+/// Why cards cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CardsFileError {
+    /// The file's name says nothing that can be written.
+    #[error("{}: the name must end in .csv or .jsonl", .0.display())]
+    UnknownFormat(PathBuf),
+    /// What people have filled in must not be lost.
+    #[error("{} is there already, and may hold labels: name another file", .0.display())]
+    Exists(PathBuf),
+    /// More columns than a spreadsheet is good for.
+    #[error(
+        "the cards have {0} fields of different names, more than {COLUMNS_MAX}: name a file that ends in .jsonl"
+    )]
+    TooManyFields(usize),
+    /// The file cannot be written.
+    #[error("{}: {error}", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The deck.
+    #[error(transparent)]
+    Deck(#[from] DeckError),
+}
+
+/// Writes the cards that wait for a person; how many there are.
+pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, CardsFileError> {
+    let ending = path.extension().map(|it| it.to_string_lossy().to_lowercase());
+    let places = deck.places(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
+    let rows: Vec<(u64, Card)> =
+        places.map(|(_, number)| number).zip(deck.upcoming(labeller, usize::MAX)?).collect();
+    let text = match ending.as_deref() {
+        Some("csv") => table(&rows)?.csv(),
+        Some("jsonl" | "ndjson") => rows.iter().map(|row| line(row) + "\n").collect(),
+        _ => return Err(CardsFileError::UnknownFormat(path.to_owned())),
+    };
+    let attempt = || -> io::Result<()> {
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    attempt().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CardsFileError::Exists(path.to_owned()),
+        _ => CardsFileError::Write { path: path.to_owned(), error },
+    })?;
+    Ok(rows.len())
+}
+
+fn line((place, card): &(u64, Card)) -> String {
+    let mut object = Map::new();
+    object.insert("place".into(), (*place).into());
+    object.insert("id".into(), card.id.as_str().into());
+    if card.key != card.id {
+        object.insert("key".into(), card.key.as_str().into());
+    }
+    object.insert("asks".into(), card.asks.as_str().into());
+    for field in &card.fields {
+        object.insert(column_name(&field.name), field.text.as_str().into());
+    }
+    object.insert("label".into(), "".into());
+    Value::from(object).to_string()
+}
+
+fn table(rows: &[(u64, Card)]) -> Result<Table, CardsFileError> {
+    let texts = |of: fn(&Card) -> &str| Column::texts(rows.iter().map(|(_, card)| cell(of(card))));
+    let mut table = Table::default();
+    table.push("place", Column::texts(rows.iter().map(|(place, _)| place.to_string())));
+    table.push("id", texts(|card| &card.id));
+    if rows.iter().any(|(_, card)| card.key != card.id) {
+        table.push("key", texts(|card| &card.key));
+    }
+    table.push("asks", texts(|card| &card.asks));
+    for name in field_names(rows)? {
+        let text = |(_, card): &(u64, Card)| {
+            let field = card.fields.iter().find(|field| field.name == name)?;
+            Some(cell(&field.text))
+        };
+        table.push(cell(&column_name(name)), Column::Texts(rows.iter().map(text).collect()));
+    }
+    table.push("label", Column::texts(rows.iter().map(|_| String::new())));
+    Ok(table)
+}
+
+/// The fields that any card has, in the order in which they come.
+fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardsFileError> {
+    let mut seen = HashSet::new();
+    let all = rows.iter().flat_map(|(_, card)| &card.fields).map(|field| field.name.as_str());
+    let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
+    if names.len() > COLUMNS_MAX {
+        return Err(CardsFileError::TooManyFields(names.len()));
+    }
+    Ok(names)
+}
+
+/// A field of an answer must not be taken for a column of ours when the file comes back.
+fn column_name(field: &str) -> String {
+    let is_taken = OWN_COLUMNS.iter().any(|own| own.eq_ignore_ascii_case(field.trim()));
+    if is_taken { format!("field.{field}") } else { field.to_owned() }
+}
+
+/// A text that a spreadsheet would compute is marked as a text by an apostrophe: no answer may do anything
+/// in there.
+pub(super) fn cell(text: &str) -> String {
+    let is_computed =
+        text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r']);
+    if is_computed { format!("'{text}") } else { text.to_owned() }
+}
+
+/// What a row is read by.
+const OWN_COLUMNS: [&str; 6] = ["place", "id", "key", "asks", "label", "by"];
+const COLUMNS_MAX: usize = 1000;

@@ -1,0 +1,329 @@
+//! Labels from a file: a spreadsheet that was filled in, or what a tool for annotation wrote. All rows are
+//! checked before the first label is taken.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use goodarm_data::candidates::{Candidates, CandidatesError, Format, Unit};
+use goodarm_files::nearest;
+use serde_json::{Map, Value};
+
+use super::cards_file::cell;
+use super::{Deck, DeckError, Place, Said};
+
+/// Why labels are not taken from a file. None was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelsFileError {
+    /// The file's name does not say what it is.
+    #[error(
+        "{}: the name must end in .csv, .tsv, .jsonl, .ndjson or .json, each also with .gz or .zst", .0.display()
+    )]
+    UnknownFormat(PathBuf),
+    /// The file has no rows.
+    #[error("{}: there are no labels in it", .0.display())]
+    Empty(PathBuf),
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(CandidatesError),
+    /// Rows are wrong.
+    #[error("{}", FaultList { path, unit: *unit, faults })]
+    Faults {
+        /// Which file.
+        path: PathBuf,
+        /// What it is made of.
+        unit: Unit,
+        /// What is wrong, each with its line; at most [`CandidatesError::FAULTS_SHOWN_MAX`].
+        faults: Vec<(u64, String)>,
+    },
+    /// The deck.
+    #[error(transparent)]
+    Deck(#[from] DeckError),
+}
+
+/// What came of a file of labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Labels that were taken.
+    pub taken: usize,
+    /// Rows whose label stood before.
+    pub known: usize,
+    /// Rows without a label.
+    pub empty: usize,
+    /// Rows about cards that have all their labels from others.
+    pub settled: usize,
+    /// Rows that were not taken, because a card before them has no label.
+    pub behind: usize,
+    /// The ids of these cards, each with the person who has not labelled it.
+    pub gaps: Vec<(String, String)>,
+}
+
+/// Takes the labels of a file. Rows without a `by` are `labeller`'s.
+pub fn take(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<Imported, LabelsFileError> {
+    let format = format_of(path).ok_or_else(|| LabelsFileError::UnknownFormat(path.to_owned()))?;
+    let rows = Candidates::read_rows(path, format).map_err(|error| match error {
+        CandidatesError::Empty { path, .. } => LabelsFileError::Empty(path),
+        error => LabelsFileError::File(error),
+    })?;
+    let mut checked = Checked { labeller, people: BTreeMap::new(), imported: Imported::default() };
+    let mut faults = Vec::new();
+    for arm in rows.arms() {
+        if let Err(fault) = checked.take(deck, rows.get(arm).fields(), rows.line(arm))? {
+            faults.push((rows.line(arm), fault));
+        }
+        if faults.len() == CandidatesError::FAULTS_SHOWN_MAX {
+            break;
+        }
+    }
+    if !faults.is_empty() {
+        let (path, unit) = (path.to_owned(), rows.unit());
+        return Err(LabelsFileError::Faults { path, unit, faults });
+    }
+    Ok(checked.say(deck)?)
+}
+
+fn format_of(path: &Path) -> Option<Format> {
+    let name = path.file_name()?.to_str()?.to_lowercase();
+    let packed = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+    match packed.unwrap_or(&name).rsplit_once('.')?.1 {
+        "csv" => Some(Format::Csv),
+        "tsv" => Some(Format::Tsv),
+        "jsonl" | "ndjson" => Some(Format::Jsonl),
+        "json" => Some(Format::Json),
+        _ => None,
+    }
+}
+
+/// Rows that are right, as far as they were read.
+struct Checked<'a> {
+    labeller: &'a str,
+    people: BTreeMap<String, Person>,
+    imported: Imported,
+}
+
+/// One person's cards, and what the file says about them.
+struct Person {
+    places: Vec<Place>,
+    by_key: HashMap<String, usize>,
+    by_id: HashMap<String, Vec<usize>>,
+    /// The line of each card that has been named.
+    lines: HashMap<usize, u64>,
+    /// The labels that are new, by the cards' keys.
+    labels: HashMap<String, Said>,
+}
+
+impl Checked<'_> {
+    /// One more row; the inner error is what is wrong with it.
+    fn take(
+        &mut self,
+        deck: &mut dyn Deck,
+        row: &Map<String, Value>,
+        line: u64,
+    ) -> Result<Result<(), String>, DeckError> {
+        let by = column(row, "by").filter(|by| !by.is_empty());
+        let by = by.unwrap_or_else(|| self.labeller.to_owned());
+        if !self.people.contains_key(&by) {
+            let people = self.people.len();
+            let places = deck.places(&by)?;
+            if people > 0 && (people + 1) * places.len() > PLACES_MAX {
+                return Ok(Err(format!(
+                    "more than {people} names in the column by, for {} cards: import them in several files",
+                    places.len()
+                )));
+            }
+            self.people.insert(by.clone(), Person::new(places));
+        }
+        let person = self.people.get_mut(&by).expect("it was just put there");
+        Ok(person.take(row, line, &by).map(|became| match became {
+            Became::New => {}
+            Became::Known => self.imported.known += 1,
+            Became::Empty => self.imported.empty += 1,
+        }))
+    }
+
+    /// Gives the labels to the deck, each person's in the deck's order up to the first card without one. Where
+    /// people take turns, the label of one may be what another waited for.
+    fn say(mut self, deck: &mut dyn Deck) -> Result<Imported, DeckError> {
+        loop {
+            let before = self.imported.taken;
+            for (by, person) in &mut self.people {
+                self.imported.taken += person.say(deck, by)?;
+            }
+            if self.imported.taken == before {
+                break;
+            }
+        }
+        for (by, person) in &self.people {
+            self.imported.settle(deck, by, person)?;
+        }
+        Ok(self.imported)
+    }
+}
+
+impl Imported {
+    /// What becomes of a person's labels that skip ahead: a deck whose order is not fixed takes them.
+    fn settle(&mut self, deck: &mut dyn Deck, by: &str, person: &Person) -> Result<(), DeckError> {
+        let places = deck.places(by)?;
+        let left =
+            |place: &Place| Some((place.key.clone(), person.labels.get(&place.key)?.clone()));
+        let waiting = || places.iter().filter(|place| place.waits);
+        let behind: Vec<(String, Said)> = waiting().filter_map(left).collect();
+        let count = behind.len();
+        self.settled += person.labels.len() - count;
+        if count == 0 {
+            return Ok(());
+        }
+        match deck.say_all(by, behind) {
+            Ok(()) => self.taken += count,
+            Err(DeckError::OutOfOrder { .. }) => {
+                self.behind += count;
+                self.gaps.extend(waiting().next().map(|gap| (gap.id.clone(), by.to_owned())));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// What a row is.
+enum Became {
+    New,
+    Known,
+    Empty,
+}
+
+impl Person {
+    fn new(places: Vec<Place>) -> Self {
+        let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, place) in places.iter().enumerate() {
+            by_id.entry(place.id.clone()).or_default().push(index);
+        }
+        let by_key = places.iter().map(|place| place.key.clone()).zip(0..).collect();
+        Self { places, by_key, by_id, lines: HashMap::new(), labels: HashMap::new() }
+    }
+
+    fn take(&mut self, row: &Map<String, Value>, line: u64, by: &str) -> Result<Became, String> {
+        let index = self.find(row)?;
+        let place = &self.places[index];
+        if let Some(first) = self.lines.insert(index, line) {
+            return Err(format!("{:?} was named on line {first} already", place.id));
+        }
+        let text = column(row, "label").ok_or_else(|| no_column(row, "label"))?;
+        let said = Said::read(&text, place.wanted).map_err(|fault| format!("label: {fault}"))?;
+        match (said, &place.said) {
+            (None, _) => Ok(Became::Empty),
+            (Some(said), Some(stands)) if said == *stands => Ok(Became::Known),
+            (Some(said), Some(stands)) => Err(format!(
+                "{by:?} has said {} about {:?}, and this says {}: what stands is changed by undo in goodarm label",
+                shown(stands),
+                place.id,
+                shown(&said)
+            )),
+            (Some(said), None) => {
+                self.labels.insert(place.key.clone(), said);
+                Ok(Became::New)
+            }
+        }
+    }
+
+    /// Which card a row is about.
+    fn find(&self, row: &Map<String, Value>) -> Result<usize, String> {
+        let name = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
+        if let Some(key) = column(row, "key").as_deref().and_then(name) {
+            let found = unmarked(&key).find_map(|key| self.by_key.get(key));
+            return found.copied().ok_or_else(|| unknown("key", &key, self.by_key.keys()));
+        }
+        let id = column(row, "id").ok_or_else(|| no_column(row, "id"))?;
+        let id = name(&id).ok_or("the id is empty")?;
+        match unmarked(&id).find_map(|id| self.by_id.get(id)).map(Vec::as_slice) {
+            Some([index]) => Ok(*index),
+            Some(_) => Err(format!("{id:?} is on several cards: give their key, as in the export")),
+            None => Err(unknown("id", &id, self.by_id.keys())),
+        }
+    }
+
+    /// Says what can be said in order; how much that was. Twice as much at each step, so that a person who takes
+    /// turns with others card by card does not have all cards laid out each time.
+    fn say(&mut self, deck: &mut dyn Deck, by: &str) -> Result<usize, DeckError> {
+        let (mut taken, mut most) = (0, 1);
+        while !self.labels.is_empty() {
+            let cards = deck.upcoming(by, most)?;
+            let next = cards.iter().map_while(|card| self.labels.get_key_value(&card.key));
+            let said: Vec<_> = next.map(|(key, said)| (key.clone(), said.clone())).collect();
+            let is_all = said.len() == most;
+            if said.is_empty() {
+                break;
+            }
+            let keys: Vec<String> = said.iter().map(|(key, _)| key.clone()).collect();
+            deck.say_all(by, said)?;
+            keys.iter().for_each(|key| drop(self.labels.remove(key)));
+            taken += keys.len();
+            if !is_all {
+                break;
+            }
+            most *= 2;
+        }
+        Ok(taken)
+    }
+}
+
+/// A value of a row as text, its column found whatever the case of its letters.
+fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
+    let is_it = |found: &str| found.trim().eq_ignore_ascii_case(name);
+    let value = row.get(name).or_else(|| row.iter().find(|(it, _)| is_it(it)).map(|(_, it)| it))?;
+    Some(match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Null => String::new(),
+        value => value.to_string(),
+    })
+}
+
+/// An id as it is, and without the mark that the export sets before what a spreadsheet would compute.
+fn unmarked(id: &str) -> impl Iterator<Item = &str> {
+    let plain = id.strip_prefix('\'').filter(|plain| cell(plain) == id);
+    std::iter::once(id).chain(plain)
+}
+
+fn no_column(row: &Map<String, Value>, name: &str) -> String {
+    let found = nearest(name, row.keys().map(String::as_str));
+    let hint = found.map_or_else(String::new, |found| format!("; did you mean {found:?}?"));
+    format!("no column {name:?}{hint}")
+}
+
+fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a String>) -> String {
+    let found = nearest(name, names.map(String::as_str));
+    let hint = found.map_or_else(String::new, |found| format!("; did you mean {found:?}?"));
+    format!("no card has the {what} {name:?}{hint}")
+}
+
+/// What was said, in an error.
+fn shown(said: &Said) -> String {
+    match said {
+        Said::Answer(_) => "something else".to_owned(),
+        said => said.words(),
+    }
+}
+
+/// The faults of a file, a line each.
+struct FaultList<'a> {
+    path: &'a Path,
+    unit: Unit,
+    faults: &'a [(u64, String)],
+}
+
+impl fmt::Display for FaultList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, unit, faults } = self;
+        for (line, fault) in *faults {
+            writeln!(f, "{}: {unit} {line}: {fault}", path.display())?;
+        }
+        if faults.len() == CandidatesError::FAULTS_SHOWN_MAX {
+            writeln!(f, "and perhaps more")?;
+        }
+        write!(f, "no label was taken")
+    }
+}
+
+/// Each person has a list of all cards: so many places are about 400 MB.
+const PLACES_MAX: usize = 1_000_000;

@@ -1,0 +1,200 @@
+//! How a run ends, or why it cannot begin or go on.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use goodarm_core::{AskError, StopReason};
+use goodarm_files::words::counted;
+
+use crate::charter::CharterError;
+use crate::folder::{Folder, OlderJournal};
+use crate::history::HistoryError;
+use crate::journal::LockError;
+use crate::labels::LabelError;
+use crate::outputs::OutputError;
+use crate::sealed_lines::SealedError;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// There is nothing more to do.
+    Done(StopReason),
+    /// Others have made as many calls as the job allows; to be resumed with a larger `calls_max`.
+    CallsSpent {
+        /// How many that is.
+        calls_max: u64,
+    },
+    /// Someone asked to stop; no call is in flight, but for those that wait for people.
+    Interrupted,
+    /// Nothing is left to do until people have answered; to be resumed then.
+    WaitsForPeople {
+        /// So many answers and questions.
+        count: usize,
+    },
+    /// Someone asked to leave at once; calls in flight count as lost, but for those of people.
+    Left,
+    /// A verifier was down for longer than the job's patience, or cannot be started any more.
+    VerifierDown {
+        /// Which.
+        verifier: String,
+        /// What went wrong last.
+        reason: String,
+    },
+    /// A verifier failed again and again and has never given a score: it says nothing about answers,
+    /// and the job is to be mended.
+    NeverScored(Box<NeverScored>),
+    /// A verifier said something that it was not asked, so that nobody knows what its scores belong to:
+    /// it is to be mended, and the run begun again.
+    Mistrusted {
+        /// Which.
+        verifier: String,
+        /// What it did.
+        reason: String,
+    },
+}
+
+/// The first failure of a verifier that never gave a score, in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeverScored {
+    /// Which verifier, or which generator.
+    pub verifier: String,
+    /// What it never gave: a score, or an answer.
+    pub lacks: &'static str,
+    /// The candidate's name, or the question's.
+    pub id: String,
+    /// What was asked.
+    pub request: String,
+    /// What went wrong.
+    pub reason: String,
+    /// What was answered, if anything was.
+    pub reply: String,
+}
+
+/// Why a run cannot begin or go on. Nothing is lost: what is in the journal stays.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The folder holds a run.
+    #[error("{} holds a run already: continue it with --resume, move it aside and begin anew with --again, or choose another output", .0.display())]
+    AlreadyBegun(PathBuf),
+    /// The folder is a file.
+    #[error("{} is a file, and the output must be a folder, which is made if it is not there (output = \"run\", or --output run)", .0.display())]
+    OutputIsFile(PathBuf),
+    /// A file of a run whose journal is gone, or of something else.
+    #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
+    InTheWay(PathBuf),
+    /// The folder holds no run.
+    #[error("{} holds no run to resume: start it without --resume", .0.display())]
+    NothingToResume(PathBuf),
+    /// Another process is at it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// A file or folder.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The journal cannot be read.
+    #[error("{}: {error}", path.display())]
+    Journal {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: HistoryError,
+    },
+    /// The journal cannot be written.
+    #[error(
+        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room) and --resume"
+    )]
+    NotDurable(io::Error),
+    /// What people have said cannot be read.
+    #[error(transparent)]
+    Replies(#[from] SealedError),
+    /// The labels of the run's answers are damaged, or some are gone.
+    #[error(transparent)]
+    Labels(Box<LabelError>),
+    /// The journal's charter.
+    #[error(transparent)]
+    Charter(#[from] CharterError),
+    /// The candidates cannot be kept in the run's folder.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The journal is older than what was made from it.
+    #[error(transparent)]
+    OlderJournal(#[from] OlderJournal),
+    /// The job is not what it was.
+    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}\nto run the job as it is now, begin anew with --again, which moves this run aside", .0.join("\n"))]
+    Changed(Vec<String>),
+    /// The record and the session disagree.
+    #[error("the journal cannot be replayed: {0}")]
+    Diverged(String),
+    /// The policy named a call that may not be made.
+    #[error(transparent)]
+    Policy(#[from] AskError),
+}
+
+impl RunError {
+    /// A file or folder, and what happened.
+    pub fn file(path: &Path, error: io::Error) -> Self {
+        Self::File { path: path.to_owned(), error }
+    }
+
+    /// The journal cannot be opened to be written: another process may be at it.
+    pub fn journal(folder: &Folder, error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::ResourceBusy {
+            return LockError::Held { folder: folder.path().to_owned() }.into();
+        }
+        Self::file(&folder.journal(), error)
+    }
+}
+
+/// In words, for people.
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done(StopReason::AllCertified) => "every answer is certified",
+            Self::Done(StopReason::AllDecided) => "every answer is certified or has failed a check",
+            Self::Done(StopReason::BudgetSpent) => "no verifier is affordable any more",
+            Self::Done(StopReason::NothingWorthwhile) => "nothing is worth a call any more",
+            Self::Done(StopReason::Hopeless) => {
+                "no further answer has a realistic chance with the money that is left"
+            }
+            Self::Done(_) => "done",
+            Self::CallsSpent { calls_max } => {
+                return write!(
+                    f,
+                    "calls_max allows no more than {}: can be resumed with more",
+                    counted(*calls_max, "call")
+                );
+            }
+            Self::WaitsForPeople { count } => {
+                let wait = if *count == 1 { "call waits" } else { "calls wait" };
+                return write!(
+                    f,
+                    "{count} {wait} for a person: answer with `goodarm label`, then resume it"
+                );
+            }
+            Self::Interrupted => "interrupted: can be resumed",
+            Self::Left => "left: can be resumed",
+            Self::VerifierDown { verifier, .. } => {
+                return write!(f, "{verifier} was down: can be resumed");
+            }
+            Self::NeverScored(failed) => {
+                return write!(
+                    f,
+                    "{} has never given {}: mend the job and begin again",
+                    failed.verifier, failed.lacks
+                );
+            }
+            Self::Mistrusted { verifier, .. } => {
+                return write!(
+                    f,
+                    "{verifier} wrote what nobody asked for, so its scores are in doubt: mend it and begin again"
+                );
+            }
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! The files of a run's folder.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use goodarm_core::ArmStatus;
+use serde::Deserialize;
+
+use crate::changes;
+use crate::charter::Charter;
+use crate::journal::Mark;
+
+/// A run's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The run's folder at a path.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that is where the folder should be, or one that should hold it.
+    pub fn file_in_the_way(&self) -> Option<&Path> {
+        self.path.ancestors().find(|path| path.is_file())
+    }
+
+    /// Gives the folder another name, the next one that is free, so that a new run can begin here.
+    pub fn set_aside(&self) -> io::Result<PathBuf> {
+        let name = self.path.file_name().ok_or_else(|| {
+            io::Error::other("the folder has no name that could be changed: choose another output")
+        })?;
+        let aside = (1_u32..).map(|number| {
+            let mut name = name.to_owned();
+            name.push(format!(".{number}"));
+            self.path.with_file_name(name)
+        });
+        let aside = aside.into_iter().find(|path| !path.exists()).expect("there is a free number");
+        fs::rename(&self.path, &aside)?;
+        Ok(aside)
+    }
+
+    /// What happened, durable: everything else can be made from it.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    /// The job file as run.
+    pub fn job(&self) -> PathBuf {
+        self.path.join("job.toml")
+    }
+
+    /// The terms of a run with its job as it is now: the pace may have changed since it began.
+    pub fn present(&self, charter: &Charter) -> Charter {
+        let job = fs::read_to_string(self.job()).unwrap_or_default();
+        let is_same = changes::of_job(&charter.job, &job).is_empty();
+        let job = if is_same { job } else { charter.job.clone() };
+        Charter { job, ..charter.clone() }
+    }
+
+    /// The candidates as they were when the run began, and those that were added.
+    pub fn candidates(&self) -> PathBuf {
+        self.path.join("candidates.jsonl")
+    }
+
+    /// The questions that they answer, if the job has any.
+    pub fn questions(&self) -> PathBuf {
+        self.path.join("questions.jsonl")
+    }
+
+    /// What became of each question.
+    pub fn answers(&self) -> PathBuf {
+        self.path.join("answers.jsonl")
+    }
+
+    /// Candidates that meet every threshold.
+    pub fn certified(&self) -> PathBuf {
+        self.path.join("certified.jsonl")
+    }
+
+    /// The certified ones as a table, if the job wants it.
+    pub fn certified_table(&self) -> PathBuf {
+        self.path.join("certified.parquet")
+    }
+
+    /// Candidates that the evidence speaks against.
+    pub fn rejected(&self) -> PathBuf {
+        self.path.join("rejected.jsonl")
+    }
+
+    /// All others.
+    pub fn undecided(&self) -> PathBuf {
+        self.path.join("undecided.jsonl")
+    }
+
+    /// What people say about the certified ones, if they have been asked.
+    pub fn labels(&self) -> PathBuf {
+        self.path.join("labels.jsonl")
+    }
+
+    /// Every call.
+    pub fn calls(&self) -> PathBuf {
+        self.path.join("calls.jsonl")
+    }
+
+    /// The same as a table, if the job wants it so.
+    pub fn calls_table(&self) -> PathBuf {
+        self.path.join("calls.parquet")
+    }
+
+    /// What people have said, where some of those who are called are people.
+    pub fn replies(&self) -> PathBuf {
+        self.path.join("replies.jsonl")
+    }
+
+    /// The files of findings, and the status of the candidates in each.
+    pub fn findings(&self) -> [(PathBuf, ArmStatus); 3] {
+        [
+            (self.certified(), ArmStatus::Certified),
+            (self.rejected(), ArmStatus::Rejected),
+            (self.undecided(), ArmStatus::Undecided),
+        ]
+    }
+
+    /// Every file that a run or its people write, but for its journal and its lock.
+    pub fn outputs(&self) -> [PathBuf; 12] {
+        [
+            self.job(),
+            self.candidates(),
+            self.questions(),
+            self.answers(),
+            self.certified(),
+            self.certified_table(),
+            self.rejected(),
+            self.undecided(),
+            self.calls(),
+            self.calls_table(),
+            self.replies(),
+            self.summary(),
+        ]
+    }
+
+    /// The totals.
+    pub fn summary(&self) -> PathBuf {
+        self.path.join("summary.json")
+    }
+
+    /// All of it as one page.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// Makes sure that the journal begins with all that the summary was made from. A summary is
+    /// written when the journal is durable, so no crash leaves less of it. One of an earlier moment is
+    /// as good as none, and so is one that does not say.
+    pub fn check_seen(&self) -> Result<(), OlderJournal> {
+        let Some(seen) = self.seen() else { return Ok(()) };
+        let (journal, summary) = (self.journal(), self.summary());
+        if seen.begins(&journal).unwrap_or(false) {
+            return Ok(());
+        }
+        let found = fs::metadata(&journal).map_or(0, |found| found.len());
+        Err(OlderJournal { journal, summary, seen: seen.bytes, found })
+    }
+
+    /// How much of the journal the summary was made from.
+    pub(crate) fn seen(&self) -> Option<Mark> {
+        #[derive(Deserialize)]
+        struct Summary {
+            journal: Mark,
+        }
+        let text = fs::read_to_string(self.summary()).ok()?;
+        serde_json::from_str(&text).ok().map(|Summary { journal }| journal)
+    }
+
+    /// How many lines of labels the summary was made from.
+    pub(crate) fn labels_seen(&self) -> Option<u64> {
+        #[derive(Deserialize)]
+        struct Summary {
+            claim: Claim,
+        }
+        #[derive(Deserialize)]
+        struct Claim {
+            lines: u64,
+        }
+        let text = fs::read_to_string(self.summary()).ok()?;
+        serde_json::from_str(&text).ok().map(|Summary { claim }| claim.lines)
+    }
+}
+
+/// A journal that is older than what was made from it, or another one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} ({found} bytes) does not begin with the {seen} bytes that {} was made from: it is an older one, or that of another run. \
+     To go on with it would be to make calls again whose outcomes are known, and break delta: put the newer journal back, or \
+     begin a new run with --again or another output",
+    journal.display(), summary.display()
+)]
+pub struct OlderJournal {
+    /// The journal that is there.
+    pub journal: PathBuf,
+    /// What has seen more.
+    pub summary: PathBuf,
+    /// So many bytes.
+    pub seen: u64,
+    /// How long the journal is.
+    pub found: u64,
+}

@@ -1,0 +1,43 @@
+//! Readers of a run's files, for the fuzz targets alone: nothing is promised about them.
+
+use std::path::Path;
+
+use crate::claims::labelled::Labels;
+use crate::claims::line::Line;
+use crate::deck;
+use crate::people::{Replies, verdict};
+use crate::reply::Verdict;
+use crate::sealed_lines::SealedError;
+use crate::view::ClaimView;
+
+/// How many replies of people a file has, each taken for whatever may have been asked.
+pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
+    let mut replies = Replies::new(path);
+    replies.read_on()?;
+    let score = deck::Wanted::Score { lowest: 0.0, highest: 1.0 };
+    for (reply, _) in replies.iter() {
+        for wanted in [deck::Wanted::Verdict, score, deck::Wanted::Answer] {
+            if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
+                assert!((0.0..=1.0).contains(&score), "{score}");
+            }
+        }
+    }
+    Ok(replies.iter().count())
+}
+
+/// What lines of labels prove, without their checksums, up to the first that nobody can have said.
+pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
+    let mut labels = Labels::default();
+    for bytes in lines.split(|byte| *byte == b'\n') {
+        let Ok(line) = serde_json::from_slice::<Line>(bytes) else { break };
+        let text = serde_json::to_string(&line).expect("plain data with text keys");
+        let again: Line = serde_json::from_str(&text).expect("what was written can be read");
+        assert_eq!(again, line, "a line is written as it was read");
+        let is_right = labels.check(&line).is_ok();
+        assert_eq!(labels.take(&line).is_ok(), is_right, "what is checked is taken");
+        if !is_right {
+            break;
+        }
+    }
+    ClaimView::new(&labels, 0)
+}

@@ -1,0 +1,291 @@
+//! The job file as a person writes it: the keys of the job and those of every verifier. The keys of
+//! one kind of verifier are in that kind's file; what the keys mean together is decided in
+//! `goodarm_live::job`.
+
+pub mod table;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use goodarm_data::answer::ExtractName;
+use goodarm_data::candidates::{Format, ID_FIELD};
+use goodarm_files::money::Written;
+pub use goodarm_files::{GuaranteeName, Scores, Unit};
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A job: which answers to certify, with which verifiers, for how much.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobFile {
+    /// The answers to be certified: a .jsonl, .json, .csv, .tsv, .parquet or .eval file. All paths are
+    /// relative to the job file. Not needed where a generator answers `questions`.
+    #[serde(default)]
+    pub candidates: Option<String>,
+    /// The questions, if candidates are answers to them, of which one each is certified: a file of the
+    /// same kinds. Without it the candidates say what they answer, by `question_field`.
+    #[serde(default)]
+    pub questions: Option<String>,
+    /// The field of a candidate that names its question; question_id if not given.
+    #[serde(default)]
+    pub question_field: Option<String>,
+    /// The field of a candidate that holds the answer to its question; answer if not given.
+    #[serde(default)]
+    pub answer_field: Option<String>,
+    /// Who makes answers to the questions during the run.
+    #[serde(default)]
+    pub generator: Option<Map<String, Value>>,
+    /// Several of them, in place of `generator`: a cheap model and a dear one, for example.
+    #[serde(default)]
+    pub generators: Option<Vec<Map<String, Value>>>,
+    /// What that file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
+    /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
+    #[serde(default)]
+    pub format: Option<Format>,
+    /// The field that names a candidate; no two alike. `meta.id` is the field `id` of the field `meta`.
+    /// Without a field `id` ids are made.
+    #[serde(default = "id_field")]
+    pub id_field: String,
+    /// The most that may be spent, in `unit`: a number, or in quotes where a number would lose digits.
+    pub budget: Written,
+    /// What the budget and all prices count.
+    #[serde(default)]
+    pub unit: Unit,
+    /// With probability 1 − delta no certificate is wrong.
+    pub delta: f64,
+    /// What delta bounds: `lent`, `holm` and `union` the probability that any certificate is wrong,
+    /// `fdr` the expected share of wrong certificates. Without it `lent` with the policy rcb, and
+    /// `holm` with the others.
+    #[serde(default)]
+    pub guarantee: Option<GuaranteeName>,
+    /// Which rule chooses the next call: rcb (the default), bma-gai, cb-gai, uniform, round-robin,
+    /// hdoc, lucb-g or apt-g. It cannot make a certificate wrong.
+    #[serde(default = "policy")]
+    pub policy: String,
+    /// Calls that may be in flight at once, over all verifiers.
+    #[serde(default = "concurrency")]
+    pub concurrency: usize,
+    /// The most calls that a run may ask others to make, whatever they bill; our own checks and replays
+    /// do not count. If not given, a thousand times what the budget pays for at the cheapest ceiling.
+    #[serde(default)]
+    pub calls_max: Option<u64>,
+    /// What is drawn at random depends on this: the order in which answers that look alike are tried,
+    /// and the draws of `replay` verifiers.
+    #[serde(default)]
+    pub seed: u64,
+    /// The folder for the journal and everything the run writes; relative to the job file.
+    #[serde(default = "output")]
+    pub output: String,
+    /// How every call is written down for others: jsonl or parquet.
+    #[serde(default)]
+    pub calls: CallsName,
+    /// jsonl, or parquet: then certified.parquet is written beside certified.jsonl, with flat columns.
+    #[serde(default)]
+    pub certified: CallsName,
+    /// Stop when no answer has a realistic chance with the money that is left, and keep the money.
+    #[serde(default = "yes")]
+    pub stop_when_hopeless: bool,
+    /// The verifiers; an answer is certified when its mean score reaches every one's threshold.
+    #[serde(default)]
+    pub verifiers: Vec<Map<String, Value>>,
+    /// A guess at the answers, for the forecast of `--dry-run` only.
+    pub expect: Option<ExpectFile>,
+}
+
+/// How something is written down for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallsName {
+    /// As lines, in a file that ends in `.jsonl`.
+    #[default]
+    Jsonl,
+    /// As a table, in a file that ends in `.parquet`.
+    Parquet,
+}
+
+/// The keys that every verifier has.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifierKeys {
+    /// What reports call it; no two alike.
+    pub name: String,
+    /// Which kind of verifier it is.
+    pub kind: String,
+    /// The mean score that an answer must reach, between 0 and 1. Checks have 0.5 if none is given.
+    pub threshold: Option<f64>,
+    /// What is known of the scores before any is seen; each kind has a default.
+    pub scores: Option<Scores>,
+    /// What every call costs, in the job's unit.
+    pub price: Option<f64>,
+    /// Prices for what a call turns out to take, instead of `price`.
+    pub metered: Option<MeteredFile>,
+    /// Seconds until a call counts as failed; 60 if not given.
+    pub timeout: Option<f64>,
+    /// The most requests that are sent per second.
+    pub rate: Option<f64>,
+    /// Calls of this verifier that may be in flight at once; the job's concurrency if not given.
+    pub concurrency: Option<usize>,
+    /// How often a call that never reached the verifier, or was turned away, is sent again before it
+    /// counts as the lowest score. If not given: without limit while nothing is answered, and five
+    /// times while other calls are.
+    pub retries: Option<u32>,
+    /// Seconds that the verifier may be down before the run stops, to be resumed; 300 if not given.
+    pub patience: Option<f64>,
+    /// What one reply of a command, a server or an LLM judge has a score for, each with a threshold of
+    /// its own.
+    pub criteria: Option<Vec<CriterionKeys>>,
+    /// A list, if each call is one draw that agrees with the answer or does not: the sizes of the
+    /// majorities that `threshold` is about, which single draws imply. A number is an LLM solver's.
+    pub votes: Option<Votes>,
+}
+
+/// The keys that every generator has.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorKeys {
+    /// What reports call it; generator if not given.
+    pub name: Option<String>,
+    /// Which kind it is: llm, command, http, human or pool.
+    pub kind: String,
+    /// Where the final answer is: answers with the same one are one. If not given, where the first
+    /// solver among the verifiers looks, or else the whole answer.
+    pub extract: Option<ExtractName>,
+    /// A regular expression for the final answer.
+    pub pattern: Option<String>,
+    /// A JSON pointer to the final answer.
+    pub pointer: Option<String>,
+    /// How many answers may be made for a question, duplicates and failures among them; 8 if not given.
+    pub candidates_max: Option<usize>,
+    /// A longer answer counts as failed. If not given 8 for each of max_tokens, or 16384.
+    pub answer_bytes_max: Option<usize>,
+    /// true: each answer is also a vote for itself, and `threshold` the share of votes that an answer
+    /// must reach.
+    pub vote: Option<bool>,
+    /// (vote) The probability that an answer must reach.
+    pub threshold: Option<f64>,
+    /// What every answer costs, in the job's unit.
+    pub price: Option<f64>,
+    /// Prices for what an answer turns out to take, instead of `price`.
+    pub metered: Option<MeteredFile>,
+    /// Seconds until it counts as failed; 60 if not given.
+    pub timeout: Option<f64>,
+    /// The most requests that are sent per second.
+    pub rate: Option<f64>,
+    /// Answers that may be on their way at once; the job's concurrency if not given.
+    pub concurrency: Option<usize>,
+    /// As for verifiers.
+    pub retries: Option<u32>,
+    /// Seconds that it may be down before the run stops, to be resumed; 300 if not given.
+    pub patience: Option<f64>,
+}
+
+impl GeneratorKeys {
+    /// The same as those of a verifier.
+    pub fn as_verifier(&self) -> VerifierKeys {
+        VerifierKeys {
+            name: self.name.clone().unwrap_or_else(|| "generator".into()),
+            kind: self.kind.clone(),
+            threshold: self.threshold,
+            scores: None,
+            price: self.price,
+            metered: self.metered,
+            timeout: self.timeout,
+            rate: self.rate,
+            concurrency: self.concurrency,
+            retries: self.retries,
+            patience: self.patience,
+            criteria: None,
+            votes: None,
+        }
+    }
+}
+
+/// How often a question is solved for one score, or which majorities single solutions imply.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "a number of solutions, or a list of odd numbers such as [1, 5]")]
+pub enum Votes {
+    /// Solutions a call; the most frequent final answer counts.
+    Number(u32),
+    /// One solution a call, and the sizes of majorities that follow from them; 1 is a single one.
+    Implied(Vec<u32>),
+}
+
+/// One of the scores in a reply.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CriterionKeys {
+    /// What reports call it, behind the verifier's name; no two of a verifier alike.
+    pub name: String,
+    /// The mean score that an answer must reach.
+    pub threshold: f64,
+    /// A JSON pointer to the score in the reply, such as /clarity.
+    pub pointer: String,
+    /// What is known of its scores before any is seen; as the verifier says if not given.
+    pub scores: Option<Scores>,
+}
+
+/// Prices for what a call turns out to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeteredFile {
+    /// For each token of the prompt, per `per`.
+    pub input: Option<f64>,
+    /// For each token of the reply, per `per`.
+    pub output: Option<f64>,
+    /// How many tokens `input` and `output` pay for; vendors' lists have 1000000. Needed in
+    /// dollars; elsewhere 1 if not given.
+    pub per: Option<f64>,
+    /// For each second that a call takes.
+    pub second: Option<f64>,
+    /// true: the reply of a command or http verifier says what it cost, in its field `cost`.
+    pub reported: Option<bool>,
+    /// The most that a call may cost: reserved before it starts, charged if the cost is not known.
+    pub ceiling: Option<f64>,
+}
+
+/// A guess at the answers.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectFile {
+    /// The share of good answers.
+    pub good: f64,
+    /// The mean score of a good answer on a noisy verifier; half-way from the threshold to 1 if not
+    /// given.
+    pub good_mean: Option<f64>,
+    /// The mean score of a bad one; half the threshold if not given.
+    pub bad_mean: Option<f64>,
+}
+
+/// The names of all keys of an object.
+pub fn key_names(schema: &Schema) -> BTreeSet<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}
+
+/// The policy if a job does not say another.
+pub fn policy() -> String {
+    "rcb".into()
+}
+
+/// The calls in flight at once if a job does not say.
+pub const fn concurrency() -> usize {
+    8
+}
+
+/// The output folder if a job does not say another.
+pub fn output() -> String {
+    "run".into()
+}
+
+/// Until a call counts as failed, if the job does not say.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+const fn yes() -> bool {
+    true
+}
+
+/// The field that names a candidate if a job does not say another.
+pub fn id_field() -> String {
+    ID_FIELD.into()
+}

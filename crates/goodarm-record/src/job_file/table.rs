@@ -1,0 +1,188 @@
+//! A table of TOML that remembers on which line everything stands, so that all that is wrong with it
+//! can be said at once, and where.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use goodarm_data::problem::{Problem, ProblemKind};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue, Deserializer};
+
+use super::key_names;
+
+/// A table and the text that it is part of.
+pub struct Table<'a> {
+    text: &'a str,
+    span: Range<usize>,
+    entries: DeTable<'a>,
+}
+
+impl<'a> Table<'a> {
+    /// The whole of a text.
+    pub fn parse(text: &'a str) -> Result<Self, toml::de::Error> {
+        let table = DeTable::parse(text).map_err(|mut error| {
+            error.set_input(Some(text));
+            error
+        })?;
+        Ok(Self { text, span: table.span(), entries: table.into_inner() })
+    }
+
+    /// The tables in the array `key`; none if it is something else.
+    pub fn tables(&self, key: &str) -> Vec<Self> {
+        let array = self.entries.get(key).and_then(|value| value.get_ref().as_array());
+        array
+            .into_iter()
+            .flatten()
+            .filter_map(|value| {
+                let entries = value.get_ref().as_table()?.clone();
+                Some(Self { text: self.text, span: value.span(), entries })
+            })
+            .collect()
+    }
+
+    /// The table at `key`; none if it is something else.
+    pub fn table(&self, key: &str) -> Option<Self> {
+        let value = self.entries.get(key)?;
+        let entries = value.get_ref().as_table()?.clone();
+        Some(Self { text: self.text, span: value.span(), entries })
+    }
+
+    /// The whole number at a key, if that is one.
+    pub fn number_of(&self, key: &str) -> Option<i64> {
+        let number = self.entries.get(key)?.get_ref().as_integer()?;
+        i64::from_str_radix(number.as_str(), number.radix()).ok()
+    }
+
+    /// The text at a key, if that is a text.
+    pub fn text_of(&self, key: &str) -> Option<&str> {
+        self.entries.get(key)?.get_ref().as_str()
+    }
+
+    /// The names of all keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(|key| key.get_ref().as_ref())
+    }
+
+    /// The same table with some of its keys only.
+    pub fn with_keys(&self, names: &BTreeSet<String>) -> Self {
+        let is_wanted = |key: &Spanned<DeString<'_>>| names.contains(key.get_ref().as_ref());
+        let entries = self.entries.clone().into_iter().filter(|(key, _)| is_wanted(key)).collect();
+        Self { text: self.text, span: self.span.clone(), entries }
+    }
+
+    /// The table as a `T`, or everything that stands in the way: keys that are missing, and values
+    /// that cannot be read.
+    pub fn read<T>(&self, problems: &mut Vec<Problem>) -> Option<T>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        let schema = T::json_schema(&mut SchemaGenerator::default());
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let missing = required.filter_map(Value::as_str).filter(|key| !self.has(key));
+        let before = problems.len();
+        problems.extend(missing.map(|key| Problem::missing(key, "this key is needed")));
+        let mut known = self.with_keys(&key_names(&schema));
+        loop {
+            let error = match T::deserialize(known.deserializer()) {
+                Ok(value) if problems.len() == before => return Some(value),
+                Ok(_) => return None,
+                Err(error) => error,
+            };
+            // What is about all of the table, such as a missing key, is in none of its keys.
+            let place = error.span().filter(|place| *place != self.span);
+            // Without this key the next problem shows.
+            match place.and_then(|place| known.take_key_at(&place)) {
+                Some(key) => {
+                    let hint = self.text_of(&key).map(|text| list_hint(&message(&error), text));
+                    let message = message(&error) + &hint.unwrap_or_default();
+                    problems.push(Problem::new(key, message));
+                }
+                None if problems.len() == before => {
+                    problems.push(Problem::new("", message(&error)));
+                    return None;
+                }
+                None => return None,
+            }
+        }
+    }
+
+    /// The line of a key, counted from 1, or of the table if it has no such key.
+    pub fn line_of(&self, key: &str) -> usize {
+        let found = self.entries.iter().find(|(name, _)| name.get_ref() == key);
+        self.line_at(found.map_or(self.span.start, |(name, _)| name.span().start))
+    }
+
+    /// The first line in whose value a word is, or of the table if it is in none.
+    pub fn line_with(&self, word: &str) -> usize {
+        let at = self.entries.iter().filter_map(|(_, value)| {
+            let span = value.span();
+            Some(span.start + self.text.get(span)?.find(word)?)
+        });
+        self.line_at(at.min().unwrap_or(self.span.start))
+    }
+
+    /// Whether there is such a key.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    fn deserializer(&self) -> Deserializer<'a> {
+        Spanned::new(self.span.clone(), self.entries.clone()).into()
+    }
+
+    /// Takes out the key in whose name or value a place is.
+    fn take_key_at(&mut self, place: &Range<usize>) -> Option<String> {
+        let mut entries = self.entries.iter();
+        let (key, _) =
+            entries.find(|(key, value)| holds(&key.span(), place) || is_in(place, value))?;
+        let key = key.get_ref().to_string();
+        self.entries.remove(key.as_str());
+        Some(key)
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+    }
+}
+
+fn holds(outer: &Range<usize>, place: &Range<usize>) -> bool {
+    outer.start <= place.start && place.end <= outer.end
+}
+
+/// A table with a header of its own has only that for its place, so what is in it is looked at too.
+fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
+    holds(&value.span(), place)
+        || value.get_ref().as_table().is_some_and(|table| {
+            table.iter().any(|(key, value)| holds(&key.span(), place) || is_in(place, value))
+        })
+}
+
+/// Keys that are not among these, each with the name that was probably meant, or with all of them.
+pub fn unknown_keys<'a>(
+    table: &'a Table<'_>,
+    known: &'a BTreeSet<String>,
+) -> impl Iterator<Item = Problem> + 'a {
+    table.keys().filter(|key| !known.contains(*key)).map(|key| {
+        let message = goodarm_files::no_such_key(key, known.iter().map(String::as_str));
+        Problem { kind: ProblemKind::UnknownKey, ..Problem::new(key, message) }
+    })
+}
+
+/// How to write a list of words that was given as one text.
+fn list_hint(message: &str, text: &str) -> String {
+    if !message.starts_with("expected a list") || text.len() > HINT_BYTES_MAX {
+        return String::new();
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!("; write {words:?}")
+}
+
+/// What the parser says, in our words.
+fn message(error: &toml::de::Error) -> String {
+    goodarm_files::told(error.message().trim_end())
+}
+
+const HINT_BYTES_MAX: usize = 200;

@@ -1,0 +1,86 @@
+//! One process at a time in a run's folder, or at a recording.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+/// The right to write in a run's folder or into a file, until dropped. The system releases it when the process dies
+/// in whatever way; the file `lock` itself stays and means nothing.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+/// Why a folder could not be locked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Another process holds the lock.
+    #[error("{} is in use by another process", folder.display())]
+    Held {
+        /// Which folder, or which file.
+        folder: PathBuf,
+    },
+    /// The lock file could not be made or locked.
+    #[error("cannot lock {}: {source}", path.display())]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+}
+
+impl FolderLock {
+    /// Takes the lock of a folder that exists, or says that it is taken.
+    pub fn take(folder: &Path) -> Result<Self, LockError> {
+        Self::lock(folder.join("lock"), folder)
+    }
+
+    /// Takes the lock of a single file, which need not exist: `lock` then stands beside it, behind its
+    /// name and a dot.
+    pub fn beside(file: &Path) -> Result<Self, LockError> {
+        Self::lock(beside(file, ".lock"), file)
+    }
+
+    fn lock(path: PathBuf, folder: &Path) -> Result<Self, LockError> {
+        let opened = File::options().write(true).create(true).truncate(false).open(&path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(source) => return Err(LockError::Io { path, source }),
+        };
+        match lock(&file) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(LockError::Held { folder: folder.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(LockError::Io { path, source }),
+        }
+    }
+}
+
+/// Locks a file for as long as it is open.
+pub(super) fn lock(file: &File) -> Result<(), TryLockError> {
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
+                thread::sleep(PATIENCE / 20);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// A killed process holds its lock until the system has cleaned up after it, and a child that is being
+/// started shares it for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The path of what stands beside a file: its own with a longer name.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}

@@ -1,0 +1,441 @@
+//! Labels that people give to the certified answers of a run, and what they prove: with a confidence of
+//! their own, at least so many of these answers are right.
+//!
+//! A claim is about the answers that were certified when it began. Their order was drawn then, at
+//! random, and written down before the first label was seen, so that nobody could choose. Labels are
+//! taken in this order; those in front of the first gap count. No policy, no session and no books ever see
+//! them.
+
+pub(crate) mod record;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use goodarm_core::EventError;
+use serde::Deserialize;
+
+use crate::charter::Charter;
+use crate::claims::labelled::{Labelled, Labels};
+use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
+use crate::claims::{Rule, order};
+use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
+use crate::folder::Folder;
+use crate::history::HistoryError;
+use crate::journal::{FolderLock, LockError, unix_millis};
+use crate::labels::record::Record;
+use crate::outputs::{self, OutputError};
+use crate::questions::RosterError;
+use crate::sealed_lines::{SealedError, SealedWriter};
+use crate::view::claim::outlook;
+use crate::view::{ClaimView, Overview};
+
+/// What is to be claimed, and how. What is not said is as in the claim that has begun, or the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// The probability with which the claim may ever be false: 0.05, and for another claim half of that of
+    /// the one before. The run's own δ is about what the verifiers say.
+    pub delta: Option<f64>,
+    /// What makes an answer right: one person says so, or, with several labels, all of them.
+    pub rule: Option<Rule>,
+    /// How many people label each answer: 1.
+    pub labels_per_card: Option<usize>,
+    /// The share that is hoped for, 0.95, for the outlook alone.
+    pub wanted: Option<f64>,
+}
+
+/// Why a run cannot be labelled, or its claim not be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelError {
+    /// The journal.
+    #[error("{}: {error}", path.display())]
+    History {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: HistoryError,
+    },
+    /// The journal tells of something that cannot have happened.
+    #[error("{}: {error}; `goodarm audit` says what else is wrong", path.display())]
+    Mismatch {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        error: EventError,
+    },
+    /// A file of the folder cannot be read.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The candidates of the run.
+    #[error(transparent)]
+    Roster(#[from] RosterError),
+    /// They are not those of the run.
+    #[error("{}: not the candidates of the run", .0.display())]
+    OtherCandidates(PathBuf),
+    /// There is nothing to label.
+    #[error("no answer of {} is certified: there is nothing to label yet", .0.display())]
+    NothingCertified(PathBuf),
+    /// The file of labels.
+    #[error(transparent)]
+    Labels(#[from] SealedError),
+    /// The labels belong to another run, or were changed.
+    #[error("{}: {reason}: these are not labels of this run", path.display())]
+    OtherRun {
+        /// Where they are.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+    /// Labels are gone that there were.
+    #[error(
+        "{} has {found} lines, but {} was made from {seen}: it is an older one. Put the newer one back",
+        labels.display(), summary.display()
+    )]
+    Older {
+        /// The file of labels.
+        labels: PathBuf,
+        /// What has seen more of it.
+        summary: PathBuf,
+        /// So many lines.
+        seen: u64,
+        /// How many there are.
+        found: usize,
+    },
+    /// The claim that has begun has other terms.
+    #[error(
+        "claim {claim} has begun with {key} {theirs}, and not {asked}: its terms were fixed before the first label. Go on without it, or begin another claim"
+    )]
+    OtherTerms {
+        /// The number of the claim.
+        claim: usize,
+        /// What differs.
+        key: &'static str,
+        /// What it is.
+        theirs: String,
+        /// What was asked for.
+        asked: String,
+    },
+    /// Terms that no claim can have.
+    #[error("{0}")]
+    Terms(DeckError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The run's folder cannot be locked.
+    #[error(transparent)]
+    Lock(LockError),
+}
+
+/// The certified answers of a run, one card each, in the order of its claim.
+pub struct ClaimDeck {
+    record: Record,
+    labels: Labels,
+    /// None once a line may be half-written.
+    writer: Option<SealedWriter>,
+    wanted: f64,
+    /// What whoever labels should know about the run.
+    remark: Option<&'static str>,
+}
+
+impl ClaimDeck {
+    /// Goes on with the claim of a run, or begins the first one.
+    pub fn open(folder: &Folder, terms: &Terms) -> Result<Self, LabelError> {
+        let (read, mut deck) = Self::read(folder, terms)?;
+        let first = match deck.labels.claims.last() {
+            Some(last) => agree(&last.begun, terms).map(|()| None)?,
+            None => Some(deck.beginning(terms, &Terms::default())?),
+        };
+        // A folder that cannot be labelled gets no file.
+        let (writer, lines) = SealedWriter::open::<Line>(&folder.labels())?;
+        if lines != read {
+            return Err(SealedError::Busy(folder.labels()).into());
+        }
+        deck.writer = Some(writer);
+        first.map_or(Ok(()), |first| deck.begin(first))?;
+        Ok(deck)
+    }
+
+    /// The claim of a run, to be looked at only: nothing is written, and whoever labels is not disturbed. None if
+    /// nobody has begun one.
+    pub fn look(folder: &Folder, terms: &Terms) -> Result<Option<Self>, LabelError> {
+        let (_, deck) = Self::read(folder, terms)?;
+        let Some(last) = deck.labels.claims.last() else { return Ok(None) };
+        agree(&last.begun, terms)?;
+        Ok(Some(deck))
+    }
+
+    /// What is in the folder: the lines as well.
+    fn read(folder: &Folder, terms: &Terms) -> Result<(Vec<Line>, Self), LabelError> {
+        let wanted = wanted(terms)?;
+        let (lines, labels) = record::read(folder)?;
+        check_seen(folder, &labels)?;
+        let record = Record::read(folder, &labels)?;
+        record.check(&labels)?;
+        let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
+        let remark = (!is_over).then_some(UNFINISHED);
+        Ok((lines, Self { record, labels, writer: None, wanted, remark }))
+    }
+
+    /// Begins another claim, about the answers that are certified by now. It has a δ of its own, half of
+    /// the last one's unless the terms say otherwise; rule and labels are as they were unless they do.
+    pub fn begin_another(&mut self, terms: &Terms) -> Result<(), LabelError> {
+        let wanted = wanted(terms)?;
+        let before = &self.last().begun;
+        let defaults = Terms {
+            delta: Some(before.delta / 2.0),
+            rule: terms.labels_per_card.is_none().then_some(before.rule),
+            labels_per_card: Some(before.labels_per_card),
+            wanted: None,
+        };
+        let line = self.beginning(terms, &defaults)?;
+        self.begin(line)?;
+        self.wanted = wanted;
+        Ok(())
+    }
+
+    /// The claim as it stands.
+    pub fn claim(&self) -> ClaimView {
+        let certified = self.record.certified().len();
+        ClaimView::new(&self.labels, certified).expect("a deck has a claim")
+    }
+
+    /// Whether the claim is about an answer.
+    pub fn is_about(&self, id: &str) -> bool {
+        self.last().is_about(id)
+    }
+
+    /// The line with which the next claim begins.
+    fn beginning(&self, terms: &Terms, defaults: &Terms) -> Result<Line, LabelError> {
+        let certified = self.record.certified();
+        if certified.is_empty() {
+            return Err(LabelError::NothingCertified(self.record.folder().path().to_owned()));
+        }
+        let claim = self.labels.claims.len() + 1;
+        let labels_per_card = terms.labels_per_card.or(defaults.labels_per_card).unwrap_or(1);
+        let rule = terms.rule.or(defaults.rule);
+        // After the terms are fixed, so that nobody can look for terms with a lucky order.
+        let draw = draw()?;
+        let line = Line::Begun(Begun {
+            claim,
+            delta: terms.delta.or(defaults.delta).unwrap_or(DELTA),
+            rule: rule.unwrap_or_else(|| Rule::natural(labels_per_card)),
+            labels_per_card,
+            journal: self.record.mark.clone(),
+            order: order::drawn(self.record.charter.seed(), claim, &draw, certified),
+            draw,
+            unix_millis: unix_millis(),
+        });
+        self.labels.check(&line).map_err(LabelError::Terms)?;
+        Ok(line)
+    }
+
+    /// Writes down the order before anybody sees a card.
+    fn begin(&mut self, line: Line) -> Result<(), LabelError> {
+        self.write(line).map_err(|error| match error {
+            DeckError::File(error) => LabelError::Labels(error),
+            error => LabelError::Terms(error),
+        })
+    }
+
+    fn last(&self) -> &Labelled {
+        self.labels.claims.last().expect("a deck has a claim")
+    }
+
+    /// Takes a line, and returns when it is on the disk.
+    fn write(&mut self, line: Line) -> Result<(), DeckError> {
+        self.labels.check(&line)?;
+        let mut writer = self.writer.take().ok_or_else(|| {
+            DeckError::Folder("labels.jsonl could not be written: open it again".into())
+        })?;
+        writer.append(&line)?;
+        self.writer = Some(writer);
+        self.labels.take(&line)
+    }
+
+    fn card(&self, place: usize) -> Card {
+        self.record.card(self.last().id(place)).expect("a claim is about candidates of its run")
+    }
+}
+
+impl Deck for ClaimDeck {
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+        Ok(self.upcoming(labeller, 1)?.pop())
+    }
+
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+        Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
+    }
+
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+        let labelled = self.last();
+        let waiting: HashSet<usize> = labelled.upcoming(labeller).collect();
+        let place = |place: usize| Place {
+            key: labelled.id(place).to_owned(),
+            id: labelled.id(place).to_owned(),
+            wanted: Wanted::Verdict,
+            said: labelled.said(labeller, place).map(|said| match said {
+                Verdict::Right => Said::Right,
+                Verdict::Wrong => Said::Wrong,
+                Verdict::Skip => Said::Skip,
+            }),
+            waits: waiting.contains(&place),
+        };
+        Ok((0..labelled.size()).map(place).collect())
+    }
+
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+        let label = |(key, said): (String, Said)| match said {
+            Said::Right => Ok(GivenLabel { key, said: Verdict::Right }),
+            Said::Wrong => Ok(GivenLabel { key, said: Verdict::Wrong }),
+            Said::Skip => Ok(GivenLabel { key, said: Verdict::Skip }),
+            Said::Score(_) | Said::Answer(_) => {
+                Err(DeckError::Unfit(format!("{key:?}: expected right, wrong or skip")))
+            }
+        };
+        let labels = said.into_iter().map(label).collect::<Result<Vec<_>, _>>()?;
+        if labels.is_empty() {
+            return Ok(());
+        }
+        self.write(Line::Given(Given {
+            by: labeller.to_owned(),
+            unix_millis: unix_millis(),
+            labels,
+        }))
+    }
+
+    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+        let Some(place) = self.last().last_of(labeller) else { return Ok(None) };
+        self.write(Line::Undone(Undone {
+            by: labeller.to_owned(),
+            unix_millis: unix_millis(),
+            key: self.last().id(place).to_owned(),
+        }))?;
+        Ok(Some(self.card(place)))
+    }
+
+    fn standing(&mut self) -> Result<Standing, DeckError> {
+        let labelled = self.last();
+        let outlook = outlook(&labelled.claim(), self.wanted, labelled.begun.labels_per_card);
+        let outlook: Vec<&str> =
+            [outlook.as_str()].into_iter().filter(|it| !it.is_empty()).chain(self.remark).collect();
+        Ok(Standing {
+            statement: self.claim().statement,
+            outlook: outlook.join("; "),
+            done: labelled.done_count(),
+            all: labelled.size(),
+        })
+    }
+}
+
+/// What the labels in a folder prove about a run of these terms, whose certified answers are these, in the
+/// order of their certificates; none if nobody has begun to label.
+pub fn claim(
+    folder: &Folder,
+    charter: &Charter,
+    certified: &[&str],
+) -> Result<Option<ClaimView>, LabelError> {
+    let (_, labels) = record::read(folder)?;
+    check_seen(folder, &labels)?;
+    for claim in &labels.claims {
+        order::check(&claim.begun, &folder.journal(), charter.seed(), certified, None)
+            .map_err(|reason| LabelError::OtherRun { path: folder.labels(), reason })?;
+    }
+    Ok(ClaimView::new(&labels, certified.len()))
+}
+
+/// Writes the claim of a run that has ended into its summary. A run that goes on writes it itself when it
+/// ends: then nothing is done, and none is returned.
+pub fn publish(folder: &Folder) -> Result<Option<Overview>, LabelError> {
+    let (path, summary) = (folder.labels(), folder.summary());
+    let _lock = match FolderLock::take(folder.path()) {
+        Ok(lock) => lock,
+        Err(LockError::Held { .. }) => return Ok(None),
+        Err(error) => return Err(LabelError::Lock(error)),
+    };
+    if !path.exists() || !summary.exists() {
+        return Ok(None);
+    }
+    let (_, labels) = record::read(folder)?;
+    let record = Record::read(folder, &labels)?;
+    record.check(&labels)?;
+    if folder.seen().is_none_or(|seen| seen != record.mark) {
+        return Ok(None);
+    }
+    #[derive(Deserialize)]
+    struct Summary {
+        ending: Option<String>,
+    }
+    let text = fs::read_to_string(&summary);
+    let text = text.map_err(|error| LabelError::Read { path: summary, error })?;
+    let ending = serde_json::from_str(&text).ok().and_then(|Summary { ending }| ending);
+    let claim = ClaimView::new(&labels, record.certified().len());
+    let overview = Overview { ending, ..record.overview(claim) };
+    outputs::write_summary(folder, &overview)?;
+    Ok(Some(overview))
+}
+
+/// Makes sure that no labels are gone that a run's summary was made from: a run that went on without them would
+/// write a summary that knows nothing of them.
+pub fn check_none_gone(folder: &Folder) -> Result<(), LabelError> {
+    match folder.labels_seen() {
+        Some(_) => check_seen(folder, &record::read(folder)?.1),
+        None => Ok(()),
+    }
+}
+
+/// 128 random bits.
+fn draw() -> Result<String, LabelError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        LabelError::Terms(DeckError::Folder(format!("no randomness for the order: {error}")))
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The summary has not seen more labels than there are.
+fn check_seen(folder: &Folder, labels: &Labels) -> Result<(), LabelError> {
+    let found = labels.line_count;
+    match folder.labels_seen() {
+        Some(seen) if seen > found as u64 => {
+            let (labels, summary) = (folder.labels(), folder.summary());
+            Err(LabelError::Older { labels, summary, seen, found })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The terms are those of the claim, as far as they say anything.
+fn agree(begun: &Begun, terms: &Terms) -> Result<(), LabelError> {
+    let differs = |key, theirs: String, asked: Option<String>| match asked {
+        Some(asked) if asked != theirs => {
+            Err(LabelError::OtherTerms { claim: begun.claim, key, theirs, asked })
+        }
+        _ => Ok(()),
+    };
+    differs("delta", begun.delta.to_string(), terms.delta.map(|delta| delta.to_string()))?;
+    let rule = terms.rule.map(|rule| rule.name().to_owned());
+    differs("the rule", begun.rule.name().to_owned(), rule)?;
+    let labels = terms.labels_per_card.map(|labels| labels.to_string());
+    differs("labels a card", begun.labels_per_card.to_string(), labels)
+}
+
+fn wanted(terms: &Terms) -> Result<f64, LabelError> {
+    let wanted = terms.wanted.unwrap_or(WANTED);
+    if wanted > 0.0 && wanted <= 1.0 {
+        return Ok(wanted);
+    }
+    let text = format!("a share of {wanted} is wanted: expected more than 0 and at most 1");
+    Err(LabelError::Terms(DeckError::Unfit(text)))
+}
+
+const DELTA: f64 = 0.05;
+const WANTED: f64 = 0.95;
+const UNFINISHED: &str =
+    "the run has not ended: this is about the answers that were certified when the labels began";

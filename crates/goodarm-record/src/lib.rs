@@ -1,0 +1,29 @@
+//! The durable record of a run: its journal and its terms, what they come to, and the files that are made from
+//! them. Whoever reads a run needs no more than this crate: it has no network and starts no process.
+
+pub mod account;
+pub mod audit;
+pub mod changes;
+pub mod charter;
+pub mod claims;
+pub mod control;
+pub mod deck;
+pub mod ending;
+pub mod failure;
+pub mod fingerprint;
+pub mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod history;
+pub mod job_file;
+pub mod journal;
+pub mod label_file;
+pub mod labels;
+pub mod notice;
+pub mod outputs;
+pub mod people;
+pub mod questions;
+pub mod recording;
+pub mod reply;
+pub mod sealed_lines;
+pub mod view;

@@ -1,0 +1,321 @@
+//! What a run leaves behind for people and programs. Everything is made from the journal and the
+//! books, so it can be made again at any time.
+
+pub mod calls;
+pub mod flat;
+pub mod page;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
+use goodarm_data::candidates::{Candidates, KEY};
+use goodarm_data::table::Table;
+use serde::Serialize;
+
+use crate::account::Account;
+use crate::charter::Charter;
+use crate::folder::Folder;
+use crate::history::{History, HistoryError};
+use crate::job_file::CallsName;
+use crate::outputs::calls::CallLine;
+use crate::outputs::calls::table::TableWriter;
+use crate::questions::Questions;
+use crate::view::questions::Outcome;
+use crate::view::{LoanView, Overview, PairView, ranks};
+
+/// Why outputs cannot be written. The journal is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// A file.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The journal.
+    #[error("{}: {error}", path.display())]
+    History {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: HistoryError,
+    },
+}
+
+/// What is known about one candidate: the value of the key `goodarm` of each line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding<'a> {
+    /// certified, rejected or undecided.
+    pub status: &'static str,
+    /// Its number, counted from 0.
+    pub arm: u32,
+    /// Which certificate it is, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// How it stands with δ, where shares of it are lent.
+    #[serde(flatten)]
+    pub loan: Option<LoanView>,
+    /// What each verifier has said.
+    pub evidence: Vec<PairFinding<'a>>,
+}
+
+/// What one verifier has said about one candidate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairFinding<'a> {
+    /// The verifier's name.
+    pub verifier: &'a str,
+    /// The mean score that is asked for.
+    pub threshold: f64,
+    /// What a certificate says of majorities that single calls imply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
+    /// What it has said.
+    #[serde(flatten)]
+    pub pair: PairView,
+}
+
+/// What a run's files are made from, beside its journal.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// Where they are.
+    pub folder: &'a Folder,
+    /// The run's terms.
+    pub charter: &'a Charter,
+    /// Its books.
+    pub books: &'a Books,
+    /// Its account.
+    pub account: &'a Account,
+    /// All candidates, those made during the run too.
+    pub candidates: &'a Candidates,
+    /// The questions that they answer, if there are any.
+    pub questions: Option<&'a Questions>,
+    /// How calls are written.
+    pub calls: CallsName,
+    /// How certified answers are written, beside their lines.
+    pub certified: CallsName,
+}
+
+/// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
+/// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
+/// seen more.
+pub fn write(standing: &Standing<'_>, ending: &str) -> Result<Overview, OutputError> {
+    let &Standing { folder, charter, books, account, candidates, .. } = standing;
+    let history = write_calls(standing)?;
+    write_findings(folder, (books, account), charter, candidates)?;
+    if let Some(questions) = standing.questions {
+        replace(&folder.answers(), |file| {
+            outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
+        })?;
+    }
+    let table = folder.certified_table();
+    match standing.certified {
+        CallsName::Parquet => replace(&table, |file| {
+            certified_table(books, account, charter, candidates).write_parquet(file)
+        })?,
+        // One of an earlier process would be out of date.
+        CallsName::Jsonl => drop(fs::remove_file(table)),
+    }
+    let mut overview = Overview::in_full(charter, books, account);
+    overview.set_span(history.span_millis(), account);
+    let journal = folder.journal();
+    let mark = history.mark(&journal);
+    overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
+    overview.ending = Some(ending.to_owned());
+    Ok(overview)
+}
+
+/// Writes the totals.
+pub fn write_summary(folder: &Folder, overview: &Overview) -> Result<(), OutputError> {
+    replace(&folder.summary(), |file| file.write_all(summary_text(overview)?.as_bytes()))
+}
+
+/// What is written of the totals.
+pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(overview)? + "\n")
+}
+
+/// Writes every call; returns the history of them, at its end.
+fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
+    let &Standing { folder, candidates, questions, calls, .. } = standing;
+    let journal = folder.journal();
+    let told = |error| OutputError::History { path: journal.clone(), error };
+    let mut history = History::open(&journal).map_err(told)?;
+    let charter = history.charter.clone();
+    let mut failure = None;
+    let (path, other) = match calls {
+        CallsName::Jsonl => (folder.calls(), folder.calls_table()),
+        CallsName::Parquet => (folder.calls_table(), folder.calls()),
+    };
+    replace(&path, |file| {
+        let mut sink = Sink::new(file, calls)?;
+        loop {
+            match history.next_entry() {
+                Ok(Some(entry)) => {
+                    let name = |arm| candidates.id(arm);
+                    let asked = |id| questions.map_or("", |asked| asked.id(id));
+                    if let Some(line) = CallLine::new(&entry, name, asked, &charter) {
+                        sink.push(&line)?;
+                    }
+                }
+                Ok(None) => return sink.finish(),
+                Err(error) => {
+                    failure = Some(error);
+                    return sink.finish();
+                }
+            }
+        }
+    })?;
+    if let Some(error) = failure {
+        return Err(told(error));
+    }
+    // Of an earlier process, with another format: it would be out of date.
+    let _ = fs::remove_file(other);
+    Ok(history)
+}
+
+/// Where calls go.
+enum Sink<'a> {
+    Lines(&'a mut BufWriter<File>),
+    Table(Box<TableWriter<&'a mut BufWriter<File>>>),
+}
+
+impl<'a> Sink<'a> {
+    fn new(file: &'a mut BufWriter<File>, calls: CallsName) -> io::Result<Self> {
+        Ok(match calls {
+            CallsName::Jsonl => Self::Lines(file),
+            CallsName::Parquet => Self::Table(Box::new(TableWriter::new(file)?)),
+        })
+    }
+
+    fn push(&mut self, line: &CallLine<'_>) -> io::Result<()> {
+        match self {
+            Self::Lines(file) => {
+                serde_json::to_writer(&mut **file, line)?;
+                file.write_all(b"\n")
+            }
+            Self::Table(table) => table.push(line),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Lines(_) => Ok(()),
+            Self::Table(table) => table.finish(),
+        }
+    }
+}
+
+fn write_findings(
+    folder: &Folder,
+    (books, account): (&Books, &Account),
+    charter: &Charter,
+    candidates: &Candidates,
+) -> Result<(), OutputError> {
+    let ranks = ranks(books);
+    for (path, status) in folder.findings() {
+        replace(&path, |file| {
+            let mut write = |arm: ArmId| -> io::Result<()> {
+                let finding = finding((books, account), charter, arm, ranks[arm.index()]);
+                let finding = serde_json::to_string(&finding)?;
+                writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
+            };
+            match status {
+                // In the order of their certificates.
+                ArmStatus::Certified => books.certified().iter().try_for_each(|&arm| write(arm)),
+                _ => books
+                    .problem()
+                    .arms()
+                    .filter(|&arm| books.status(arm) == status)
+                    .try_for_each(write),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The certified answers as a table.
+pub(crate) fn certified_table(
+    books: &Books,
+    account: &Account,
+    charter: &Charter,
+    candidates: &Candidates,
+) -> Table {
+    let row = |(&arm, rank): (&ArmId, usize)| flat::Row {
+        candidate: candidates.get(arm),
+        finding: finding((books, account), charter, arm, Some(rank)),
+    };
+    let rows: Vec<flat::Row<'_>> = books.certified().iter().zip(1..).map(row).collect();
+    flat::table(&rows)
+}
+
+/// What became of each question: its line, with what was certified or tried.
+pub(crate) fn outcomes<'a>(
+    books: &'a Books,
+    questions: &'a Questions,
+    candidates: &'a Candidates,
+) -> impl Iterator<Item = String> + 'a {
+    let ids = books.problem().questions().map(|questions| questions.ids());
+    ids.into_iter().flatten().map(|question| {
+        let outcome = Outcome::new(books, candidates, question);
+        let outcome = serde_json::to_string(&outcome).expect("plain data with text keys");
+        with_finding(questions.list.json(ArmId(question.0)), &outcome)
+    })
+}
+
+/// What is known about one candidate.
+pub fn finding<'a>(
+    (books, account): (&'a Books, &Account),
+    charter: &Charter,
+    arm: ArmId,
+    rank: Option<usize>,
+) -> Finding<'a> {
+    let problem = books.problem();
+    let pair = |attribute: AttributeId| PairFinding {
+        verifier: problem.attribute(attribute).name(),
+        threshold: problem.attribute(attribute).threshold(),
+        claims: charter.claims(attribute.index()),
+        pair: PairView::new(books, account, arm, attribute),
+    };
+    Finding {
+        status: books.status(arm).name(),
+        arm: arm.0,
+        rank,
+        loan: LoanView::new(books, arm),
+        evidence: problem.attributes().map(pair).collect(),
+    }
+}
+
+/// Writes the candidates of a run into its folder, as they are when it begins or is taken up, or the
+/// questions.
+pub fn write_candidates(path: &Path, candidates: &Candidates) -> Result<(), OutputError> {
+    replace(path, |file| {
+        candidates.arms().try_for_each(|arm| writeln!(file, "{}", candidates.json(arm)))
+    })
+}
+
+/// A candidate's line with one more key, its own fields untouched.
+pub(crate) fn with_finding(json: &str, finding: &str) -> String {
+    let open = json.trim_end().strip_suffix('}').unwrap_or(json).trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    format!("{open}{comma}\"{KEY}\":{finding}}}")
+}
+
+/// Writes a file beside, and puts it in place when it is whole: no one sees half of one.
+pub fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let attempt = || -> io::Result<()> {
+        let beside = path.with_extension("part");
+        let mut file = BufWriter::with_capacity(1 << 18, File::create(&beside)?);
+        write(&mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
+        fs::rename(&beside, path)
+    };
+    attempt().map_err(|error| OutputError::File { path: path.to_owned(), error })
+}

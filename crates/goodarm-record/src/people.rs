@@ -1,0 +1,64 @@
+//! People as verifiers and generators: a call that goes to a person waits in the run's folder, as an intent
+//! in its journal without an outcome, until somebody answers, in this process or in a later one.
+//!
+//! The journal is the queue: which cards wait follows from it, the candidates and the charter. What people
+//! say is in `replies.jsonl` beside it. The run reads on there while such calls are in flight; the first
+//! reply to a call is its outcome. However long it takes, a call is asked once and answered once, so
+//! neither a stop nor a crash loses it, and none makes it again.
+
+mod card;
+mod deck;
+mod replies;
+
+pub use self::card::Asker;
+pub use self::deck::{PeopleDeck, are_asked, waiting};
+pub use self::replies::{Heard, Replies, make_durable};
+use crate::charter::CallerTerms;
+use crate::deck::{Said, Wanted};
+use crate::job_file::Scores;
+use crate::reply::Verdict;
+use goodarm_core::CountedFailure;
+
+/// What may be said to such a caller.
+pub(crate) fn wanted(terms: &CallerTerms<'_>) -> Wanted {
+    if terms.answers_questions { Wanted::Answer } else { wanted_of(terms.scores) }
+}
+
+/// The same of a verifier with such scores.
+pub const fn wanted_of(scores: Scores) -> Wanted {
+    match scores {
+        Scores::Bounded { range: [lowest, highest] } => Wanted::Score { lowest, highest },
+        Scores::Binary | Scores::Exact | Scores::SubGaussian { .. } => Wanted::Verdict,
+    }
+}
+
+/// What a person's words mean for the call. What does not fit is refused where it is said, and counts as
+/// the lowest score should it be here all the same.
+pub fn verdict(wanted: Wanted, answer_bytes_max: Option<usize>, said: &Said) -> Verdict {
+    let unfit = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
+    match (wanted, said) {
+        (_, Said::Skip) => {
+            Verdict::Failed(CountedFailure::Refused, "the person could not tell".into())
+        }
+        (Wanted::Verdict, Said::Right) => Verdict::Score(1.0),
+        (Wanted::Verdict, Said::Wrong) => Verdict::Score(0.0),
+        (Wanted::Verdict, _) => unfit("right or wrong was asked for".into()),
+        (Wanted::Score { lowest, highest }, Said::Score(score))
+            if (lowest..=highest).contains(score) =>
+        {
+            Verdict::Score(*score)
+        }
+        (Wanted::Score { lowest, highest }, _) => {
+            unfit(format!("a score from {lowest} to {highest} was asked for"))
+        }
+        (Wanted::Answer, Said::Answer(text)) => match answer_bytes_max {
+            _ if text.trim().is_empty() => unfit("the answer is empty".into()),
+            Some(most) if text.len() > most => {
+                let length = text.len();
+                unfit(format!("an answer of {length} bytes, and answer_bytes_max is {most}"))
+            }
+            _ => Verdict::answer(text.clone(), String::new()),
+        },
+        (Wanted::Answer, _) => unfit("an answer was asked for".into()),
+    }
+}

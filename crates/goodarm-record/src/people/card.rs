@@ -1,0 +1,76 @@
+//! What a person sees of a call.
+
+use goodarm_data::candidates::text_of;
+use goodarm_data::candidates::{Candidate, fields};
+use goodarm_data::template::Template;
+use serde_json::Value;
+
+use crate::charter::PeopleTerms;
+use crate::deck::{Card, Field, Wanted};
+
+/// Makes the cards of one caller.
+#[derive(Debug)]
+pub struct Asker {
+    terms: PeopleTerms,
+    wanted: Wanted,
+    /// None if it cannot be read, which a job does not allow.
+    template: Option<Template>,
+    /// Cards have a place of their own for it.
+    id_field: String,
+}
+
+impl Asker {
+    /// For cards on these terms.
+    pub fn new(terms: &PeopleTerms, wanted: Wanted, id_field: &str) -> Self {
+        let template = Template::new(&terms.asks).ok();
+        Self { terms: terms.clone(), wanted, template, id_field: id_field.to_owned() }
+    }
+
+    /// The card of a call about an answer or a question.
+    pub(crate) fn card(&self, key: String, subject: &Candidate) -> Card {
+        let rendered = self.template.as_ref().and_then(|it| it.render(subject).ok());
+        let field = |name: &str, value: &Value| Field {
+            name: name.to_owned(),
+            text: text_of(value).into_owned(),
+        };
+        let fields = match &self.terms.show {
+            Some(names) => {
+                let found = names.iter().filter_map(|it| Some((it, subject.field(it)?)));
+                found.map(|(name, value)| field(name, value)).collect()
+            }
+            None => {
+                let is_seen =
+                    |name: &String| *name != self.id_field && !self.terms.hide.contains(name);
+                // A question is read before its answer.
+                let all = fields::in_order(&subject.json);
+                let seen = all.iter().filter(|(name, _)| is_seen(name));
+                seen.map(|(name, value)| field(name, value)).collect()
+            }
+        };
+        Card {
+            key,
+            id: subject.id.clone(),
+            asks: rendered.unwrap_or_else(|| self.terms.asks.clone()),
+            wanted: self.wanted,
+            fields,
+            // What other verifiers say would lead, and a person's word is to be their own.
+            evidence: Vec::new(),
+        }
+    }
+
+    /// The same as text.
+    pub fn text(&self, subject: &Candidate) -> String {
+        let Card { asks, wanted, fields, .. } = self.card(String::new(), subject);
+        let mut text = format!("asks a person: {asks}\n");
+        for Field { name, text: own } in fields {
+            text += &format!("{name}: {own}\n");
+        }
+        text + &match wanted {
+            Wanted::Verdict => "(right, wrong, or cannot tell)".to_owned(),
+            Wanted::Score { lowest, highest } => {
+                format!("(a score from {lowest} to {highest}, or cannot tell)")
+            }
+            Wanted::Answer => "(an answer, or cannot tell)".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! The cards of a run's people, for whoever shows them: while the run goes on, or when it does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::SystemTime;
+
+use goodarm_core::{ArmId, CountedFailure, QuestionId, Source, Target, Ticket};
+use goodarm_data::candidates::Candidate;
+use goodarm_files::words::counted;
+
+use super::replies::{Line, ReplyTo};
+use super::{Asker, Replies, verdict, wanted};
+use crate::charter::Charter;
+use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
+use crate::folder::Folder;
+use crate::history::History;
+use crate::journal::unix_millis;
+use crate::questions::Roster;
+use crate::reply::Verdict;
+use crate::sealed_lines::{SealedError, SealedWriter};
+
+/// How many answers and questions of a run wait for a person.
+pub fn waiting(folder: &Folder) -> Result<usize, DeckError> {
+    let mut deck = PeopleDeck::read(folder)?;
+    deck.refresh()?;
+    Ok(deck.waiting().count())
+}
+
+/// Whether calls of a run are with people: some wait, or were answered and the run has not heard it yet.
+pub fn are_asked(folder: &Folder) -> Result<bool, DeckError> {
+    let mut deck = PeopleDeck::read(folder)?;
+    deck.refresh()?;
+    Ok(!deck.asked.is_empty())
+}
+
+/// The calls of a run that wait for people. It changes nothing but `replies.jsonl`, so any number of these
+/// may be open at once, beside the run itself.
+#[derive(Debug)]
+pub struct PeopleDeck {
+    folder: Folder,
+    charter: Charter,
+    askers: BTreeMap<usize, Asker>,
+    roster: Option<Roster>,
+    /// How long the journal was when it was last gone through, and of when.
+    seen: Option<(u64, Option<SystemTime>)>,
+    /// Calls to people that have not come back, in the order in which they were asked.
+    asked: BTreeMap<Ticket, Asked>,
+    /// All calls to people, those that have come back among them.
+    known: BTreeMap<u64, Target>,
+    replies: Replies,
+    /// The card that each person sees, so that others get another one.
+    shown: BTreeMap<String, Ticket>,
+}
+
+/// A call that waits.
+#[derive(Clone, Debug)]
+struct Asked {
+    target: Target,
+    verifier: String,
+    id: String,
+}
+
+impl PeopleDeck {
+    /// The cards of the run in a folder.
+    pub fn open(folder: &Folder) -> Result<Self, DeckError> {
+        let mut deck = Self::read(folder)?;
+        if deck.charter.callers().all(|terms| terms.people.is_none()) {
+            let path = folder.path().display();
+            return Err(DeckError::Folder(format!(
+                "{path}: no verifier and no generator of this run is a person (kind = \"human\")"
+            )));
+        }
+        deck.refresh()?;
+        Ok(deck)
+    }
+
+    fn read(folder: &Folder) -> Result<Self, DeckError> {
+        let history =
+            History::open(&folder.journal()).map_err(|error| of_journal(folder, &error))?;
+        let charter = history.charter;
+        let id_field = charter.id_field();
+        let askers = charter.callers().enumerate().filter_map(|(place, terms)| {
+            Some((place, Asker::new(terms.people?, wanted(&terms), &id_field)))
+        });
+        Ok(Self {
+            askers: askers.collect(),
+            charter,
+            roster: None,
+            seen: None,
+            asked: BTreeMap::new(),
+            known: BTreeMap::new(),
+            replies: Replies::new(&folder.replies()),
+            shown: BTreeMap::new(),
+            folder: folder.clone(),
+        })
+    }
+
+    /// Reads what the run and others have written since.
+    fn refresh(&mut self) -> Result<(), DeckError> {
+        self.replies.read_on()?;
+        let journal = self.folder.journal();
+        let found = fs::metadata(&journal).map_err(|error| of_journal(&self.folder, &error))?;
+        let seen = Some((found.len(), found.modified().ok()));
+        if seen == self.seen {
+            return Ok(());
+        }
+        let failed = |error: &dyn std::fmt::Display| of_journal(&self.folder, error);
+        let mut history = History::open(&journal).map_err(|error| failed(&error))?;
+        let attribute_count = self.charter.verifiers.len();
+        let is_peoples = |target: Target| self.askers.contains_key(&target.caller(attribute_count));
+        let mut known = BTreeMap::new();
+        while let Some(entry) = history.next_entry().map_err(|error| failed(&error))? {
+            if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
+                known.insert(call.ticket.0, call.target);
+            }
+        }
+        let in_flight = history.in_flight().filter(|(_, target)| is_peoples(*target));
+        let of_people: Vec<(Ticket, Target)> = in_flight.collect();
+        known.extend(of_people.iter().map(|(ticket, target)| (ticket.0, *target)));
+        // Answers that were made during the run are in its journal, too.
+        let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
+        if of_people.iter().any(is_unknown) {
+            let roster = Roster::read(&self.folder, &self.charter, None);
+            self.roster = Some(roster.map_err(|error| DeckError::Folder(error.to_string()))?);
+        }
+        let asked = of_people.into_iter().filter_map(|(ticket, target)| {
+            let id = self.subject(target)?.id;
+            let verifier = self.charter.called(target).name.to_owned();
+            Some((ticket, Asked { target, verifier, id }))
+        });
+        self.asked = asked.collect();
+        self.known = known;
+        self.seen = seen;
+        Ok(())
+    }
+
+    /// The answer or the question that a call is about, if it is known by now.
+    fn subject(&self, target: Target) -> Option<Candidate> {
+        let roster = self.roster.as_ref()?;
+        let (list, place) = match target {
+            Target::Arm(arm, _) => (&roster.candidates, arm),
+            Target::Question(QuestionId(place), _) => {
+                (&roster.questions.as_ref()?.list, ArmId(place))
+            }
+        };
+        (place.index() < list.len()).then(|| list.get(place))
+    }
+
+    /// Calls that nobody has answered, the oldest first.
+    fn waiting(&self) -> impl Iterator<Item = (Ticket, &Asked)> {
+        let is_answered = |ticket: Ticket, asked: &Asked| {
+            self.replies.get(ticket, &asked.verifier, &asked.id).is_some()
+        };
+        let all = self.asked.iter().map(|(ticket, asked)| (*ticket, asked));
+        all.filter(move |(ticket, asked)| !is_answered(*ticket, asked))
+    }
+
+    /// Who cannot be asked: people who have spoken to the same verifier about the same answer, or given it
+    /// a vote on the same question. What they remember is no fresh call.
+    fn spoken<'a>(&'a self, asked: &'a Asked) -> BTreeSet<&'a str> {
+        if !self.wants_others(asked.target) {
+            return BTreeSet::new();
+        }
+        // A call that a power cut has taken out of the journal was never heard of.
+        let is_same = |reply: &ReplyTo| {
+            let is_known = self.known.get(&reply.call) == Some(&asked.target);
+            is_known && reply.verifier == asked.verifier && reply.id == asked.id
+        };
+        self.replies.iter().filter(|(reply, _)| is_same(reply)).map(|(_, by)| by).collect()
+    }
+
+    /// Whether each call is to be another person's. Whoever makes answers may make several.
+    fn wants_others(&self, target: Target) -> bool {
+        let is_vote = !matches!(target, Target::Question(_, Source::Generator(_)));
+        let people = self.charter.called(target).people;
+        is_vote && people.is_some_and(|people| !people.same_person)
+    }
+
+    /// Of several cards that want different people, one.
+    fn cards_for(&self, labeller: &str) -> impl Iterator<Item = (Ticket, &Asked)> {
+        let mut offered = BTreeSet::new();
+        self.waiting().filter(move |(_, asked)| {
+            !self.spoken(asked).contains(labeller)
+                && (!self.wants_others(asked.target)
+                    || offered.insert((asked.verifier.as_str(), asked.id.as_str())))
+        })
+    }
+
+    fn card(&self, ticket: Ticket, asked: &Asked) -> Option<Card> {
+        let place = asked.target.caller(self.charter.verifiers.len());
+        Some(self.askers.get(&place)?.card(ticket.0.to_string(), &self.subject(asked.target)?))
+    }
+
+    /// The reply to a call that waits, if it may be given.
+    fn reply(&self, labeller: &str, key: &str, said: Said) -> Result<ReplyTo, DeckError> {
+        let ticket = key.parse().map(Ticket).map_err(|_| DeckError::Unknown(key.to_owned()))?;
+        let Some(asked) = self.asked.get(&ticket) else {
+            let before = self.replies.iter().find(|(reply, _)| reply.call == ticket.0);
+            return Err(match before {
+                Some((_, by)) => DeckError::Doubled { key: key.to_owned(), by: by.to_owned() },
+                None => DeckError::Unknown(key.to_owned()),
+            });
+        };
+        if let Some(heard) = self.replies.get(ticket, &asked.verifier, &asked.id) {
+            return Err(DeckError::Doubled { key: key.to_owned(), by: heard.by });
+        }
+        if self.spoken(asked).contains(labeller) {
+            return Err(not_fresh(labeller, asked));
+        }
+        let terms = self.charter.called(asked.target);
+        let most = terms.people.and_then(|people| people.answer_bytes_max);
+        if let Verdict::Failed(CountedFailure::Unreadable, reason) =
+            verdict(wanted(&terms), most, &said)
+        {
+            return Err(DeckError::Unfit(reason));
+        }
+        let Asked { verifier, id, .. } = asked.clone();
+        Ok(ReplyTo { call: ticket.0, verifier, id, said })
+    }
+}
+
+impl Deck for PeopleDeck {
+    /// Not one that another person sees at the moment, as long as there are others.
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+        self.refresh()?;
+        let is_others = |ticket: Ticket| {
+            self.shown.iter().any(|(by, shown)| *shown == ticket && by != labeller)
+        };
+        let free = self.cards_for(labeller).find(|(ticket, _)| !is_others(*ticket));
+        let found = free.or_else(|| self.cards_for(labeller).next());
+        let Some((ticket, asked)) = found else {
+            self.shown.remove(labeller);
+            return Ok(None);
+        };
+        let card = self.card(ticket, asked);
+        self.shown.insert(labeller.to_owned(), ticket);
+        Ok(card)
+    }
+
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+        self.refresh()?;
+        let cards = self.cards_for(labeller).filter_map(|(ticket, asked)| self.card(ticket, asked));
+        Ok(cards.take(most).collect())
+    }
+
+    /// What was said, and what waits, in the order of the calls.
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+        self.refresh()?;
+        let own: BTreeSet<Ticket> = self.cards_for(labeller).map(|(ticket, _)| ticket).collect();
+        let mut places: BTreeMap<u64, Place> = BTreeMap::new();
+        for (ticket, asked) in &self.asked {
+            let heard = self.replies.get(*ticket, &asked.verifier, &asked.id);
+            let place = Place {
+                key: ticket.0.to_string(),
+                id: asked.id.clone(),
+                wanted: wanted(&self.charter.called(asked.target)),
+                said: heard.filter(|heard| heard.by == labeller).map(|heard| heard.said),
+                waits: own.contains(ticket),
+            };
+            places.insert(ticket.0, place);
+        }
+        let said = self.replies.iter().filter(|(_, by)| *by == labeller);
+        for (reply, _) in said {
+            let terms = self.charter.callers().find(|terms| terms.name == reply.verifier);
+            let Some(terms) = terms else { continue };
+            places.entry(reply.call).or_insert_with(|| Place {
+                key: reply.call.to_string(),
+                id: reply.id.clone(),
+                wanted: wanted(&terms),
+                said: Some(reply.said.clone()),
+                waits: false,
+            });
+        }
+        Ok(places.into_values().collect())
+    }
+
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+        if labeller.trim().is_empty() || labeller.len() > NAME_BYTES_MAX {
+            let message = format!("a person needs a name of at most {NAME_BYTES_MAX} bytes");
+            return Err(DeckError::Unfit(message));
+        }
+        if said.is_empty() {
+            return Ok(());
+        }
+        // Nobody else writes from here on, so what is read now is all there is.
+        let mut writer = open_patiently(&self.folder)?;
+        self.refresh()?;
+        let mut replies: Vec<ReplyTo> = Vec::new();
+        for (key, said) in said {
+            let reply = self.reply(labeller, &key, said)?;
+            if replies.iter().any(|it| it.call == reply.call) {
+                return Err(DeckError::Doubled { key, by: labeller.to_owned() });
+            }
+            let asked = &self.asked[&Ticket(reply.call)];
+            let is_same = |it: &ReplyTo| it.verifier == reply.verifier && it.id == reply.id;
+            if self.wants_others(asked.target) && replies.iter().any(is_same) {
+                return Err(not_fresh(labeller, asked));
+            }
+            replies.push(reply);
+        }
+        let unix_millis = unix_millis();
+        writer.append(&Line { by: labeller.to_owned(), unix_millis, replies })?;
+        self.shown.remove(labeller);
+        Ok(())
+    }
+
+    /// The run takes what was said at once.
+    fn undo(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+        Ok(None)
+    }
+
+    fn standing(&mut self) -> Result<Standing, DeckError> {
+        self.refresh()?;
+        let waiting: Vec<&Asked> = self.waiting().map(|(_, asked)| asked).collect();
+        let people: BTreeSet<&str> = self.replies.iter().map(|(_, by)| by).collect();
+        let is_for_others = |asked: &&&Asked| {
+            let spoken = self.spoken(asked);
+            !spoken.is_empty() && people.iter().all(|by| spoken.contains(by))
+        };
+        let for_others = waiting.iter().filter(is_for_others).count();
+        let are_questions = waiting.iter().all(|asked| {
+            let place = asked.target.caller(self.charter.verifiers.len());
+            let wanted = self.charter.callers().nth(place).map(|terms| wanted(&terms));
+            wanted == Some(Wanted::Answer)
+        });
+        let done = self.known.len() - waiting.len();
+        let what = if are_questions && !waiting.is_empty() { "question" } else { "answer" };
+        let wait = if waiting.len() == 1 { "waits" } else { "wait" };
+        let were = if done == 1 { "was" } else { "were" };
+        let statement =
+            format!("{} {wait} for a person; {done} {were} answered", counted(waiting.len(), what));
+        let outlook = match for_others {
+            0 => String::new(),
+            count => format!(
+                "{count} of them {} somebody else: everyone who was here has spoken about it, and each call is to be another person's",
+                if count == 1 { "wants" } else { "want" }
+            ),
+        };
+        Ok(Standing { statement, outlook, done, all: done + waiting.len() })
+    }
+}
+
+fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> DeckError {
+    DeckError::Unfit(format!(
+        "{labeller:?} has spoken about {id:?} as {verifier:?} before, and each call is to be another person's (same_person = true in the job allows it)"
+    ))
+}
+
+/// Another desk writes for a moment only.
+fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
+    let mut tries = 0;
+    loop {
+        match SealedWriter::open::<Line>(&folder.replies()) {
+            // Each try waits for half a second.
+            Err(SealedError::Busy(_)) if tries < BUSY_TRIES_MAX => tries += 1,
+            opened => return opened.map(|(writer, _)| writer),
+        }
+    }
+}
+
+fn of_journal(folder: &Folder, error: &dyn std::fmt::Display) -> DeckError {
+    DeckError::Folder(format!("{}: {error}", folder.journal().display()))
+}
+
+const BUSY_TRIES_MAX: u32 = 20;
+const NAME_BYTES_MAX: usize = 200;

@@ -1,0 +1,405 @@
+//! Questions, each with several answers: which answer belongs to which, when two are the same, and what
+//! an answer that is made during a run looks like.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use goodarm_core::{ArmId, Books, Label, QuestionId, Target, Ticket};
+use goodarm_data::answer::{Extractor, same};
+use goodarm_data::candidates::text_of;
+use goodarm_data::candidates::{Candidates, CandidatesError};
+use goodarm_files::words::counted;
+use serde_json::{Map, Value};
+
+use crate::charter::{Charter, QuestionTerms};
+use crate::folder::Folder;
+use crate::history::{Call, History, HistoryError, Scores};
+
+/// The questions of a job or a run.
+#[derive(Clone, Debug)]
+pub struct Questions {
+    /// Their ids and fields.
+    pub list: Candidates,
+    /// The field of an answer that names its question.
+    pub question_field: String,
+    /// The field of an answer that holds its text.
+    pub answer_field: String,
+    /// The field that names an answer.
+    pub id_field: String,
+}
+
+impl Questions {
+    /// A question's id.
+    pub fn id(&self, question: QuestionId) -> &str {
+        self.list.id(ArmId(question.0))
+    }
+
+    /// Candidates as they will be: these, and an answer of this text in the place of each one that will
+    /// be made.
+    pub fn sample(&self, given: &Candidates, text: &str) -> Candidates {
+        let mut sample = given.clone();
+        for question in self.list.arms().map(|arm| QuestionId(arm.0)) {
+            self.add(&mut sample, question, 1, (text, text));
+        }
+        sample
+    }
+
+    /// Takes in an answer that was made for a question: the question's fields, with the answer, its final
+    /// answer and an id of its own.
+    pub fn add(
+        &self,
+        candidates: &mut Candidates,
+        question: QuestionId,
+        place: usize,
+        (text, last): (&str, &str),
+    ) {
+        let own = self.id(question);
+        let is_free = |id: &String| candidates.arm_of(id).is_none();
+        let ids = (place..).map(|number| format!("{own}/{number}"));
+        let id = ids.into_iter().find(is_free).expect("there is a free number");
+        let mut fields: Map<String, Value> =
+            serde_json::from_str(self.list.json(ArmId(question.0))).unwrap_or_default();
+        fields.insert(self.id_field.clone(), id.as_str().into());
+        fields.insert(self.question_field.clone(), own.into());
+        fields.insert(self.answer_field.clone(), text.into());
+        fields.entry(FINAL_ANSWER).or_insert_with(|| last.into());
+        let line = candidates.len() as u64 + 1;
+        candidates.push(&id, &Value::Object(fields).to_string(), line);
+    }
+
+    /// Takes in the answer that a call has brought, if the books have one more since.
+    pub fn take(&self, candidates: &mut Candidates, books: &Books, call: &Call<'_>) {
+        let Target::Question(question, _) = call.target else { return };
+        let Some(questions) = books.problem().questions() else { return };
+        if books.problem().arm_count() > candidates.len() {
+            let place = questions.answers(question).len();
+            self.add(candidates, question, place, (&call.note.reply, &call.note.answer));
+        }
+    }
+
+    /// Those that a run keeps in its folder.
+    fn kept(folder: &Folder, charter: &Charter, terms: &QuestionTerms) -> Result<Self, String> {
+        let path = folder.questions();
+        let id_field = charter.id_field();
+        let list = Candidates::read_kept(&path, &id_field).map_err(|error| error.to_string())?;
+        if list.len() != terms.count || hex(&list.fingerprint()) != terms.blake3 {
+            return Err(format!("{}: not the questions that the run began with", path.display()));
+        }
+        let QuestionTerms { question_field, answer_field, .. } = terms.clone();
+        Ok(Self { list, question_field, answer_field, id_field })
+    }
+}
+
+/// All candidates of a run's folder: those that it keeps, and those that were made during the run, which
+/// are in its journal. With them the questions that they answer.
+#[derive(Debug)]
+pub struct Roster {
+    /// The answers, in the order of their numbers.
+    pub candidates: Candidates,
+    /// What they answer; none if each stands for itself.
+    pub questions: Option<Questions>,
+    /// The first call whose answer has another number in the journal than its text asks for.
+    pub mislabelled: Option<Ticket>,
+}
+
+/// Why the candidates of a run are not known.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RosterError {
+    /// The file of candidates.
+    #[error(transparent)]
+    Candidates(#[from] CandidatesError),
+    /// The file of questions.
+    #[error("{0}")]
+    Questions(String),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] HistoryError),
+}
+
+impl Roster {
+    /// Reads a folder; `kept` is the file of candidates, its own if none is named.
+    pub fn read(
+        folder: &Folder,
+        charter: &Charter,
+        kept: Option<&Path>,
+    ) -> Result<Self, RosterError> {
+        let own = folder.candidates();
+        let path = kept.unwrap_or(&own);
+        let id_field = charter.id_field();
+        let read = || match kept {
+            // The file that the job names, or a copy of the one that the folder has lost.
+            Some(path) => Candidates::read_as(path, &id_field, charter.format())
+                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
+            None => Candidates::read_kept(path, &id_field),
+        };
+        let Some(terms) = &charter.questions else {
+            return Ok(Self { candidates: read()?, questions: None, mislabelled: None });
+        };
+        let candidates = if terms.answers.is_empty() { Candidates::none(path) } else { read()? };
+        let questions = Questions::kept(folder, charter, terms).map_err(RosterError::Questions)?;
+        let mut roster = Self { candidates, questions: Some(questions), mislabelled: None };
+        roster.take_journal(folder, terms)?;
+        Ok(roster)
+    }
+
+    /// Takes in the answers that were made during the run, as far as its journal can be followed: what is
+    /// wrong with it is for others to say.
+    fn take_journal(&mut self, folder: &Folder, terms: &QuestionTerms) -> Result<(), HistoryError> {
+        let mut history = History::open(&folder.journal())?;
+        let mut books = Books::new(history.problem()?);
+        let Some(questions) = &self.questions else { return Ok(()) };
+        // A file of candidates that is not the run's has others in their places.
+        if self.candidates.len() != books.problem().arm_count() {
+            return Ok(());
+        }
+        let mut finals = Finals::new(terms.count);
+        // How final answers were found in candidates that were given is not in the folder: where there are
+        // any, a resumed run computes the numbers again, and not this.
+        let given: BTreeSet<u32> = terms.answers.iter().map(|(question, _)| *question).collect();
+        let is_known = |question: QuestionId| !given.contains(&question.0);
+        while let Some(entry) = history.next_entry()? {
+            if books.apply(&entry.event).is_err() {
+                break;
+            }
+            let Some(call) = &entry.call else { continue };
+            questions.take(&mut self.candidates, &books, call);
+            if let (Target::Question(question, _), Ok(Scores::Answer(label))) =
+                (call.target, &call.outcome)
+                && finals.label(question, &call.note.answer) != *label
+                && is_known(question)
+            {
+                self.mislabelled.get_or_insert(call.ticket);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a candidate is called; empty for one that is not there.
+    pub fn id(&self, arm: ArmId) -> &str {
+        if arm.index() < self.candidates.len() { self.candidates.id(arm) } else { "" }
+    }
+
+    /// What a question is called; empty for one that is not there.
+    pub fn question_id(&self, question: QuestionId) -> &str {
+        match &self.questions {
+            Some(questions) if question.index() < questions.list.len() => questions.id(question),
+            _ => "",
+        }
+    }
+}
+
+/// The final answers that are known, question by question: answers with the same one are one answer.
+#[derive(Clone, Debug, Default)]
+pub struct Finals(Vec<Known>);
+
+/// Those of one question, by their labels.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    texts: Vec<String>,
+    by_text: HashMap<String, Label>,
+}
+
+impl Finals {
+    pub(crate) fn new(question_count: usize) -> Self {
+        Self(vec![Known::default(); question_count])
+    }
+
+    /// The number of a final answer, a new one if it is new.
+    pub fn label(&mut self, question: QuestionId, answer: &str) -> Label {
+        let known = &mut self.0[question.index()];
+        let key = answer.to_lowercase();
+        if let Some(label) = known.by_text.get(&key) {
+            return *label;
+        }
+        // Of so many, one more that is merely written otherwise does not matter.
+        let alike = known.texts.iter().take(COMPARED_MAX).position(|text| same(text, answer));
+        let label = alike.unwrap_or(known.texts.len());
+        let label = Label(u32::try_from(label).expect("there are fewer than 2^32 calls"));
+        if alike.is_none() {
+            known.texts.push(answer.to_owned());
+        }
+        known.by_text.insert(key, label);
+        label
+    }
+
+    /// A number for an answer that no other is the same as.
+    fn unlike_any(&mut self, question: QuestionId) -> Label {
+        let known = &mut self.0[question.index()];
+        known.texts.push(String::new());
+        Label(u32::try_from(known.texts.len() - 1).expect("there are fewer than 2^32 candidates"))
+    }
+}
+
+/// A final answer as it is kept: a long one by its hash.
+pub fn kept_answer(answer: &str) -> String {
+    let answer = answer.trim();
+    let lower = answer.to_lowercase();
+    // One that looks like a hash must not be taken for the answer of that hash.
+    if answer.len() <= KEPT_BYTES_MAX && !lower.starts_with(HASHED) {
+        return answer.to_owned();
+    }
+    format!("{HASHED}{}", blake3::hash(lower.as_bytes()))
+}
+
+/// Which question each of these candidates answers, and with which final answer. Of those with the same
+/// one the first stands for all.
+pub struct Sorted {
+    /// The first ones.
+    pub candidates: Candidates,
+    /// The question and the final answer of each.
+    pub answers: Vec<(QuestionId, Label)>,
+    /// All final answers.
+    pub finals: Finals,
+}
+
+/// Sorts candidates by their questions. `extractor` finds final answers; without one each is by itself.
+pub fn sort(
+    questions: &Questions,
+    candidates: Candidates,
+    extractor: Option<&Extractor>,
+    name: &Path,
+) -> Result<Sorted, CandidatesError> {
+    let mut finals = Finals::new(questions.list.len());
+    let mut answers = Vec::new();
+    let mut same_as: BTreeMap<(QuestionId, Label), ArmId> = BTreeMap::new();
+    let mut merged = Vec::new();
+    let mut faults = Vec::new();
+    let mut found = Vec::with_capacity(candidates.len());
+    for arm in candidates.arms() {
+        let candidate = candidates.get(arm);
+        let question = match candidate.field(&questions.question_field) {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(_) | None => String::new(),
+        };
+        let Some(question) = questions.list.arm_of(&question).map(|arm| QuestionId(arm.0)) else {
+            let field = &questions.question_field;
+            let line = candidates.line(arm);
+            faults.push(if question.is_empty() {
+                format!("line {line}: no text or whole number in the field {field:?}, which names its question")
+            } else {
+                format!("line {line}: {field} is {question:?}, which no question has for its id")
+            });
+            continue;
+        };
+        let text = candidate.field(&questions.answer_field).map(text_of).unwrap_or_default();
+        let last = extractor.and_then(|extractor| extractor.extract(&text));
+        let last = last.map(|last| kept_answer(&last));
+        let label = match &last {
+            Some(last) => finals.label(question, last),
+            None => finals.unlike_any(question),
+        };
+        found.push(last);
+        match same_as.get(&(question, label)) {
+            Some(first) => merged.push((arm, *first)),
+            None => {
+                same_as.insert((question, label), arm);
+                answers.push((question, label));
+            }
+        }
+    }
+    if let Some(first) = faults.first() {
+        let more = match faults.len() - 1 {
+            0 => String::new(),
+            count => format!(" (and {} more)", counted(count, "candidate")),
+        };
+        let (path, message) = (name.to_owned(), format!("{first}{more}"));
+        return Err(CandidatesError::Document { path, message });
+    }
+    let candidates = candidates.with_fields(|arm| {
+        let last = found[arm.index()].as_ref()?;
+        Some(Map::from_iter([(FINAL_ANSWER.to_owned(), last.as_str().into())]))
+    });
+    let candidates = match merged.first() {
+        None => candidates,
+        Some((arm, first)) => {
+            let note = format!(
+                "{}: {} the same final answer as an earlier one to the same question, for example {:?} as {:?}: they are one, and the first stands for them",
+                name.display(),
+                match merged.len() {
+                    1 => "a candidate has".into(),
+                    count => format!("{count} candidates have"),
+                },
+                candidates.id(*arm),
+                candidates.id(*first)
+            );
+            let left_out: BTreeSet<ArmId> = merged.iter().map(|(arm, _)| *arm).collect();
+            candidates.without(&left_out, note)
+        }
+    };
+    Ok(Sorted { candidates, answers, finals })
+}
+
+/// Candidates with the fields of the questions that they answer, but for those that they have themselves.
+pub fn joined(
+    candidates: &Candidates,
+    list: &Candidates,
+    question_field: &str,
+    id_field: &str,
+) -> Candidates {
+    candidates.with_fields(|arm| {
+        let candidate = candidates.get(arm);
+        let id = candidate.field(question_field).map(text_of)?;
+        let mut fields = list.get(list.arm_of(&id)?).fields().clone();
+        fields.remove(id_field);
+        Some(fields)
+    })
+}
+
+/// The questions that candidates name, each with the fields that all its answers have alike.
+pub fn of_candidates(
+    candidates: &Candidates,
+    question_field: &str,
+    [id_field, answer_field]: [&str; 2],
+    name: &Path,
+) -> Result<Candidates, CandidatesError> {
+    let mut fields: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for arm in candidates.arms() {
+        let candidate = candidates.get(arm);
+        let id = match candidate.field(question_field) {
+            Some(Value::String(id)) if !id.trim().is_empty() => id.clone(),
+            Some(Value::Number(number)) if !number.is_f64() => number.to_string(),
+            _ => {
+                let line = candidates.line(arm);
+                let message = format!(
+                    "line {line}: no text or whole number in the field {question_field:?}, which names its question; a file of questions is `questions = …`"
+                );
+                return Err(CandidatesError::Document { path: name.to_owned(), message });
+            }
+        };
+        let own = candidate.fields();
+        match fields.get_mut(&id) {
+            Some(common) => common.retain(|key, value| own.get(key) == Some(value)),
+            None => {
+                let mut own = own.clone();
+                own.remove(answer_field);
+                own.insert(id_field.to_owned(), id.as_str().into());
+                order.push((id.clone(), candidates.line(arm)));
+                fields.insert(id, own);
+            }
+        }
+    }
+    let mut questions = Candidates::none(name);
+    for (id, line) in order {
+        let mut own = fields.remove(&id).unwrap_or_default();
+        own.insert(id_field.to_owned(), id.as_str().into());
+        questions.push(&id, &Value::Object(own).to_string(), line);
+    }
+    Ok(questions)
+}
+
+/// A fingerprint for people.
+pub fn hex(fingerprint: &[u8; 32]) -> String {
+    blake3::Hash::from_bytes(*fingerprint).to_string()
+}
+
+/// The field that gets the final answer, unless the question has one of its name.
+pub(crate) const FINAL_ANSWER: &str = "final_answer";
+/// What a hash in place of an answer begins with.
+const HASHED: &str = "blake3 ";
+/// A longer final answer is kept by its hash.
+const KEPT_BYTES_MAX: usize = 200;
+/// Of so many final answers to one question each new one is compared with all.
+const COMPARED_MAX: usize = 1000;

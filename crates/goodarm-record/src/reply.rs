@@ -1,0 +1,139 @@
+//! What a call brought: its verdict, its use of tokens and time, and how much of its text is kept.
+
+use std::time::Duration;
+
+use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use serde::{Deserialize, Serialize};
+
+/// What came back from a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What it means.
+    pub verdict: Verdict,
+    /// What it says about its cost.
+    pub usage: Usage,
+    /// What was answered, for people: at most [`REPLY_BYTES_MAX`] bytes of it.
+    pub text: String,
+}
+
+/// What a call means for the evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// A score; whether its model allows it is checked later.
+    Score(f64),
+    /// A score for each criterion of the verifier, or why the reply lacks it; at least one is there.
+    Scores(Vec<Result<f64, String>>),
+    /// A score that needed no call, and says nothing about whether the verifier works.
+    Known(f64),
+    /// An answer to the question that it was asked.
+    Answer(Box<Answer>),
+    /// The verifier never began to work, and the run is stopping: to be tried again on resume.
+    Void(VoidFailure),
+    /// It counts as the lowest score.
+    Failed(CountedFailure, String),
+    /// There is nothing more to say about the candidate, and why: the pair takes no more calls. This
+    /// must not depend on the scores that came before.
+    Exhausted(String),
+}
+
+impl Verdict {
+    /// An answer to the question, and the final answer in it.
+    pub fn answer(text: String, last: String) -> Self {
+        Self::Answer(Box::new(Answer { text, last }))
+    }
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// All of it.
+    pub text: String,
+    /// The final answer in it: answers with the same one are the same.
+    pub last: String,
+}
+
+/// What a call took, as far as the reply says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub input_tokens: Option<u64>,
+    /// Tokens of the reply.
+    pub output_tokens: Option<u64>,
+    /// The cost that the reply itself states.
+    pub cost: Option<Cost>,
+    /// How long the verifier worked, without waiting for its turn.
+    pub worked: Duration,
+}
+
+impl Reply {
+    /// A score, for a call that took nothing worth counting.
+    pub const fn score(score: f64) -> Self {
+        Self { verdict: Verdict::Score(score), usage: NOTHING, text: String::new() }
+    }
+
+    /// A call that failed in a way that may depend on the answer.
+    pub fn failed(failure: CountedFailure, reason: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::Failed(failure, reason.into()),
+            usage: Usage::default(),
+            text: String::new(),
+        }
+    }
+
+    /// A call that there is no reply for any more; it costs nothing.
+    pub fn exhausted(reason: impl Into<String>) -> Self {
+        let verdict = Verdict::Exhausted(reason.into());
+        Self { verdict, usage: NOTHING, text: String::new() }
+    }
+
+    /// A call that never began.
+    pub const fn void(failure: VoidFailure) -> Self {
+        Self {
+            verdict: Verdict::Void(failure),
+            usage: Usage {
+                input_tokens: None,
+                output_tokens: None,
+                cost: None,
+                worked: Duration::ZERO,
+            },
+            text: String::new(),
+        }
+    }
+}
+
+/// Something that a person should know about a verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Whether certificates may be wrong more often than promised, because calls are not fresh.
+    pub is_doubt: bool,
+    /// In words.
+    pub text: String,
+}
+
+/// What a mean score is the mean of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeanOver {
+    /// Fresh calls: it is the verifier's mean.
+    FreshCalls,
+    /// Recorded outcomes that calls draw from with replacement: it is the mean of the recording.
+    RecordedPool,
+}
+
+/// What a call takes that never reached a verifier.
+pub const NOTHING: Usage = Usage {
+    input_tokens: Some(0),
+    output_tokens: Some(0),
+    cost: Some(Cost::ZERO),
+    worked: Duration::ZERO,
+};
+
+/// More of a reply is not kept.
+pub const REPLY_BYTES_MAX: usize = 16 << 10;
+/// The beginning of a text, as much as is kept.
+pub fn shorten(mut text: String) -> String {
+    if text.len() > REPLY_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(REPLY_BYTES_MAX));
+    }
+    text
+}

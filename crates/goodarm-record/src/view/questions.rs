@@ -1,0 +1,260 @@
+//! What became of questions.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::{ArmId, ArmStatus, Books, Cost, Label, QuestionId, Source};
+use goodarm_data::candidates::Candidates;
+use goodarm_data::candidates::text_of;
+use serde::Serialize;
+
+use crate::account::{Account, VerifierTotals};
+use crate::charter::{Charter, GeneratorTerms};
+use crate::questions::FINAL_ANSWER;
+use crate::view::exact_pair;
+
+/// The questions of a run as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuestionsView {
+    /// How many there are.
+    pub count: usize,
+    /// How many have an answer that is certified.
+    pub answered: usize,
+    /// Answers that the run began with.
+    pub given: usize,
+    /// Answers that were made or proposed during the run, each once.
+    pub made: usize,
+    /// Paid for making answers.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_answers: Cost,
+    /// Who makes them.
+    pub generators: Vec<GeneratorView>,
+}
+
+/// Whoever makes answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct GeneratorView {
+    /// What reports call it.
+    pub name: String,
+    /// What it is.
+    pub kind: String,
+    /// The most that an answer may cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub ceiling: Cost,
+    /// Calls that came back.
+    pub calls: u64,
+    /// Answers of its own that no earlier one equalled.
+    pub new: usize,
+    /// How many of those are certified.
+    pub certified: usize,
+    /// Failures by name.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Paid.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+    /// Paid for questions that are answered, and for open ones; known to reports only.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_pair")]
+    pub spent_by_question: Option<[Cost; 2]>,
+    /// What an answer cost on average.
+    pub mean_price: Option<f64>,
+    /// Seconds an answer took on average.
+    pub mean_latency: Option<f64>,
+    /// Seconds that half of all answers stayed below.
+    pub latency_median: Option<f64>,
+    /// Seconds that 95 of a hundred answers stayed below.
+    pub latency_p95: Option<f64>,
+}
+
+impl QuestionsView {
+    /// All of them; none where candidates stand for themselves.
+    pub fn new(charter: &Charter, books: &Books, account: &Account) -> Option<Self> {
+        let problem = books.problem();
+        let questions = problem.questions()?;
+        let made = account.began_with..problem.arm_count();
+        let spent = questions.ids().map(|question| books.question(question).spent_on_answers());
+        let by = |generator| {
+            let is_own = move |arm: &ArmId| matches!(books.origin(*arm), Some(Source::Generator(of)) if of.index() == generator);
+            problem.arms().filter(is_own)
+        };
+        let generators = charter.generators().iter().zip(account.generators()).enumerate();
+        let generator =
+            |(place, (terms, totals)): (usize, (&GeneratorTerms, &VerifierTotals))| GeneratorView {
+                name: terms.name.clone(),
+                kind: terms.kind.clone(),
+                ceiling: terms.ceiling,
+                calls: totals.call_count,
+                new: by(place).count(),
+                certified: by(place)
+                    .filter(|&arm| books.status(arm) == ArmStatus::Certified)
+                    .count(),
+                failures: totals.failures.clone(),
+                spent: totals.spent,
+                spent_by_question: None,
+                mean_price: totals.mean_price(),
+                mean_latency: totals.mean_latency(),
+                latency_median: totals.latency_quantile(0.5),
+                latency_p95: totals.latency_quantile(0.95),
+            };
+        Some(Self {
+            count: questions.count(),
+            answered: books.certified().len(),
+            given: account.began_with,
+            made: made.len(),
+            spent_on_answers: spent.fold(Cost::ZERO, Cost::saturating_add),
+            generators: generators.map(generator).collect(),
+        })
+    }
+}
+
+/// A question at the moment when one of its answers was certified.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnsweredView {
+    /// Which.
+    pub question: QuestionId,
+    /// The number of the certified answer's final answer: votes for it have the same.
+    pub label: Label,
+    /// Calls that came back, about the question or about its answers.
+    pub calls: u64,
+    /// What they cost.
+    pub spent: Cost,
+}
+
+impl AnsweredView {
+    /// The question of an answer; none where answers stand for themselves.
+    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
+        let problem = books.problem();
+        let questions = problem.questions()?;
+        let (question, label) = (questions.of(arm), questions.label(arm));
+        let state = books.question(question);
+        let mut calls = state.back_count() as u64;
+        let mut spent = state.spent_on_answers().saturating_add(state.spent_on_votes());
+        for attribute in problem.attributes() {
+            if problem.are_votes(attribute) {
+                calls += books.votes_back_count(question, attribute);
+            } else if problem.lead(attribute) == attribute {
+                for &answer in questions.answers(question) {
+                    let tally = books.tally(answer, attribute);
+                    calls += tally.returned_count;
+                    spent = spent.saturating_add(tally.spent);
+                }
+            }
+        }
+        Some(Self { question, label, calls, spent })
+    }
+}
+
+/// What became of one question.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome<'a> {
+    /// answered or open.
+    pub status: &'static str,
+    /// The certified answer's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'a str>,
+    /// Its final answer, if answers have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_answer: Option<String>,
+    /// Every answer that there is, in the order in which they came.
+    pub tried: Vec<Tried<'a>>,
+    /// Fresh answers that were asked for, duplicates and failures among them.
+    pub asked: usize,
+    /// Paid for making answers.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_answers: Cost,
+    /// Paid for solving the question.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_votes: Cost,
+    /// Paid for checking answers one by one.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent_on_checks: Cost,
+}
+
+/// One answer to a question.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tried<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// certified, rejected or undecided.
+    pub status: &'static str,
+    /// given, or the name of who made it.
+    pub from: &'a str,
+    /// Why it was dropped, or what it lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl<'a> Outcome<'a> {
+    /// What became of a question.
+    pub fn new(books: &'a Books, candidates: &'a Candidates, question: QuestionId) -> Self {
+        let state = books.question(question);
+        let questions = books.problem().questions();
+        let answers = questions.map_or(&[][..], |questions| questions.answers(question));
+        let attributes =
+            || books.problem().attributes().filter(|it| !books.problem().are_votes(*it));
+        let spent =
+            answers.iter().flat_map(|&arm| attributes().map(move |it| books.tally(arm, it).spent));
+        Self {
+            status: if state.certified().is_some() { "answered" } else { "open" },
+            answer: state.certified().map(|arm| candidates.id(arm)),
+            final_answer: state.certified().and_then(|arm| {
+                let candidate = candidates.get(arm);
+                Some(text_of(candidate.field(FINAL_ANSWER)?).into_owned())
+            }),
+            tried: answers.iter().map(|&arm| Tried::new(books, candidates, arm)).collect(),
+            asked: state.asked_count(),
+            spent_on_answers: state.spent_on_answers(),
+            spent_on_votes: state.spent_on_votes(),
+            spent_on_checks: spent.fold(Cost::ZERO, Cost::saturating_add),
+        }
+    }
+}
+
+impl<'a> Tried<'a> {
+    fn new(books: &'a Books, candidates: &'a Candidates, arm: ArmId) -> Self {
+        let status = books.status(arm).name();
+        Self { id: candidates.id(arm), status, from: origin(books, arm), why: why(books, arm) }
+    }
+}
+
+/// Whose an answer is: given, or the name of who made it.
+pub fn origin(books: &Books, arm: ArmId) -> &str {
+    let problem = books.problem();
+    match books.origin(arm) {
+        None => "given",
+        Some(Source::Votes(attribute)) => problem.attribute(attribute).name(),
+        Some(Source::Generator(generator)) => {
+            let generators = problem.questions().map_or(&[][..], |it| it.generators());
+            generators[generator.index()].name()
+        }
+    }
+}
+
+/// Why an answer is not certified; none if it is.
+pub fn why(books: &Books, arm: ArmId) -> Option<String> {
+    if books.status(arm) == ArmStatus::Certified {
+        return None;
+    }
+    if books.is_superseded(arm) {
+        return Some("another answer to the question is certified".into());
+    }
+    let problem = books.problem();
+    let lacking = problem.attributes().filter(|&it| !books.is_resolved(arm, it));
+    let said = lacking.map(|attribute| {
+        let (declared, tally) = (problem.attribute(attribute), books.tally(arm, attribute));
+        let name = declared.name();
+        match tally.returned_count {
+            0 if books.is_blocked(arm, attribute) => format!("{name} has nothing to say"),
+            0 => format!("{name} was not asked"),
+            count if tally.mean() >= declared.threshold() => format!(
+                "{name}: mean {:.3} of {count} reaches {}, which is not certain yet",
+                tally.mean(),
+                declared.threshold()
+            ),
+            count => format!(
+                "{name}: mean {:.3} of {count}, and {} is needed",
+                tally.mean(),
+                declared.threshold()
+            ),
+        }
+    });
+    Some(said.collect::<Vec<_>>().join("; "))
+}

@@ -1,0 +1,177 @@
+//! One session in one instance, driven to its end.
+
+use std::collections::BTreeMap;
+
+use goodarm_core::policy::{Parameters, by_name};
+use goodarm_core::{ArmId, Cost, Design, Problem, ProblemSpec, Pull, Session};
+
+use crate::episode::{self, Course};
+use crate::instance::Instance;
+use crate::questions;
+use crate::random::Random;
+use crate::trial::{Certified, Method, Setting, Trial, TrialError};
+use crate::world::{Reordered, Reply};
+
+/// Runs one trial.
+pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, TrialError> {
+    if let Some(world) = &instance.questions {
+        return questions::trial::run(world, method, setting);
+    }
+    let order = order(instance.means.len(), setting);
+    let first_share = method.raised_at.unwrap_or(1.0);
+    if !(first_share > 0.0 && first_share <= 1.0) {
+        return Err(TrialError::RaisedAt { method: method.name.clone(), share: first_share });
+    }
+    let first = Setting { budget: first_share * setting.budget, ..setting };
+    let mut session = session(instance, method, first, &order)?;
+    let course = Course {
+        seed: setting.seed,
+        concurrency: setting.concurrency,
+        raised: method.raised_at.and_then(|_| Cost::of_budget(setting.budget).ok()),
+    };
+    let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
+    let good_count = (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count();
+    let mut watcher = Watcher::default();
+    let watch = |session: &Session, pull: &Pull, _: &Reply| {
+        *watcher.branches.entry(pull.branch).or_default() += 1;
+        watcher.note(session);
+        watcher.call_count += 1;
+        watcher.call_count < setting.calls_max
+            && (!setting.until_all_good || {
+                let is_good = |arm: &&ArmId| instance.is_good(order[arm.index()]);
+                session.certified().iter().filter(is_good).count() < good_count
+            })
+    };
+    let episode = episode::run_while(&mut session, &verifiers, course, watch);
+    watcher.note(&session);
+    let books = session.books();
+    let mut spent_on = vec![vec![0.0; instance.attributes.len()]; instance.type_names.len()];
+    let mut rejected_count = 0;
+    for arm in books.problem().arms() {
+        rejected_count += usize::from(books.status(arm) == goodarm_core::ArmStatus::Rejected);
+        let kind = instance.types[order[arm.index()].index()];
+        for attribute in books.problem().attributes() {
+            spent_on[kind][attribute.index()] += books.tally(arm, attribute).spent.units();
+        }
+    }
+    let certified = watcher.costs.iter().zip(&episode.certified).map(|(&cost, arm)| {
+        let arm = order[arm.index()];
+        let right = instance.right.as_ref().map(|right| right[arm.index()]);
+        Certified { arm, good: instance.is_good(arm), right, cost }
+    });
+    Ok(Trial {
+        good_count,
+        certified: certified.collect(),
+        rejected_count,
+        budget: setting.budget,
+        spent: episode.spent.units(),
+        pull_count: episode.pull_count,
+        reason: episode.reason,
+        spent_on,
+        branches: watcher.branches,
+        labelled: Vec::new(),
+    })
+}
+
+/// Notes what had been spent at each certificate.
+#[derive(Default)]
+struct Watcher {
+    costs: Vec<f64>,
+    call_count: u64,
+    branches: BTreeMap<&'static str, u64>,
+}
+
+impl Watcher {
+    fn note(&mut self, session: &Session) {
+        if self.costs.len() < session.certified().len() {
+            let spent = session.books().ledger().settled().units();
+            self.costs.resize(session.certified().len(), spent);
+        }
+    }
+}
+
+fn arm_at(index: usize) -> ArmId {
+    ArmId(u32::try_from(index).expect("an instance has fewer than 2^32 arms"))
+}
+
+fn order(arm_count: usize, setting: Setting) -> Vec<ArmId> {
+    let mut order: Vec<ArmId> = (0..arm_count).map(arm_at).collect();
+    if setting.shuffled {
+        let mut random = Random::at(setting.seed, &[u64::MAX]);
+        for last in (1..arm_count).rev() {
+            let other = random.below(last as u64 + 1);
+            order.swap(last, usize::try_from(other).expect("an index"));
+        }
+    }
+    order
+}
+
+fn session(
+    instance: &Instance,
+    method: &Method,
+    setting: Setting,
+    order: &[ArmId],
+) -> Result<Session, TrialError> {
+    let spec = ProblemSpec {
+        arms: instance.means.len(),
+        attributes: instance.attributes.clone(),
+        budget: setting.budget,
+        delta: setting.delta,
+        guarantee: method.guarantee,
+        prior_weights: None,
+    };
+    let design = Design { scored_by: instance.scored_by.clone(), questions: None };
+    let problem = Problem::designed(spec, design)?;
+    let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
+    let parameters = Parameters {
+        seed: setting.seed,
+        means: (method.policy == "oracle").then(means),
+        ..method.parameters.clone()
+    };
+    let policy = by_name(&method.policy, &parameters)
+        .map_err(|reason| TrialError::Policy { name: method.policy.clone(), reason })?;
+    Session::with_options(problem, policy, method.options)
+        .map_err(|reason| TrialError::InFlightShare { method: method.name.clone(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use goodarm_core::{Guarantee, Options};
+    use goodarm_files::toml_text::parse;
+
+    use super::*;
+    use crate::family::WorldSpec;
+
+    fn trial(budget: f64, raised_at: Option<f64>) -> Trial {
+        let world = "name = 'x'\nscores = 'binary'\n\
+                     means.random = { arms = 12, good = [0.5, 0.5], price_max = 10 }";
+        let world: WorldSpec = parse(world).unwrap();
+        let method = Method {
+            name: "rcb".into(),
+            policy: "rcb".into(),
+            guarantee: Guarantee::Holm,
+            parameters: Parameters::default(),
+            options: Options::default(),
+            raised_at,
+        };
+        let setting = Setting {
+            budget,
+            delta: 0.05,
+            concurrency: 1,
+            seed: 3,
+            shuffled: true,
+            until_all_good: false,
+            calls_max: u64::MAX,
+        };
+        run(&world.instance(1, None).unwrap(), &method, setting).unwrap()
+    }
+
+    #[test]
+    fn a_session_with_a_raised_budget_goes_on_from_where_it_ended() {
+        let (half, raised) = (trial(2000.0, None), trial(4000.0, Some(0.5)));
+        assert!(!half.certified.is_empty());
+        assert_eq!(raised.certified[..half.certified.len()], half.certified);
+        assert!(raised.certified.len() > half.certified.len());
+        assert!(half.spent <= 2000.0 && raised.spent > 3000.0 && raised.spent <= 4000.0);
+    }
+}

@@ -1,0 +1,51 @@
+//! How far a long command has come: a bar on a terminal, plain lines elsewhere, or nothing.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{is_seen, message, say};
+
+/// Shows the progress of one piece of work.
+#[derive(Debug)]
+pub struct Progress {
+    label: String,
+    total: usize,
+    bar: Option<ProgressBar>,
+    /// The last tenth that was announced in a plain line.
+    announced: AtomicUsize,
+    quiet: bool,
+}
+
+impl Progress {
+    /// `label` names the work and `total` is how much of it there is.
+    pub fn new(label: &str, total: usize, quiet: bool) -> Self {
+        let bar = (!quiet && is_seen()).then(|| {
+            let bar = ProgressBar::new(total as u64);
+            let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_message(message(label).into_owned());
+            bar
+        });
+        Self { label: label.to_owned(), total, bar, announced: AtomicUsize::new(0), quiet }
+    }
+
+    /// `done` of the total are done; may be called from any thread, in any order.
+    pub fn set(&self, done: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+            return;
+        }
+        let tenth = done * 10 / self.total.max(1);
+        if !self.quiet && self.announced.fetch_max(tenth, Ordering::Relaxed) < tenth {
+            say(&format!("{}: {done}/{}", self.label, self.total));
+        }
+    }
+
+    /// The work is done.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
