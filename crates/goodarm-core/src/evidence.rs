@@ -118,8 +118,9 @@ impl Evidence {
             _ => 0.0,
         };
         // What an exact verifier says is no matter of chance.
-        let lent = guarantee == Guarantee::Lent && !matches!(process, Process::Exact);
-        let begins_at = if lent { Self::NEVER } else { 0 };
+        let later = matches!(guarantee, Guarantee::Lent | Guarantee::Nothing)
+            && !matches!(process, Process::Exact);
+        let begins_at = if later { Self::NEVER } else { 0 };
         Self {
             count: 0,
             sum: Sum::ZERO,

@@ -133,6 +133,8 @@ pub enum Guarantee {
     Lent,
     /// E(share of wrong certificates) ≤ δ: closed e-BH on present e-values.
     FalseDiscovery,
+    /// Nothing is certified, and no arm takes fewer calls for what is known of it: for recordings.
+    Nothing,
 }
 
 /// What is wrong with a [`ProblemSpec`].

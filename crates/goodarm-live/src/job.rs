@@ -17,6 +17,7 @@ use std::time::Duration;
 use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{Problem, ProblemKind, collect};
+use goodarm_files::Draws;
 use goodarm_record::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
 use goodarm_record::fingerprint::{self, Fingerprint};
 use goodarm_record::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
@@ -189,6 +190,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// The most calls that others may be asked to make; see [`Job::calls_max`].
     pub calls_max: Option<u64>,
+    /// With the policy fixed, how many calls are made of each kind.
+    pub calls_per_pair: Option<u64>,
     /// What random draws depend on.
     pub seed: u64,
     /// Where everything is written.
@@ -216,6 +219,7 @@ impl Settings {
             policy: goodarm_record::job_file::policy(),
             concurrency: goodarm_record::job_file::concurrency(),
             calls_max: None,
+            calls_per_pair: None,
             seed: 0,
             output: goodarm_record::job_file::output().into(),
             calls: CallsName::default(),
@@ -309,6 +313,10 @@ pub struct Given {
 pub struct Overrides {
     /// The budget.
     pub budget: Option<f64>,
+    /// The policy; one that is not fixed takes the file's `calls_per_pair` away.
+    pub policy: Option<String>,
+    /// How many calls a fixed design makes of each kind.
+    pub calls_per_pair: Option<u64>,
     /// The output folder, relative to the working directory.
     pub output: Option<PathBuf>,
 }
@@ -448,6 +456,8 @@ struct Origin {
 /// Checks everything there is to check.
 fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let JobSpec { settings, candidates, verifiers, questions } = spec;
+    let settings = settings.in_force();
+    let questions = questions.map(|questions| questions.in_force(&settings));
     let mut problems = origin.problems;
     error::extend(&mut problems, None, settings.problems());
     if let Some(questions) = &questions {
@@ -585,9 +595,12 @@ fn check_used_up<'a>(
     called: impl Iterator<Item = (&'a JobService, usize)> + Clone,
 ) -> Result<(), JobError> {
     let shared = called.clone().enumerate().filter_map(|(index, (one, place))| {
-        let path = one.service.manifest.used_up.as_ref()?;
-        let is_read =
-            |other: &JobService| other.service.manifest.files.iter().any(|it| it.path == *path);
+        let drawn = one.service.manifest.draws_from.as_ref();
+        let path = &drawn.filter(|it| it.draws == Draws::InOrder)?.recording;
+        let is_read = |other: &JobService| {
+            let theirs = other.service.manifest.draws_from.as_ref();
+            theirs.is_some_and(|theirs| theirs.recording == *path)
+        };
         let mut others = called.clone().enumerate().filter(|(other, _)| *other != index);
         let (_, (other, _)) = others.find(|(_, (other, _))| is_read(other))?;
         let message = format!(
@@ -616,6 +629,19 @@ fn placed(ready: Vec<Ready>) -> (Vec<JobService>, Vec<VerifierTerms>, Vec<usize>
 }
 
 impl Settings {
+    /// Whether a fixed number of calls is recorded, and nothing certified.
+    pub fn is_recording(&self) -> bool {
+        self.policy == FIXED
+    }
+
+    /// What holds, whatever else is said: a recording certifies nothing, and so has no hope to lose.
+    fn in_force(self) -> Self {
+        if !self.is_recording() {
+            return self;
+        }
+        Self { guarantee: GuaranteeName::None, stop_when_hopeless: false, ..self }
+    }
+
     /// What is wrong with them.
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -627,6 +653,26 @@ impl Settings {
                 .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
             let list = list.join(", ");
             wrong("policy", format!("{:?} is none of {list}{hint}", self.policy));
+        }
+        match self.calls_per_pair {
+            None if self.is_recording() => {
+                let needed = "how many calls of each verifier on each answer is needed";
+                problems.push(Problem::missing("calls_per_pair", needed));
+            }
+            Some(0) => wrong("calls_per_pair", "0 is not a number of calls above 0".into()),
+            Some(_) if !self.is_recording() => {
+                let message =
+                    format!("only policy = {FIXED:?} makes so many, and not {:?}", self.policy);
+                wrong("calls_per_pair", message);
+            }
+            _ => {}
+        }
+        let mut wrong = |key: &str, message| problems.push(Problem::new(key, message));
+        if self.guarantee == GuaranteeName::None && !self.is_recording() {
+            wrong(
+                "guarantee",
+                format!("\"none\" is for policy = {FIXED:?}, which certifies nothing"),
+            );
         }
         if !(self.delta > 0.0 && self.delta < 1.0) {
             let value = self.delta;
@@ -666,6 +712,7 @@ impl Settings {
             delta: self.delta,
             guarantee: self.guarantee,
             policy: self.policy.clone(),
+            calls_per_pair: self.calls_per_pair,
             stop_when_hopeless: self.stop_when_hopeless,
             candidate_count,
             verifiers,
@@ -842,6 +889,9 @@ fn text_of(spec: &JobSpec) -> String {
         settings.seed,
         settings.stop_when_hopeless,
     );
+    if let Some(calls) = settings.calls_per_pair {
+        let _ = writeln!(text, "calls_per_pair = {calls}");
+    }
     if let Some(questions) = questions {
         let _ = writeln!(
             text,
@@ -887,4 +937,5 @@ const CALLS_PER_CEILING: u128 = 1000;
 /// One process cannot have many more sockets, and a crash loses no more calls than this and those ahead.
 const CONCURRENCY_MAX: usize = 65_536;
 const NUMBER_MAX: f64 = 1e6;
+const FIXED: &str = "fixed";
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -869,7 +869,11 @@ fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
 }
 
 fn new_session(job: &Job, problem: Problem) -> Session {
-    let parameters = policy::Parameters { seed: job.settings.seed, ..Default::default() };
+    let parameters = policy::Parameters {
+        seed: job.settings.seed,
+        calls_per_pair: job.settings.calls_per_pair,
+        ..Default::default()
+    };
     let policy =
         policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
     let options =

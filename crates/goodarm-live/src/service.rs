@@ -14,6 +14,7 @@ use std::thread::available_parallelism;
 use goodarm_core::{ArmId, AttributeId, CountedFailure};
 use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_files::Draws;
 use goodarm_record::charter::PeopleTerms;
 use goodarm_record::deck::{Said, Wanted};
 use goodarm_record::fingerprint::Fingerprint;
@@ -59,8 +60,8 @@ pub struct Manifest {
     pub answers_questions: bool,
     /// What its mean score is the mean of.
     pub mean_over: MeanOver,
-    /// The file of replies that it uses up one by one: no other service of the job may see them.
-    pub used_up: Option<String>,
+    /// The recorded replies that it draws from.
+    pub draws_from: Option<DrawsFrom>,
     /// The files that decide what it says, as they were when it was made: a run whose files have
     /// changed is not resumed.
     pub files: Vec<Fingerprint>,
@@ -85,7 +86,7 @@ impl Default for Manifest {
             criteria_count: 0,
             answers_questions: false,
             mean_over: MeanOver::FreshCalls,
-            used_up: None,
+            draws_from: None,
             files: Vec::new(),
             secrets: None,
             warning: None,
@@ -114,6 +115,15 @@ impl DefaultPrice {
             Self::Needed => None,
         }
     }
+}
+
+/// Recorded replies, and how they are drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawsFrom {
+    /// What of a recording it is.
+    pub recording: String,
+    /// In order: each is used once, and no other service of the job may see it.
+    pub draws: Draws,
 }
 
 /// Where the final answers are that a solver or a generator is compared by.

@@ -9,6 +9,7 @@ pub mod human;
 mod kind;
 pub mod llm;
 pub mod pool;
+mod recorded;
 pub mod replay;
 pub(crate) mod rubric;
 mod score;

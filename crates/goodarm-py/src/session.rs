@@ -468,12 +468,13 @@ fn guarantee_of(name: &str) -> PyResult<Guarantee> {
         .ok_or_else(|| PyValueError::new_err(unknown("guarantee", name, &known)))
 }
 
-const GUARANTEES: [GuaranteeName; 5] = [
+const GUARANTEES: [GuaranteeName; 6] = [
     GuaranteeName::Lent,
     GuaranteeName::Holm,
     GuaranteeName::Union,
     GuaranteeName::Fdr,
     GuaranteeName::Paper,
+    GuaranteeName::None,
 ];
 
 fn named_policy(
@@ -490,8 +491,10 @@ fn named_policy(
             "allocation_constant" => given.allocation_constant = value.extract()?,
             "unresolved_only" => given.unresolved_only = value.extract()?,
             "means" => given.means = value.extract()?,
+            "calls_per_pair" => given.calls_per_pair = value.extract()?,
             key => {
-                let known = ["seed", "allocation_constant", "unresolved_only", "means"];
+                let known =
+                    ["seed", "allocation_constant", "unresolved_only", "means", "calls_per_pair"];
                 return Err(PyKeyError::new_err(unknown("parameter", key, &known)));
             }
         }

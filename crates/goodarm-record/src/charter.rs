@@ -29,6 +29,9 @@ pub struct Charter {
     pub guarantee: GuaranteeName,
     /// Who chooses the calls.
     pub policy: String,
+    /// How many calls are made of each kind, where that is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls_per_pair: Option<u64>,
     /// Stop when there is no realistic chance left.
     pub stop_when_hopeless: bool,
     /// How many candidates there are.

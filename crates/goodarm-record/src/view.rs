@@ -479,6 +479,9 @@ fn mean_over(charter: &Charter) -> &'static str {
 /// The terms of a run in words: what δ covers, and what it does not.
 pub fn promise(charter: &Charter) -> String {
     let delta = charter.delta;
+    if charter.guarantee == GuaranteeName::None {
+        return RECORDING.to_owned();
+    }
     let bound = match charter.guarantee {
         GuaranteeName::Fdr => {
             format!("On average at most {} % of the certificates are wrong", 100.0 * delta)
@@ -544,3 +547,6 @@ const fn is_none_of_them(count: &usize) -> bool {
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(costs.iter().map(ToString::to_string))
 }
+
+/// What is promised of calls that are recorded.
+const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";

@@ -6,7 +6,7 @@ use goodarm_core::{Cost, Failure, StopReason};
 pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
-use goodarm_files::{Unit, visible_line};
+use goodarm_files::{GuaranteeName, Unit, visible_line};
 use goodarm_record::ending::Ending;
 use goodarm_record::failure::failure_of;
 use goodarm_record::notice::Condition;
@@ -81,6 +81,9 @@ pub fn achieved(overview: &Overview) -> String {
 pub fn ending(overview: &Overview) -> Option<String> {
     let told = overview.ending.clone()?;
     let is = |reason| told == Ending::Done(reason).to_string();
+    if overview.guarantee == GuaranteeName::None && is(StopReason::NothingWorthwhile) {
+        return Some("all calls are made".to_owned());
+    }
     Some(match &overview.questions {
         Some(_) if is(StopReason::AllCertified) => "every question is answered".to_owned(),
         Some(_) if is(StopReason::AllDecided) => {

@@ -6,6 +6,7 @@ use thiserror::Error;
 use crate::books::{Arm, Books, Change, push_pairs};
 use crate::evidence::Evidence;
 use crate::evidence::bounded::Wealths;
+use crate::guarantee::Certifier;
 use crate::guarantee::lent::Lent;
 use crate::problem::ARMS_MAX;
 use crate::pull::Target;
@@ -55,7 +56,7 @@ pub enum LendError {
 #[non_exhaustive]
 pub enum AddArmsError {
     /// The other guarantees divide δ among a number of arms that is fixed before the first call.
-    #[error("arms can be added only where the guarantee is Lent")]
+    #[error("arms can be added only where the guarantee is Lent or Nothing")]
     NotLending,
     /// Which question would they answer?
     #[error("an answer to a question is added by asking for one")]
@@ -177,12 +178,14 @@ impl Books {
         if self.problem.questions().is_some() {
             return Err(AddArmsError::Questions);
         }
-        let lent = self.certifier.lent_mut().ok_or(AddArmsError::NotLending)?;
         let arm_count = self.problem.arm_count().saturating_add(count);
-        if arm_count > ARMS_MAX {
-            return Err(AddArmsError::Full);
+        let is_full = arm_count > ARMS_MAX;
+        match (&mut self.certifier, is_full) {
+            (Certifier::Lent(_) | Certifier::Nothing, true) => return Err(AddArmsError::Full),
+            (Certifier::Lent(lent), false) => lent.add_arms(count),
+            (Certifier::Nothing, false) => {}
+            _ => return Err(AddArmsError::NotLending),
         }
-        lent.add_arms(count);
         self.changes.clear();
         self.problem.add_arms(count);
         self.arms.resize(arm_count, Arm::START);

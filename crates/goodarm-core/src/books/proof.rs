@@ -41,6 +41,7 @@ impl Books {
             }
             // A falling value matters too.
             Guarantee::FalseDiscovery => true,
+            Guarantee::Nothing => false,
         };
         if enough {
             self.reconsider(arm);
@@ -76,7 +77,7 @@ impl Books {
         if told == Told::Score && self.status(arm) == ArmStatus::Undecided {
             self.arms[arm.index()].status = ArmStatus::Rejected;
         }
-        if !self.is_active(arm) {
+        if !self.is_active(arm) || self.problem.guarantee() == Guarantee::Nothing {
             return;
         }
         self.leave(arm);

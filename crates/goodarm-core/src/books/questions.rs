@@ -158,6 +158,11 @@ impl Books {
         self.votes(question, attribute).back_count
     }
 
+    /// Votes of one kind that were asked for; those that are to be asked for again do not count.
+    pub(crate) fn votes_asked_count(&self, question: QuestionId, attribute: AttributeId) -> u64 {
+        self.votes(question, attribute).history.len() as u64
+    }
+
     /// Whether a vote of this kind is in flight, or to be asked for again.
     pub fn vote_is_awaited(&self, question: QuestionId, attribute: AttributeId) -> bool {
         let votes = self.votes(question, attribute);
@@ -267,7 +272,7 @@ impl Books {
     /// A vote is dispatched, and takes the next place in the streams of all answers.
     pub(super) fn enter_vote(&mut self, question: QuestionId, attribute: AttributeId) -> u64 {
         let is_first = self.votes(question, attribute).history.is_empty();
-        if is_first && self.problem.guarantee() != Guarantee::Lent {
+        if is_first && !matches!(self.problem.guarantee(), Guarantee::Lent | Guarantee::Nothing) {
             let weights = self.freeze_weights(attribute);
             self.votes_mut(question, attribute).weights = weights;
         }

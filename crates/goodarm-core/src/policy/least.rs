@@ -74,6 +74,16 @@ impl<M: Measure> Least<M> {
         }
     }
 
+    /// There is one arm more, the last.
+    pub(crate) fn on_birth(&mut self, books: &Books, arm: ArmId) {
+        for number in 0..self.trees.len() {
+            for place in 0..self.width {
+                let key = self.key(books, arm, AttributeId::at(number * self.width + place));
+                self.trees[number].push(key);
+            }
+        }
+    }
+
     /// The least key with its pair, among affordable attributes.
     pub(crate) fn find(&mut self, books: &Books) -> Option<(M::Key, ArmId, AttributeId)> {
         if self.unresolved_only {

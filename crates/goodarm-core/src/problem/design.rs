@@ -286,7 +286,7 @@ impl Questions {
         proposes: bool,
     ) -> Result<Self, DesignError> {
         let QuestionsSpec { count, answers: given, generators, candidates_max } = spec;
-        if !matches!(problem.guarantee, Guarantee::Lent | Guarantee::Union) {
+        if !matches!(problem.guarantee, Guarantee::Lent | Guarantee::Union | Guarantee::Nothing) {
             return Err(DesignError::Guarantee(problem.guarantee));
         }
         if problem.prior_weights.is_some() {

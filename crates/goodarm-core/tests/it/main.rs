@@ -2,6 +2,7 @@
 
 mod designed;
 mod equivalence;
+mod fixed;
 mod golden;
 mod paper_map;
 mod policy_contract;

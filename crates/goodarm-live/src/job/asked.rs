@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use goodarm_core::QuestionId;
+use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
 use goodarm_data::problem::Problem;
 use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
@@ -64,10 +65,20 @@ impl QuestionSpec {
         })
     }
 
+    /// For a recording each generator makes as many answers as others make calls.
+    pub(super) fn in_force(self, settings: &Settings) -> Self {
+        let calls = settings.calls_per_pair.filter(|_| !self.generators.is_empty());
+        let Some(calls) = calls else { return self };
+        let candidates_max = usize::try_from(calls).unwrap_or(usize::MAX);
+        Self { candidates_max: candidates_max.saturating_mul(self.generators.len()), ..self }
+    }
+
     /// What is wrong with it.
     pub(super) fn problems(&self, settings: &Settings) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if !matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union) {
+        let is_sound = matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union)
+            || settings.is_recording();
+        if !is_sound {
             let message = format!(
                 "{:?}{} does not hold where answers share a question: with a good answer that is certified its bad siblings leave, and the level falls while the worst of them is still there (docs/certificates.md); \"lent\" and \"union\" hold",
                 settings.guarantee.to_string(),
@@ -95,12 +106,19 @@ impl QuestionSpec {
             };
             problems.push(Problem::new(*key, message));
         }
-        if !self.generators.is_empty() && settings.policy != RCB {
+        if !self.generators.is_empty() && settings.policy != RCB && !settings.is_recording() {
             let message = format!(
-                "{:?} never asks for an answer that is not there yet: with a generator, {RCB:?} is needed",
+                "{:?} never asks for an answer that is not there yet: with a generator, {RCB:?} is needed, or \"fixed\" for a recording",
                 settings.policy
             );
             problems.push(Problem::new("policy", message));
+        }
+        if settings.is_recording() && self.candidates_max > PROPOSED_ANSWERS_MAX {
+            let message = format!(
+                "{} answers would be made for each question, and {PROPOSED_ANSWERS_MAX} are the most",
+                self.candidates_max
+            );
+            problems.push(Problem::new("calls_per_pair", message));
         }
         problems
     }

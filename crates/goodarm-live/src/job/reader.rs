@@ -536,12 +536,16 @@ fn settings(
     let written = overrides.budget.map_or_else(|| file.budget.clone(), Written::Number);
     let message = || Problem::new("budget", format!("{written} is not an amount above 0"));
     let budget = collect(written.budget().map_err(|_| message()), problems);
+    let policy = overrides.policy.as_ref().unwrap_or(&file.policy);
+    let is_replaced = overrides.policy.as_ref().is_some_and(|policy| *policy != file.policy);
+    let calls_per_pair = file.calls_per_pair.filter(|_| !is_replaced);
     Settings {
         budget: budget.unwrap_or(Cost::ZERO),
         unit: file.unit,
         delta: file.delta,
-        guarantee: file.guarantee.unwrap_or_else(|| GuaranteeName::natural(&file.policy)),
-        policy: file.policy.clone(),
+        guarantee: file.guarantee.unwrap_or_else(|| GuaranteeName::natural(policy)),
+        policy: policy.clone(),
+        calls_per_pair: overrides.calls_per_pair.or(calls_per_pair),
         concurrency: file.concurrency,
         calls_max: file.calls_max,
         seed: file.seed,

@@ -333,15 +333,33 @@ impl Run {
 fn other_candidates(job: &Job) -> String {
     let name = &job.candidates_name;
     let rule = match job.charter.guarantee {
-        GuaranteeName::Lent => ": candidates may be added behind the others, and nothing else",
+        GuaranteeName::Lent | GuaranteeName::None => {
+            ": candidates may be added behind the others, and nothing else"
+        }
         _ => "",
     };
     format!("  the content of {name}{rule}")
 }
 
+/// What may be said beside the job's text.
+fn changed_policy(before: &Charter, now: &Charter) -> Option<String> {
+    let calls =
+        |charter: &Charter| charter.calls_per_pair.map_or("none".into(), |it| it.to_string());
+    if before.policy != now.policy {
+        Some(format!("  policy: {:?} → {:?}", before.policy, now.policy))
+    } else if before.calls_per_pair != now.calls_per_pair {
+        Some(format!("  calls_per_pair: {} → {}", calls(before), calls(now)))
+    } else {
+        None
+    }
+}
+
 /// Whether the job still keeps to the terms in the journal.
 fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunError> {
     let mut changes = changes::of_job(&charter.job, &job.text);
+    if changes.is_empty() {
+        changes.extend(changed_policy(charter, &job.charter));
+    }
     let blake3 = |charter: &Charter| charter.questions.as_ref().map(|it| it.blake3.clone());
     if changes.is_empty() && blake3(charter) != blake3(&job.charter) {
         changes.push(
@@ -357,7 +375,9 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             "  {}: {} added, but a run with questions takes answers only from its generators: take them out, or begin a new run",
             job.candidates_name, were(grown_by, "candidate")
         ));
-    } else if grown_by > 0 && charter.guarantee != GuaranteeName::Lent {
+    } else if grown_by > 0
+        && !matches!(charter.guarantee, GuaranteeName::Lent | GuaranteeName::None)
+    {
         changes.push(format!(
             "  {}: {} added, but guarantee {:?} divides delta among those that the run began with: take them out, or begin a new run with guarantee = \"lent\", which takes more at any time",
             job.candidates_name, were(grown_by, "candidate"), charter.guarantee.to_string()

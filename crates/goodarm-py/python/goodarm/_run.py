@@ -35,6 +35,7 @@ def run(
     resume: str | bool = "auto",
     guarantee: str | None = None,
     policy: str | None = None,
+    k: int | None = None,
     concurrency: int | None = None,
     calls_max: int | None = None,
     seed: int | None = None,
@@ -60,6 +61,9 @@ def run(
         resume: `"auto"` goes on with the run in the folder if there is one (one that ended because a
             verifier never worked is moved aside, and a new one begun); `True` or `"resume"` must
             find one, `False` or `"new"` must find none, `"again"` moves an earlier one aside.
+        policy: Which rule chooses the calls; `"fixed"` makes a recording of `k` calls of every verifier on every
+            answer, and certifies nothing.
+        k: The calls of each pair, with `policy="fixed"`.
         progress: True or False for a bar, or a function that is given a dict several times a second;
             a bar in a terminal or notebook if nothing is said.
 
@@ -73,8 +77,8 @@ def run(
     The other arguments are the keys of a job file.
     """
     keys = _given_keys(
-        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
-        calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, calls_per_pair=k,
+        concurrency=concurrency, calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
     verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)
@@ -99,6 +103,7 @@ async def arun(
     resume: str | bool = "auto",
     guarantee: str | None = None,
     policy: str | None = None,
+    k: int | None = None,
     concurrency: int | None = None,
     calls_max: int | None = None,
     seed: int | None = None,
@@ -117,8 +122,8 @@ async def arun(
     import asyncio
 
     keys = _given_keys(
-        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
-        calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, calls_per_pair=k,
+        concurrency=concurrency, calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
     verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)

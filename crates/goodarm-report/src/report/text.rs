@@ -56,7 +56,10 @@ fn headline(overview: &Overview) -> String {
             confidence(overview.delta)
         ),
     };
-    let mut text = format!("{}: {bound}.\n", achieved(overview));
+    let mut text = match overview.guarantee {
+        GuaranteeName::None => format!("{}\n", overview.promise),
+        _ => format!("{}: {bound}.\n", achieved(overview)),
+    };
     if let Some(doubt) = &overview.doubt {
         let _ = writeln!(text, "{}", printable_note(doubt));
     }

@@ -18,7 +18,9 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let job = Job::read(path, &Overrides::default()).map_err(Failure::wrong_input)?;
     tell_notes(job.candidates.notes(), arguments.json);
     let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
-    let recording = arguments.recording.clone().unwrap_or_else(|| beside(RECORDING));
+    let [pilot, file] = [beside(PILOT), beside(RECORDING)];
+    let found = if file.exists() && !pilot.exists() { file } else { pilot };
+    let recording = arguments.recording.clone().unwrap_or(found);
     let labels = match (&arguments.labels, &arguments.field) {
         (Some(file), _) => LabelSource::File(file),
         (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
@@ -90,5 +92,6 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
     fs::set_permissions(&target, mode).map_err(told)
 }
 
+const PILOT: &str = "pilot";
 const RECORDING: &str = "recording.jsonl";
 const FOLDER: &str = "calibration";

@@ -6,7 +6,7 @@ use goodarm_core::{Cost, Options};
 use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
-use goodarm_plan::forecast::{self, Forecast};
+use goodarm_plan::forecast::{self, Design, Forecast};
 use goodarm_plan::plan::cut_off;
 use goodarm_record::charter::PeopleTerms;
 use goodarm_record::charter::{Solves, VerifierTerms};
@@ -57,7 +57,10 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
     }
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
-    text += &forecast(job)?;
+    text += &match job.settings.calls_per_pair {
+        Some(calls) => design(job, calls),
+        None => forecast(job)?,
+    };
     terminal::print(&text);
     Ok(())
 }
@@ -254,6 +257,21 @@ fn standing(job: &Job) -> Result<String, Failure> {
         let _ = writeln!(text, "As things stand, {remaining}.");
     }
     Ok(text)
+}
+
+/// What a recording takes.
+fn design(job: &Job, calls: u64) -> String {
+    let Design { call_max, cost_max } = forecast::design(job, calls);
+    let short = if cost_max > job.settings.budget {
+        " That may be more than the budget: where the money ends, all have as many calls as the others, or one more."
+    } else {
+        ""
+    };
+    format!(
+        "It makes a recording, and certifies nothing: at most {}, for {} at full price.{short}\n",
+        counted(call_max, "call"),
+        money(cost_max, job.unit()),
+    )
 }
 
 fn forecast(job: &Job) -> Result<String, Failure> {

@@ -93,7 +93,7 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder)
         // An earlier example: the same recording gives the same run.
         fs::remove_dir_all(&output).map_err(|error| Failure::file(&output, &error))?;
     }
-    let overrides = Overrides { budget: None, output: Some(output) };
+    let overrides = Overrides { output: Some(output), ..Overrides::default() };
     let job = Job::parse(path, source.to_owned(), &overrides).map_err(Failure::wrong_input)?;
     let job = Arc::new(job);
     let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;

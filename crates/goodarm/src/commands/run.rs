@@ -24,7 +24,12 @@ use crate::shell::{label_command, shell_word};
 use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let overrides = Overrides { budget: arguments.budget, output: arguments.output.clone() };
+    let overrides = Overrides {
+        budget: arguments.budget,
+        output: arguments.output.clone(),
+        policy: arguments.policy.clone(),
+        calls_per_pair: arguments.calls_per_pair,
+    };
     let job = Job::read(&arguments.job, &overrides).map_err(Failure::wrong_input)?;
     if arguments.dry_run {
         return dry_run::show(&job, arguments.resume);
@@ -252,6 +257,12 @@ fn run_command(arguments: &RunArguments, flag: &str) -> String {
     }
     if let Some(budget) = arguments.budget {
         words.extend(["--budget".to_owned(), budget.to_string()]);
+    }
+    if let Some(policy) = &arguments.policy {
+        words.extend(["--policy".to_owned(), shell_word(policy.as_ref())]);
+    }
+    if let Some(calls) = arguments.calls_per_pair {
+        words.extend(["-k".to_owned(), calls.to_string()]);
     }
     if arguments.no_wait {
         words.push("--no-wait".to_owned());
