@@ -12,7 +12,7 @@ use crate::cost::Cost;
 use crate::event::{Event, EventError};
 use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
-use crate::problem::Problem;
+use crate::problem::{Guarantee, Problem};
 use crate::pull::{Dispatched, Failure, Pull, QuestionPull, Source, Target, Ticket};
 use crate::units::{ArmId, AttributeId, GeneratorId, Label};
 
@@ -51,7 +51,6 @@ impl Ask {
 
 /// Why there is nothing more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum StopReason {
     /// Every arm is certified, or an answer to every question; Q = ∅ in the paper.
     AllCertified,
@@ -63,6 +62,8 @@ pub enum StopReason {
     NothingWorthwhile,
     /// No arm has a realistic chance of being certified with the money that is left.
     Hopeless,
+    /// Nothing is promised, and every call that the policy wants is made: a recording is complete.
+    AllCallsMade,
 }
 
 /// How a session is run; nothing here can touch the validity of a certificate.
@@ -452,7 +453,10 @@ impl Session {
         if self.options.stop_when_hopeless && self.chance.is_gone {
             return Err(StopReason::Hopeless);
         }
-        self.policy.choose(&self.books).ok_or(StopReason::NothingWorthwhile)
+        let is_promised = problem.guarantee() != Guarantee::Nothing;
+        let done =
+            if is_promised { StopReason::NothingWorthwhile } else { StopReason::AllCallsMade };
+        self.policy.choose(&self.books).ok_or(done)
     }
 
     /// Where shares of δ are lent, what the policy asks for an arm that has none.

@@ -546,7 +546,7 @@ impl Checker<'_> {
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
             let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
-            self.take_names((*place, &name), criteria.chain([name.clone()]).collect());
+            self.take_names(*place, &name, criteria.chain([name.clone()]).collect());
             match Ready::new(spec, role, self.settings, self.asked) {
                 Ok(service) => ready.push(service),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
@@ -555,7 +555,7 @@ impl Checker<'_> {
         ready
     }
 
-    fn take_names(&mut self, (place, name): (usize, &str), own: BTreeSet<String>) {
+    fn take_names(&mut self, place: usize, name: &str, own: BTreeSet<String>) {
         let is_taken = !self.names.is_disjoint(&own);
         self.names.extend(own);
         if is_taken {
@@ -574,7 +574,9 @@ fn check_fields<'a>(
     let unknown = called.clone().flat_map(|(called, place)| {
         let manifest = &called.service.manifest;
         let fields = asked.shown_to(&called.service).unknown_fields(&manifest.fields);
-        fields.into_iter().map(move |field| JobProblem::unknown_field(place, &called.name, field))
+        fields.into_iter().map(move |(field, nearest)| {
+            JobProblem::unknown_field(place, &called.name, field, nearest)
+        })
     });
     JobError::check(unknown.collect())?;
     let mut needed: BTreeMap<bool, BTreeSet<String>> = BTreeMap::new();

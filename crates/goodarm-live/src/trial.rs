@@ -14,6 +14,7 @@ use goodarm_record::control::Control;
 use goodarm_record::history::Scores;
 use goodarm_record::notice::Condition;
 use goodarm_record::outputs::calls::CriterionScores;
+use goodarm_record::questions::MadeAnswer;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
@@ -116,7 +117,7 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
 /// First those who answer questions, then those who verify answers.
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial> {
     let Some(questions) = &job.questions else {
-        return try_some(job, &job.candidates, (arms, false), control).await;
+        return try_some(job, &job.candidates, arms, false, control).await;
     };
     let asked: Vec<ArmId> = if job.candidates.is_empty() {
         arms.to_owned()
@@ -126,18 +127,18 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
         asked.collect::<BTreeSet<_>>().into_iter().collect()
     };
     let list = Arc::new(questions.list.clone());
-    let mut trials = try_some(job, &list, (&asked, true), control).await;
+    let mut trials = try_some(job, &list, &asked, true, control).await;
     let (mut candidates, mut arms) = ((*job.candidates).clone(), arms.to_owned());
     if job.candidates.is_empty() {
         arms.clear();
         for trial in &trials {
             let (Some(text), Some(arm)) = (&trial.made, list.arm_of(&trial.id)) else { continue };
             let last = trial.answer.as_deref().unwrap_or_default();
-            questions.add(&mut candidates, QuestionId(arm.0), 1, (text, last));
+            questions.add(&mut candidates, QuestionId(arm.0), 1, MadeAnswer { text, last });
             arms.extend(candidates.arms().last());
         }
     }
-    trials.extend(try_some(job, &Arc::new(candidates), (&arms, false), control).await);
+    trials.extend(try_some(job, &Arc::new(candidates), &arms, false, control).await);
     trials
 }
 
@@ -146,7 +147,8 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial
 async fn try_some(
     job: &Arc<Job>,
     subjects: &Arc<Candidates>,
-    (arms, are_questions): (&[ArmId], bool),
+    arms: &[ArmId],
+    are_questions: bool,
     control: &Control,
 ) -> Vec<Trial> {
     let (sender, mut receiver) = unbounded_channel();
@@ -161,7 +163,7 @@ async fn try_some(
         let subjects = Arc::clone(subjects);
         tasks.spawn(async move {
             for (order, arm) in arms.into_iter().enumerate() {
-                let trial = one(&job, place, (&subjects, arm), &throttle).await;
+                let trial = one(&job, place, &subjects, arm, &throttle).await;
                 // No one listens any more if all was stopped.
                 drop(sender.send(Trial { order, ..trial }));
             }
@@ -185,7 +187,8 @@ async fn try_some(
 async fn one(
     job: &Job,
     place: usize,
-    (subjects, arm): (&Candidates, ArmId),
+    subjects: &Candidates,
+    arm: ArmId,
     throttle: &Throttle,
 ) -> Trial {
     let verifier = job.called_at(place);
@@ -323,7 +326,7 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
         let is_good = declared.is_some_and(|declared| score > declared.threshold);
         let other = if is_good { "bad" } else { "good" };
         texts.push(format!(
-            "gave the same score, {score}, for every answer: try one that you know to be {other} (--id)"
+            "gave the same score, {score}, for every answer: try one that you know to be {other}"
         ));
     }
     let is_coarse = scores.len() > 1 && scores.iter().all(|score| [0.0, 1.0].contains(score));

@@ -45,9 +45,7 @@ pub enum ForecastError {
     #[error("no answer has outcomes of every verifier")]
     NoAnswers,
     /// A recording has the scores of answers, and a job about questions makes others.
-    #[error(
-        "the job is about questions, whose answers are not those of a recording: leave out --recording"
-    )]
+    #[error("the job is about questions, whose answers are not those of a recording")]
     RecordingOfQuestions,
 }
 

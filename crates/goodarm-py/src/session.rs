@@ -512,8 +512,8 @@ const fn stop_name(reason: StopReason) -> &'static str {
         StopReason::AllDecided => "all-decided",
         StopReason::BudgetSpent => "budget-spent",
         StopReason::NothingWorthwhile => "nothing-worthwhile",
+        StopReason::AllCallsMade => "all-calls-made",
         StopReason::Hopeless => "hopeless",
-        _ => "done",
     }
 }
 

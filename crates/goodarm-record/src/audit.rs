@@ -176,7 +176,7 @@ fn unfinished(folder: &Folder) -> Result<Option<String>, Problem> {
             "the run was taken up again and has not ended, and its results are of an earlier moment"
         }
     };
-    Ok(Some(format!("{what}: unless a process is at it, --resume goes on and writes them")))
+    Ok(Some(format!("{what}: unless a process is at it, resuming the run writes them")))
 }
 
 fn unreadable(journal: &Path, error: &dyn fmt::Display) -> Problem {
@@ -298,7 +298,7 @@ impl Auditor {
             return Err(problem(
                 Area::Calls,
                 format!(
-                    "{file}: {} of the journal {} missing, from call {} on; if the run was cut off, --resume it and the files are written again",
+                    "{file}: {} of the journal {} missing, from call {} on; if the run was cut off, resuming it writes the files again",
                     counted(count, "call"),
                     if count == 1 { "is" } else { "are" },
                     first.0

@@ -11,6 +11,7 @@ pub mod deck;
 pub mod ending;
 pub mod failure;
 pub mod fingerprint;
+pub mod finish;
 pub mod folder;
 #[doc(hidden)]
 pub mod fuzzing;

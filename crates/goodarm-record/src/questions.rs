@@ -28,6 +28,15 @@ pub struct Questions {
     pub id_field: String,
 }
 
+/// An answer that was made for a question.
+#[derive(Clone, Copy, Debug)]
+pub struct MadeAnswer<'a> {
+    /// All of it.
+    pub text: &'a str,
+    /// The final answer in it.
+    pub last: &'a str,
+}
+
 impl Questions {
     /// A question's id.
     pub fn id(&self, question: QuestionId) -> &str {
@@ -39,7 +48,7 @@ impl Questions {
     pub fn sample(&self, given: &Candidates, text: &str) -> Candidates {
         let mut sample = given.clone();
         for question in self.list.arms().map(|arm| QuestionId(arm.0)) {
-            self.add(&mut sample, question, 1, (text, text));
+            self.add(&mut sample, question, 1, MadeAnswer { text, last: text });
         }
         sample
     }
@@ -51,8 +60,9 @@ impl Questions {
         candidates: &mut Candidates,
         question: QuestionId,
         place: usize,
-        (text, last): (&str, &str),
+        answer: MadeAnswer<'_>,
     ) {
+        let MadeAnswer { text, last } = answer;
         let own = self.id(question);
         let is_free = |id: &String| candidates.arm_of(id).is_none();
         let ids = (place..).map(|number| format!("{own}/{number}"));
@@ -73,7 +83,8 @@ impl Questions {
         let Some(questions) = books.problem().questions() else { return };
         if books.problem().arm_count() > candidates.len() {
             let place = questions.answers(question).len();
-            self.add(candidates, question, place, (&call.note.reply, &call.note.answer));
+            let answer = MadeAnswer { text: &call.note.reply, last: &call.note.answer };
+            self.add(candidates, question, place, answer);
         }
     }
 

@@ -2,6 +2,7 @@
 //! All of them are made from this one view.
 
 pub(crate) mod claim;
+mod ending;
 mod implied;
 pub mod noise;
 mod pace;
@@ -24,6 +25,7 @@ use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::reply::MeanOver;
 pub use crate::view::claim::{ClaimView, LabellerView};
+pub use crate::view::ending::{DoneReason, EarlyReason, EndingFacts, EndingView};
 pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::pace::Pace;
@@ -39,8 +41,8 @@ pub struct Overview {
     /// The run's folder; empty where it does not matter.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub folder: String,
-    /// How the run ended; none if it goes on, or was stopped without saving.
-    pub ending: Option<String>,
+    /// How the run ended; `None` while it runs, or if it was stopped without saving.
+    pub ending: Option<EndingView>,
     /// How much of the journal this was made from; none while the run goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Mark>,

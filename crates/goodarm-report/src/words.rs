@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{Cost, Failure, StopReason};
+use goodarm_core::{Cost, Failure};
 pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
-use goodarm_files::{GuaranteeName, Unit, visible_line};
-use goodarm_record::ending::Ending;
+use goodarm_files::{Unit, visible_line};
 use goodarm_record::failure::failure_of;
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
@@ -77,20 +76,9 @@ pub fn achieved(overview: &Overview) -> String {
     }
 }
 
-/// How the run ended, if it has: of a run with questions in words about those.
-pub fn ending(overview: &Overview) -> Option<String> {
-    let told = overview.ending.clone()?;
-    let is = |reason| told == Ending::Done(reason).to_string();
-    if overview.guarantee == GuaranteeName::None && is(StopReason::NothingWorthwhile) {
-        return Some("all calls are made".to_owned());
-    }
-    Some(match &overview.questions {
-        Some(_) if is(StopReason::AllCertified) => "every question is answered".to_owned(),
-        Some(_) if is(StopReason::AllDecided) => {
-            "every question is answered, or has no answer left that could be certified".to_owned()
-        }
-        _ => told,
-    })
+/// How the run ended, if it has.
+pub fn ending(overview: &Overview) -> Option<&str> {
+    overview.ending.as_ref().map(|ending| ending.sentence.as_str())
 }
 
 /// Where the answers to questions come from, and what became of them.

@@ -67,7 +67,7 @@ fn counts(session: &Session, attribute: AttributeId) -> Vec<u64> {
 #[test]
 fn every_pair_gets_its_calls_whatever_they_say() {
     let mut session = session(Problem::new(spec(6, 1e6)).expect("sound"), "fixed", 40);
-    assert_eq!(drive(&mut session), StopReason::NothingWorthwhile);
+    assert_eq!(drive(&mut session), StopReason::AllCallsMade);
     // The check said all that it can say, and its no does not stop the judge.
     assert_eq!(counts(&session, CHECK), [1; 6]);
     assert_eq!(counts(&session, JUDGE), [40; 6]);
@@ -126,7 +126,7 @@ fn questions(candidates_max: usize, budget: f64) -> Problem {
 #[test]
 fn generators_and_solvers_have_as_many_calls_for_every_question() {
     let mut session = session(questions(8, 1e6), "fixed", 4);
-    assert_eq!(drive(&mut session), StopReason::NothingWorthwhile);
+    assert_eq!(drive(&mut session), StopReason::AllCallsMade);
     let books = session.books();
     for question in (0..3).map(QuestionId) {
         let state = books.question(question);

@@ -8,7 +8,7 @@ use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
 use goodarm_data::problem::Problem;
 use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
 use goodarm_record::job_file::GuaranteeName;
-use goodarm_record::questions::{self, Finals, Questions, Sorted, hex};
+use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex};
 
 use super::{Job, Settings, VerifierSpec};
 use crate::pricing::Extent;
@@ -135,7 +135,12 @@ impl Job {
         let questions = self.questions.as_ref()?;
         let first = questions.list.arms().next()?;
         let mut made_up = Candidates::none(Path::new("answers"));
-        questions.add(&mut made_up, QuestionId(first.0), 1, (MADE_UP, MADE_UP));
+        questions.add(
+            &mut made_up,
+            QuestionId(first.0),
+            1,
+            MadeAnswer { text: MADE_UP, last: MADE_UP },
+        );
         made_up.arms().next().map(|arm| made_up.get(arm))
     }
 }
@@ -231,7 +236,8 @@ impl Asked {
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
         let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
             let mut answers = none.clone();
-            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, (&longest, &longest)));
+            let answer = MadeAnswer { text: &longest, last: &longest };
+            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, answer));
             service.extent(&answers)
         });
         of_some.fold(most, |most, some| Extent {

@@ -84,7 +84,8 @@ impl JobProblem {
     pub(super) fn unknown_field(
         place: usize,
         verifier: &str,
-        (field, nearest): (String, Option<String>),
+        field: String,
+        nearest: Option<String>,
     ) -> Self {
         let hint = nearest.map_or(String::new(), |name| format!("; did you mean {name:?}?"));
         let message = format!("uses the field {field:?}, which no candidate has{hint}");

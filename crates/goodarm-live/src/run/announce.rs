@@ -129,11 +129,11 @@ impl<'a> Announcer<'a> {
                         Target::Question(..) => ", which counts as no answer",
                     };
                     format!(
-                        "{verifier}: its call on {id} failed{counts}: {reason} (more failures are only counted; `goodarm try` shows whole replies)"
+                        "{verifier}: its call on {id} failed{counts}: {reason} (more failures are only counted; trying the job shows whole replies)"
                     )
                 }
                 FailureKind::Partly => format!(
-                    "{verifier}: its reply on {id} lacks a score, which counts as the lowest one for that criterion alone: {reason} (more such replies are only counted; `goodarm try` shows whole replies)"
+                    "{verifier}: its reply on {id} lacks a score, which counts as the lowest one for that criterion alone: {reason} (more such replies are only counted; trying the job shows whole replies)"
                 ),
                 FailureKind::Blocking(BlockingFailure::BelowLowest) => format!(
                     "{verifier}: its {reason}, on {id}: it is not asked about this answer any more, and certificates rest on what it declares (more such scores are only counted)"

@@ -35,8 +35,11 @@ pub(super) struct Disk {
     pace: Pace,
 }
 
-/// What became of a sync, and how long it took.
-pub(super) type Synced = (io::Result<()>, Duration);
+/// A sync that has ended.
+pub(super) struct Synced {
+    pub(super) result: io::Result<()>,
+    pub(super) time: Duration,
+}
 
 /// Where journals are: files, or what a simulation has in their place.
 pub(super) trait Media {
@@ -132,8 +135,7 @@ impl Disk {
         self.journal.append(record);
         self.gathered.is_awaited = true;
         // What was lost, or never made, says nothing about a verifier's speed.
-        self.pace.count +=
-            u32::from(matches!(record.event, Event::Told { .. } | Event::ToldAll { .. }));
+        self.pace.count += u32::from(!matches!(record.event, Event::Failed { .. }));
     }
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
@@ -272,7 +274,8 @@ impl Disk {
     }
 
     fn arrived(&mut self, synced: Option<Synced>) -> io::Result<()> {
-        let (result, time) = synced.unwrap_or_else(|| (Err(gone()), Duration::ZERO));
+        let failed = || Synced { result: Err(gone()), time: Duration::ZERO };
+        let Synced { result, time } = synced.unwrap_or_else(failed);
         let batch = self.on_the_way.take().unwrap_or_default();
         if result.is_err() {
             // Its calls never start, and nothing is safe any more.
@@ -331,7 +334,7 @@ fn sync_in_thread(
         while let Some(()) = orders.blocking_recv() {
             let begin = Instant::now();
             let result = sync();
-            if results.send((result, begin.elapsed())).is_err() {
+            if results.send(Synced { result, time: begin.elapsed() }).is_err() {
                 return;
             }
         }

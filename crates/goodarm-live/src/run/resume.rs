@@ -250,9 +250,11 @@ fn last_budget(mut history: History) -> Result<(Cost, Cost), HistoryError> {
 fn lowered_budget(began: Cost, now: Cost, job: &Job) -> Option<String> {
     let wanted = job.settings.budget;
     let raised = if now > began { format!("was raised to {now} and ") } else { String::new() };
-    (wanted < now).then(|| format!(
-        "  budget: {now} → {wanted} (it {raised}cannot be lowered: write {now} into the job file, or say --budget {now})"
-    ))
+    (wanted < now).then(|| {
+        format!(
+            "  budget: {now} → {wanted} (it {raised}cannot be lowered: it must be at least {now})"
+        )
+    })
 }
 
 impl Run {

@@ -254,7 +254,7 @@ impl Simulation {
         if self.world.plan.writes_outputs
             || matches!(ending, Ending::Done(_) | Ending::CallsSpent { .. })
         {
-            run.write_outputs(&ending.to_string()).map_err(|error| error.to_string())?;
+            run.write_outputs(ending).map_err(|error| error.to_string())?;
         }
         // A certificate stays, so the last ending tells of all.
         let certified = run.session().certified();

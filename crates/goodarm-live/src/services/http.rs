@@ -64,7 +64,8 @@ impl HttpKeys {
     fn generator(&self, setting: &Setting<'_>) -> Result<Http, Vec<Problem>> {
         let questions = setting.questions.unwrap_or(setting.candidates);
         let pointer = self.answer.as_deref().unwrap_or("/answer");
-        let mut http = Http::reading(self, ("answer", pointer), (setting, questions))?;
+        let mut http =
+            Http::reading(self, Pointer { key: "answer", path: pointer }, setting, questions)?;
         http.scores = Scores::Answer { pointer: pointer.to_owned() };
         Ok(http)
     }
@@ -76,6 +77,12 @@ pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
     scores: Scores,
+}
+
+/// Where a reply is read, and the key of the job that says so.
+struct Pointer<'a> {
+    key: &'a str,
+    path: &'a str,
 }
 
 /// Where the reply has them.
@@ -103,8 +110,8 @@ impl Http {
             let message = "not together with criteria: each of them has its own";
             problems.push(Problem::new("pointer", message));
         }
-        let pointer = keys.pointer.as_deref().unwrap_or("/score");
-        match Self::reading(keys, ("pointer", pointer), (setting, setting.candidates)) {
+        let path = keys.pointer.as_deref().unwrap_or("/score");
+        match Self::reading(keys, Pointer { key: "pointer", path }, setting, setting.candidates) {
             Ok(http) if problems.is_empty() => {
                 Ok(Self { scores: rubric.map_or(http.scores, Scores::Each), ..http })
             }
@@ -131,11 +138,12 @@ impl Http {
         }
     }
 
-    /// A server whose reply is read at a pointer, which stands at this key.
+    /// A server whose reply is read at a pointer.
     fn reading(
         keys: &HttpKeys,
-        (pointer_key, pointer): (&str, &str),
-        (setting, shown): (&Setting<'_>, &Candidates),
+        pointer: Pointer<'_>,
+        setting: &Setting<'_>,
+        shown: &Candidates,
     ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let own = EndpointKeys {
@@ -148,8 +156,9 @@ impl Http {
         };
         let endpoint =
             Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        let pointer = checked_pointer(Some(pointer))
-            .map_err(|problem| Problem { key: pointer_key.to_owned(), ..problem });
+        let Pointer { key, path } = pointer;
+        let pointer = checked_pointer(Some(path))
+            .map_err(|problem| Problem { key: key.to_owned(), ..problem });
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);

@@ -36,7 +36,7 @@ impl KindKeys for HumanKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         if setting.makes_answers {
             let questions = setting.questions.unwrap_or(setting.candidates);
-            return self.human(Wanted::Answer, (setting, questions), Vec::new());
+            return self.human(Wanted::Answer, setting, questions, Vec::new());
         }
         let scores = setting.keys.scores.unwrap_or(Scores::Binary);
         let mut problems = Vec::new();
@@ -44,7 +44,7 @@ impl KindKeys for HumanKeys {
             let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"bounded\")";
             problems.push(Problem::new("scores", message));
         }
-        self.human(wanted_of(scores), (setting, setting.candidates), problems)
+        self.human(wanted_of(scores), setting, setting.candidates, problems)
     }
 }
 
@@ -52,7 +52,8 @@ impl HumanKeys {
     fn human(
         &self,
         wanted: Wanted,
-        (setting, subjects): (&Setting<'_>, &Candidates),
+        setting: &Setting<'_>,
+        subjects: &Candidates,
         mut problems: Vec<Problem>,
     ) -> Result<Service, Vec<Problem>> {
         problems.extend(unmeant(setting));

@@ -97,7 +97,7 @@ fn answers_beyond_a_limit_do_not_pass_and_the_check_is_not_to_blame() {
     let trial = &trials.expect("a trial")[0];
     assert_eq!(trial.score, Some(0.0));
     assert!(trial.reply.contains("too much work"), "{}", trial.reply);
-    run.write_outputs("done").expect("outputs");
+    run.write_outputs(&ending).expect("outputs");
     drop(run);
     assert!(place.read("run/calls.jsonl").contains("too much work"));
     place.assert_clean();

@@ -71,7 +71,7 @@ fn pilot() -> Place {
     let place = Place::new(7);
     place.write("job.toml", CALLED);
     let (ending, overview) = place.run();
-    assert_eq!(ending, Ending::Done(StopReason::NothingWorthwhile));
+    assert_eq!(ending, Ending::Done(StopReason::AllCallsMade));
     assert_eq!(
         (overview.certified, overview.promise.starts_with("Nothing is certified")),
         (0, true)
@@ -122,7 +122,7 @@ fn a_replay_of_a_pilot_says_what_the_pilot_said_in_order() {
 
     place.write("job.toml", REPLAYED);
     let (ending, _) = place.run();
-    assert_eq!(ending, Ending::Done(StopReason::NothingWorthwhile));
+    assert_eq!(ending, Ending::Done(StopReason::AllCallsMade));
     assert_eq!(called(&place, "again", "judge"), said);
     assert_eq!(outcomes(&place, "again", "judge"), recorded, "costs included");
     assert_eq!(outcomes(&place, "again", "tone"), outcomes(&place, "pilot", "rubric/tone"));
@@ -214,7 +214,7 @@ fn answers_of_a_pilot_are_a_pool() {
     let fixed = format!("policy = \"fixed\"\ncalls_per_pair = 3\noutput = \"pilot\"\n{job}");
     place.write("job.toml", &fixed);
     let (ending, overview) = place.run();
-    assert_eq!((ending, overview.certified), (Ending::Done(StopReason::NothingWorthwhile), 0));
+    assert_eq!((ending, overview.certified), (Ending::Done(StopReason::AllCallsMade), 0));
     assert_clean(&place, "pilot");
     let [made, solved] = ["generator", "solver"].map(|by| answered(&place, "pilot", by));
     assert_eq!((made.len(), solved.len()), (15, 15), "three of each question");

@@ -31,7 +31,7 @@ fn assert_stops(place: &Place) -> NeverScored {
     assert_eq!((overview.money.spent.units(), overview.rejected), (0.0, 0));
     let note = &overview.notes[0];
     assert!(note.starts_with("judge has never given a score: it was not reached: "), "{note}");
-    assert!(note.contains(&failed.reason) && note.contains("--again"), "{note}");
+    assert!(note.contains(&failed.reason) && note.contains("begin again"), "{note}");
     place.assert_clean();
     *failed
 }

@@ -183,12 +183,9 @@ const fn range(scores: Scores) -> (f64, f64) {
 fn no_recording(job: &Job, path: &Path) -> CalibrateError {
     let Design { call_max, cost_max } = forecast::design(job, PILOT_CALLS);
     CalibrateError::NoRecording {
+        job: job.path.clone(),
         path: path.to_owned(),
-        command: format!(
-            "goodarm run {} --policy fixed -k {PILOT_CALLS} --output {}",
-            job.path.display(),
-            path.display()
-        ),
+        calls: PILOT_CALLS,
         cost: format!("{} ({})", money(cost_max, job.unit()), counted(call_max, "call")),
     }
 }

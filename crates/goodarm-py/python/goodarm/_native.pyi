@@ -191,7 +191,7 @@ class Session:
         """Whether there is nothing more to do, and no call is out."""
     @property
     def stop_reason(self) -> str | None:
-        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile` or `hopeless`."""
+        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile`, `hopeless` or `all-calls-made`."""
     @property
     def certified(self) -> list[int]:
         """The certified arms, in the order of their certificates."""
@@ -363,8 +363,8 @@ class LiveRun:
         """What was said since the last look."""
     def progress(self) -> dict[str, Any] | None:
         """How far it has come; None before the first look."""
-    def ending(self) -> tuple[str, str] | None:
-        """How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored`, and a text."""
+    def ending(self) -> tuple[str, bool, str] | None:
+        """How it ended: its name in `summary.json`, whether calls in flight were left behind, and a text."""
 
 @final
 class Results:

@@ -254,20 +254,20 @@ class _Work:
         except errors.Error:
             ending = None
         for pump in self.pumps:
-            pump.stop(ending is not None and ending[0] != "left")
+            pump.stop(ending is not None and not ending[1])
 
     def _end(self) -> Run:
         self._close()
         ending = self.live.ending()
         assert ending is not None, "the run has ended"
-        kind, text = ending
+        name, _, text = ending
         run = Run(self.output)
-        if kind in ("interrupted", "left"):
+        if name in ("stopped", "waits-for-people"):
             saved = f'everything is saved in {self.output}, and resume="auto" goes on'
             raise errors.Interrupted(f"{text}; {saved}", run)
-        if kind == "verifier-down":
+        if name == "verifier-down":
             raise errors.VerifierDown(text, run)
-        if kind in ("never-scored", "mistrusted"):
+        if name in ("never-worked", "mistrusted"):
             raise errors.NeverScored(text, run)
         return run
 
@@ -285,7 +285,7 @@ def _never_scored(output: Path) -> bool:
     """Whether the run in the folder ended because a verifier did not work."""
     try:
         summary = json.loads((output / "summary.json").read_text())
-        return any(words in summary["ending"] for words in NEVER_SCORED)
+        return bool(summary["ending"]["name"] == "never-worked")
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -425,5 +425,4 @@ TERMS = frozenset(
     ["name", "threshold", "scores", "price", "metered", "timeout", "rate", "concurrency", "retries", "patience"]
 )
 CONCURRENCY_MAX = 65_536
-NEVER_SCORED = ("has never given a score", "has never given an answer")
 TICK_SECONDS = 0.02

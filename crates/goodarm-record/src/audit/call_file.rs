@@ -56,7 +56,7 @@ impl CallFile {
         let path = folder.calls();
         let file = File::open(&path).map_err(|error| {
             let path = path.display();
-            format!("{path}: {error}, and summary.json was made from all calls: --resume writes it")
+            format!("{path}: {error}, and summary.json was made from all calls: resuming the run writes it")
         })?;
         let reader = BufReader::with_capacity(1 << 20, file);
         let place = Place { file: "calls.jsonl", unit: "line", number: 0 };

@@ -76,7 +76,7 @@ fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, 
     {
         let lacks = if terms.answers_questions { "an answer" } else { "a score" };
         let text = format!(
-            "has never given {lacks}: {why}. Nothing of that is held against an answer. Mend the job, see with `goodarm try` what it says, and begin again with --again."
+            "has never given {lacks}: {why}. Nothing of that is held against an answer. Fix the job, try its verifiers, and begin again."
         );
         return vec![(WarningKind::NeverScored, text)];
     }

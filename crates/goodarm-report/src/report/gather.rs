@@ -9,7 +9,7 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::{self as live, Call, Entry, History, HistoryError};
 use goodarm_record::journal::Mark;
 use goodarm_record::view::noise::{Scores, noise};
-use goodarm_record::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
+use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
 use super::ReportError;
@@ -68,6 +68,16 @@ struct Gatherer {
     reply_lengths: Lengths,
 }
 
+/// A pair that a call scores.
+struct ScoredPair {
+    arm: ArmId,
+    attribute: AttributeId,
+    /// Its place among the pairs that the call scores.
+    place: usize,
+    /// Whether it has one more score now.
+    is_new: bool,
+}
+
 impl Gatherer {
     fn new(books: Books) -> Self {
         let pair_count = books.problem().pair_count();
@@ -101,9 +111,9 @@ impl Gatherer {
         // Answers that the call has brought have no scores of an earlier moment.
         let before = returned_before.into_iter().chain(std::iter::repeat(0));
         let returned = before.zip(self.returned(call)).enumerate();
-        let scored = returned.map(|(place, (before, now))| (place, now > before));
-        for ((place, is_new), (arm, attribute)) in scored.zip(self.scored_by(call)) {
-            self.take_score(call, place, (arm, attribute), is_new);
+        for ((place, (before, now)), (arm, attribute)) in returned.zip(self.scored_by(call)) {
+            let scored = ScoredPair { arm, attribute, place, is_new: now > before };
+            self.take_score(call, scored);
         }
         Ok(())
     }
@@ -129,13 +139,8 @@ impl Gatherer {
     }
 
     /// What a call says about one of the pairs that it scores.
-    fn take_score(
-        &mut self,
-        call: &Call<'_>,
-        place: usize,
-        (arm, attribute): (ArmId, AttributeId),
-        is_new: bool,
-    ) {
+    fn take_score(&mut self, call: &Call<'_>, scored: ScoredPair) {
+        let ScoredPair { arm, attribute, place, is_new } = scored;
         let problem = self.books.problem();
         let declared = problem.attribute(attribute);
         let pair = problem.pair_index(arm, attribute);
@@ -208,10 +213,10 @@ impl Gatherer {
 }
 
 /// How the run ended, if its totals are those of the journal; older ones belong to an earlier stop.
-fn ending(folder: &Folder, calls: u64) -> Option<String> {
+fn ending(folder: &Folder, calls: u64) -> Option<EndingView> {
     #[derive(Deserialize)]
     struct Summary {
-        ending: String,
+        ending: EndingView,
         calls: u64,
     }
     let text = fs::read_to_string(folder.summary()).ok()?;

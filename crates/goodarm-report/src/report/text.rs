@@ -87,7 +87,7 @@ fn headline(overview: &Overview) -> String {
     }
     let ending = words::ending(overview).map_or_else(
         || "The run has not ended: it goes on, or was stopped without saving.".to_owned(),
-        |ending| format!("The end: {}.", sentence(&ending)),
+        |ending| format!("The end: {}.", sentence(ending)),
     );
     let _ = writeln!(text, "{ending}");
     text

@@ -8,8 +8,7 @@ use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
 use goodarm_plan::forecast::{self, Design, Forecast};
 use goodarm_plan::plan::cut_off;
-use goodarm_record::charter::PeopleTerms;
-use goodarm_record::charter::{Solves, VerifierTerms};
+use goodarm_record::charter::{PeopleTerms, Solves, VerifierTerms};
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_report::Report;
@@ -18,13 +17,14 @@ use goodarm_report::words::{
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
+use crate::commands::run::failure;
 use crate::commands::{Failure, notes};
 use crate::terminal;
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
     if let Some(file) = Folder::new(&job.settings.output).file_in_the_way() {
-        return Err(Failure::wrong_input(RunError::OutputIsFile(file.to_owned())));
+        return Err(failure(&RunError::OutputIsFile(file.to_owned())));
     }
     let mut text = format!(
         "{}: {}, δ = {}; nothing is called and nothing is written.\n\n",
@@ -215,7 +215,8 @@ fn people(job: &Job) -> String {
 
 /// Says where the run stands that would be resumed, and all for which it would be refused.
 fn resumed(job: &Job, mut text: String) -> Result<(), Failure> {
-    let mut refusals: Vec<String> = Run::refusals(job).iter().map(ToString::to_string).collect();
+    let mut refusals: Vec<String> =
+        Run::refusals(job).iter().map(|error| failure(error).to_string()).collect();
     match standing(job) {
         Ok(standing) => text += &standing,
         // Whoever cannot read the run says so in the same words.

@@ -10,14 +10,16 @@ use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
 
+use crate::advice;
 use crate::cli::TryArguments;
 use crate::commands::Failure;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
-    let job =
-        Arc::new(Job::read(&arguments.job, &Overrides::default()).map_err(Failure::wrong_input)?);
+    let job = Arc::new(
+        Job::read(&arguments.job, &Overrides::default()).map_err(|error| advice::job(&error))?,
+    );
     let arms = chosen(&job, arguments)?;
     let control = Arc::default();
     listen_for_ctrl_c(&control, true)?;

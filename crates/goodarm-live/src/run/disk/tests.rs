@@ -3,7 +3,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure, Failure, Target, Ticket, VoidFailure,
+    ArmId, AttributeId, Cost, CountedFailure, Failure, Label, Target, Ticket, VoidFailure,
 };
 use goodarm_record::journal::{Header, Opened, open};
 use tempfile::TempDir;
@@ -242,6 +242,8 @@ fn lost_and_void_calls_do_not_make_a_verifier_fast() {
     assert_eq!(slow.disk.pace.count, 0);
     slow.disk.append_outcome(&Event::Told { ticket, score: 1.0, cost }.into());
     assert_eq!(slow.disk.pace.count, 1);
+    slow.disk.append_outcome(&Event::Answered { ticket, label: Some(Label(0)), cost }.into());
+    assert_eq!(slow.disk.pace.count, 2, "an answer to a question came back, too");
 }
 
 #[tokio::test]
