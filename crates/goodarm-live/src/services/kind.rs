@@ -8,7 +8,7 @@ use std::time::Duration;
 use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::Problem;
 use goodarm_record::job_file::table::Table;
-use goodarm_record::job_file::{Unit, VerifierKeys};
+use goodarm_record::job_file::{ServiceKeys, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
@@ -41,8 +41,8 @@ pub trait KindKeys {
 pub struct Setting<'a> {
     /// Whether it is a generator: it answers the questions. If not, it is a verifier, which may solve them.
     pub makes_answers: bool,
-    /// The keys that every verifier has.
-    pub keys: &'a VerifierKeys,
+    /// The keys that every service has.
+    pub keys: &'a ServiceKeys,
     /// Until a call counts as failed.
     pub timeout: Duration,
     /// Where paths start from.

@@ -2,7 +2,7 @@
 
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::Problem;
-use goodarm_record::job_file::VerifierKeys;
+use goodarm_record::job_file::ServiceKeys;
 use goodarm_record::reply::Verdict;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ struct Criterion {
 impl Rubric {
     /// The rubric of a verifier, if it has criteria; what is wrong with them is said by
     /// [`problems`].
-    pub(crate) fn of(keys: &VerifierKeys) -> Option<Self> {
+    pub(crate) fn of(keys: &ServiceKeys) -> Option<Self> {
         let criteria = keys.criteria.as_ref()?.iter();
         let criterion = |keys: &goodarm_record::job_file::CriterionKeys| Criterion {
             name: keys.name.clone(),
@@ -58,7 +58,7 @@ impl Rubric {
 }
 
 /// Everything that is wrong with the criteria of a verifier as they are written.
-pub(crate) fn problems(keys: &VerifierKeys) -> Vec<Problem> {
+pub(crate) fn problems(keys: &ServiceKeys) -> Vec<Problem> {
     let Some(criteria) = &keys.criteria else { return Vec::new() };
     let mut problems = Vec::new();
     let mut wrong = |key: &str, message: String| problems.push(Problem::new(key, message));
