@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
+use goodarm_core::{ArmId, AttributeId, Cost, QuestionId, Role, ServiceId, Source, Target, policy};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::Draws;
@@ -61,8 +61,6 @@ pub struct Job {
     pub charter: Charter,
     /// The same, checked.
     pub problem: goodarm_core::Problem,
-    /// Of each attribute of the problem, the place of the verifier whose calls score it.
-    callers: Vec<usize>,
 }
 
 /// One service of a job, ready to be called.
@@ -373,51 +371,39 @@ impl Job {
         self.settings.calls_max.unwrap_or_else(derived)
     }
 
-    /// The place of the verifier whose calls score an attribute of the problem.
-    pub fn caller(&self, attribute: AttributeId) -> usize {
-        self.callers[attribute.index()]
-    }
-
-    /// All who are called: the verifiers, and behind them the generators.
-    pub fn called(&self) -> impl Iterator<Item = &JobService> + Clone {
+    /// Everything that is asked: the verifiers, then the generators.
+    pub fn services(&self) -> impl Iterator<Item = &JobService> + Clone {
         self.verifiers.iter().chain(&self.generators)
     }
 
-    /// The place of who is called among [`Self::called`].
-    pub fn caller_of(&self, target: Target) -> usize {
-        match target {
-            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
-                self.caller(attribute)
-            }
-            Target::Question(_, Source::Generator(generator)) => {
-                self.verifiers.len() + generator.index()
-            }
-        }
-    }
-
-    /// Who is at this place among [`Self::called`].
-    pub fn called_at(&self, place: usize) -> &JobService {
-        let count = self.verifiers.len();
+    /// One of [`Self::services`].
+    pub fn service(&self, service: ServiceId) -> &JobService {
+        let (place, count) = (service.index(), self.verifiers.len());
         self.verifiers.get(place).unwrap_or_else(|| &self.generators[place - count])
     }
 
-    /// What a call of who is at this place is about, but for the answer or the question.
-    pub(crate) fn target_of(&self, place: usize) -> Target {
-        let Some(verifier) = self.verifiers.get(place) else {
-            let generator = u32::try_from(place - self.verifiers.len());
-            let generator = GeneratorId(generator.expect("there are fewer than 2^32"));
-            return Target::Question(QuestionId(0), Source::Generator(generator));
-        };
-        if verifier.service.manifest.answers_questions {
-            return Target::Question(QuestionId(0), Source::Votes(verifier.lead));
-        }
-        Target::Arm(ArmId(0), verifier.lead)
+    /// The service that a call is made to.
+    pub fn service_of(&self, target: Target) -> &JobService {
+        self.service(self.problem.service(target))
     }
 
-    /// What who is at this place is called with: answers, or questions.
-    pub fn subjects_of(&self, place: usize) -> &Candidates {
+    /// What a call of a service is about, but for the answer or the question.
+    pub(crate) fn target_of(&self, service: ServiceId) -> Target {
+        match self.problem.role(service).expect("a service of this job") {
+            Role::Generator(generator) => {
+                Target::Question(QuestionId(0), Source::Generator(generator))
+            }
+            Role::Verifier(lead) if self.service(service).service.manifest.answers_questions => {
+                Target::Question(QuestionId(0), Source::Votes(lead))
+            }
+            Role::Verifier(lead) => Target::Arm(ArmId(0), lead),
+        }
+    }
+
+    /// What a service is called with: answers, or questions.
+    pub fn subjects_of(&self, service: ServiceId) -> &Candidates {
         match &self.questions {
-            Some(questions) if self.called_at(place).service.manifest.answers_questions => {
+            Some(questions) if self.service(service).service.manifest.answers_questions => {
                 &questions.list
             }
             _ => &self.candidates,
@@ -426,7 +412,7 @@ impl Job {
 
     /// Those whose calls others make.
     pub fn others(&self) -> impl Iterator<Item = &JobService> {
-        self.called().filter(|called| !called.service.is_local())
+        self.services().filter(|service| !service.service.is_local())
     }
 
     /// What a person should know about how the candidates and the questions were read.
@@ -478,10 +464,10 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let specs = std::mem::take(&mut asked.generators);
     let mut checker =
         Checker { settings: &settings, asked: &asked, names: BTreeSet::new(), problems };
-    let ready = checker.services(Role::Verifier, &origin.places, verifiers);
-    let generators = checker.services(Role::Generator, &origin.generator_places, specs);
+    let ready = checker.services(&origin.places, verifiers, false);
+    let generators = checker.services(&origin.generator_places, specs, true);
     JobError::check(checker.problems)?;
-    let (mut verifiers, terms, callers) = placed(ready);
+    let (mut verifiers, terms) = placed(ready);
     let generator_terms = generators.iter().map(Ready::generator_terms).collect();
     let mut generators: Vec<JobService> = generators.into_iter().map(|it| it.service).collect();
     let called = || verifiers.iter().chain(&generators);
@@ -526,7 +512,6 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         generators,
         charter,
         problem,
-        callers,
     })
 }
 
@@ -541,13 +526,18 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     /// Those of these services in which nothing is wrong, each of which has its place in the job.
-    fn services(&mut self, role: Role, places: &[usize], specs: Vec<VerifierSpec>) -> Vec<Ready> {
+    fn services(
+        &mut self,
+        places: &[usize],
+        specs: Vec<VerifierSpec>,
+        makes_answers: bool,
+    ) -> Vec<Ready> {
         let mut ready = Vec::with_capacity(specs.len());
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
             let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
             self.take_names(*place, &name, criteria.chain([name.clone()]).collect());
-            match Ready::new(spec, role, self.settings, self.asked) {
+            match Ready::new(spec, makes_answers, self.settings, self.asked) {
                 Ok(service) => ready.push(service),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
             }
@@ -618,16 +608,15 @@ fn check_used_up<'a>(
     JobError::check(problems)
 }
 
-/// All verifiers, all terms, and whose calls each of the terms go by: a verifier has as many as criteria.
-fn placed(ready: Vec<Ready>) -> (Vec<JobService>, Vec<VerifierTerms>, Vec<usize>) {
-    let (mut verifiers, mut terms, mut callers) = (Vec::new(), Vec::new(), Vec::new());
-    for (caller, ready) in ready.into_iter().enumerate() {
+/// All verifiers, and all terms: a verifier has as many as criteria.
+fn placed(ready: Vec<Ready>) -> (Vec<JobService>, Vec<VerifierTerms>) {
+    let (mut verifiers, mut terms) = (Vec::new(), Vec::new());
+    for ready in ready {
         let lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
         terms.extend(ready.verifier_terms(lead));
-        callers.resize(terms.len(), caller);
         verifiers.push(JobService { lead, ..ready.service });
     }
-    (verifiers, terms, callers)
+    (verifiers, terms)
 }
 
 impl Settings {
@@ -737,21 +726,19 @@ struct Ready {
 }
 
 impl Ready {
-    /// A service in this role, or everything that is wrong with it.
+    /// A verifier, or a generator if it makes answers; or everything that is wrong with it.
     fn new(
         spec: VerifierSpec,
-        role: Role,
+        makes_answers: bool,
         settings: &Settings,
         asked: &Asked,
     ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let claims = match role {
-            Role::Verifier => claims::of(&spec, &mut problems),
-            Role::Generator => Some(Vec::new()),
-        };
+        let claims =
+            if makes_answers { Some(Vec::new()) } else { claims::of(&spec, &mut problems) };
         let limits = limits(&spec, settings, &mut problems);
         let tariff = collect(tariff(&spec, settings, asked), &mut problems);
-        problems.extend(role.problems(&spec, asked));
+        problems.extend(misused(&spec, makes_answers, asked));
         match (claims, tariff) {
             (Some(claims), Some(tariff)) if problems.is_empty() => {
                 let VerifierSpec { name, kind, service, proposes, .. } = spec;
@@ -801,37 +788,24 @@ impl Ready {
     }
 }
 
-/// What a service does in a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Verifier,
-    Generator,
-}
-
-impl Role {
-    /// What a service cannot do in this role.
-    fn problems(self, spec: &VerifierSpec, asked: &Asked) -> Vec<Problem> {
-        let answers_questions = spec.service.manifest.answers_questions;
-        let mut problems = Vec::new();
-        match self {
-            Self::Verifier if answers_questions => {
-                if spec.scores.is_some_and(|it| it != Scores::Binary) {
-                    let message =
-                        "a reply agrees with an answer or does not: \"binary\", or nothing";
-                    problems.push(Problem::new("scores", message));
-                }
-                if asked.questions.is_none() {
-                    let message = "it answers questions, and the job has none: `questions` or `question_field` is needed";
-                    problems.push(Problem::new("kind", message));
-                }
+/// What a service cannot do as a generator or as a verifier.
+fn misused(spec: &VerifierSpec, makes_answers: bool, asked: &Asked) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    match (makes_answers, spec.service.manifest.answers_questions) {
+        (false, true) => {
+            if spec.scores.is_some_and(|it| it != Scores::Binary) {
+                let message = "a reply agrees with an answer or does not: \"binary\", or nothing";
+                problems.push(Problem::new("scores", message));
             }
-            Self::Generator if !answers_questions => {
-                problems.push(Problem::new("kind", "it does not answer questions"));
+            if asked.questions.is_none() {
+                let message = "it answers questions, and the job has none: `questions` or `question_field` is needed";
+                problems.push(Problem::new("kind", message));
             }
-            Self::Verifier | Self::Generator => {}
         }
-        problems
+        (true, false) => problems.push(Problem::new("kind", "it does not answer questions")),
+        (false, false) | (true, true) => {}
     }
+    problems
 }
 
 fn limits(spec: &VerifierSpec, settings: &Settings, problems: &mut Vec<Problem>) -> Limits {
