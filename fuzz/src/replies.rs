@@ -27,7 +27,7 @@ thread_local! {
 /// A server that answers like this is heard, and is given up or scores from 0 to 1.
 pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
     EXCHANGE.with(|Exchange { runtime, listener, job }| {
-        for verifier in job.verifiers.iter().filter(|known| known.name.starts_with(verifier)) {
+        for verifier in job.verifiers().iter().filter(|known| known.name.starts_with(verifier)) {
             let throttle = Throttle::new(Limits {
                 concurrency: 2,
                 rate: None,

@@ -77,7 +77,7 @@ fn bare_session(job: &Job) -> f64 {
     let begin = Instant::now();
     while let Ask::Call(call) = session.ask().expect("policies name open pairs") {
         let (arm, attribute) = call.pair().expect("there are no questions");
-        let verifier = &job.verifiers[attribute.index()];
+        let verifier = &job.verifiers()[attribute.index()];
         let tally = session.books().tally(arm, attribute);
         let order = tally.dispatched_count - 1;
         let candidates = &job.candidates;

@@ -53,10 +53,9 @@ pub struct Job {
     pub questions: Option<Arc<Questions>>,
     /// The final answers of the candidates.
     pub(crate) finals: Finals,
-    /// The verifiers, in the job's order.
-    pub verifiers: Vec<JobService>,
-    /// Who makes answers during a run.
-    pub generators: Vec<JobService>,
+    /// By [`ServiceId`]: the verifiers, in the job's order, then the generators.
+    services: Vec<JobService>,
+    verifier_count: usize,
     /// What the run promises.
     pub charter: Charter,
     /// The same, checked.
@@ -373,13 +372,22 @@ impl Job {
 
     /// Everything that is asked: the verifiers, then the generators.
     pub fn services(&self) -> impl Iterator<Item = &JobService> + Clone {
-        self.verifiers.iter().chain(&self.generators)
+        self.services.iter()
     }
 
     /// One of [`Self::services`].
     pub fn service(&self, service: ServiceId) -> &JobService {
-        let (place, count) = (service.index(), self.verifiers.len());
-        self.verifiers.get(place).unwrap_or_else(|| &self.generators[place - count])
+        &self.services[service.index()]
+    }
+
+    /// The services that verify, in the job's order.
+    pub fn verifiers(&self) -> &[JobService] {
+        &self.services[..self.verifier_count]
+    }
+
+    /// The services that make answers during a run.
+    pub fn generators(&self) -> &[JobService] {
+        &self.services[self.verifier_count..]
     }
 
     /// The service that a call is made to.
@@ -467,20 +475,17 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let ready = checker.services(&origin.places, verifiers, false);
     let generators = checker.services(&origin.generator_places, specs, true);
     JobError::check(checker.problems)?;
-    let (mut verifiers, terms) = placed(ready);
+    let verifier_count = ready.len();
+    let (mut services, terms) = placed(ready);
     let generator_terms = generators.iter().map(Ready::generator_terms).collect();
-    let mut generators: Vec<JobService> = generators.into_iter().map(|it| it.service).collect();
-    let called = || verifiers.iter().chain(&generators);
+    services.extend(generators.into_iter().map(|it| it.service));
     let places = origin.places.iter().chain(&origin.generator_places).copied();
-    check_fields(&asked, called().zip(places.clone()))?;
-    check_used_up(called().zip(places))?;
-    let redactor =
-        Secrets::united(called().filter_map(|it| it.service.manifest.secrets.as_deref()));
-    let files: Vec<Fingerprint> =
-        called().flat_map(|called| called.service.manifest.files.clone()).collect();
-    for called in verifiers.iter_mut().chain(&mut generators) {
-        called.redactor = redactor.clone();
-    }
+    check_fields(&asked, services.iter().zip(places.clone()))?;
+    check_used_up(services.iter().zip(places))?;
+    let manifests = services.iter().map(|it| &it.service.manifest);
+    let redactor = Secrets::united(manifests.clone().filter_map(|it| it.secrets.as_deref()));
+    let files: Vec<Fingerprint> = manifests.flat_map(|it| it.files.clone()).collect();
+    services.iter_mut().for_each(|it| it.redactor = redactor.clone());
     let folder = folder_of(&origin.path);
     // The job's own file is compared key by key, the candidates one by one, and a run writes its outputs.
     let is_other = |file: &Fingerprint| {
@@ -508,8 +513,8 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         candidates_name,
         questions: questions.map(Arc::new),
         finals,
-        verifiers,
-        generators,
+        services,
+        verifier_count,
         charter,
         problem,
     })

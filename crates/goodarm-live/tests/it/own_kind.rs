@@ -323,7 +323,7 @@ fn a_call_whose_task_dies_is_paid_at_the_ceiling() {
     broken.verifiers[0].service = Broken.into();
     let mut run = Run::begin(Arc::new(Job::new(broken).expect("a job"))).expect("a run");
     run.drive(&Control::default(), &mut ()).expect("it goes on");
-    let ceiling = run.job().verifiers[0].tariff.ceiling;
+    let ceiling = run.job().verifiers()[0].tariff.ceiling;
     let spent = run.session().books().ledger().settled();
     assert!(run.account().call_count() > 0);
     assert_eq!(spent.picos(), u128::from(run.account().call_count()) * ceiling.picos());
@@ -397,5 +397,5 @@ fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
     let tariff = Tariff::new(&pricing, Extent::default).expect("a tariff");
     assert_eq!(tariff.ceiling.picos(), 61 * 123_456_789_012_345_677);
     assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price(), tariff.ceiling);
-    assert_eq!(job.verifiers[0].tariff, tariff);
+    assert_eq!(job.verifiers()[0].tariff, tariff);
 }

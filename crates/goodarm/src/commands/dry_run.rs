@@ -68,7 +68,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
 
 /// How many candidates or questions there are, and who is called about them.
 fn parties(job: &Job) -> String {
-    let verifiers = counted(job.verifiers.len(), "verifier");
+    let verifiers = counted(job.verifiers().len(), "verifier");
     let Some(questions) = &job.questions else {
         return format!("{}, {verifiers}", counted(job.candidates.len(), "candidate"));
     };
@@ -76,7 +76,7 @@ fn parties(job: &Job) -> String {
         0 => "no given answers".to_owned(),
         count => counted(count, "given answer"),
     };
-    let makers = match job.generators.len() {
+    let makers = match job.generators().len() {
         0 => String::new(),
         count => format!("{}, ", counted(count, "generator")),
     };
@@ -196,7 +196,7 @@ fn people(job: &Job) -> String {
         let price = called.tariff.ceiling.picos().max(1);
         let paid_for = u64::try_from(job.settings.budget.picos() / price).unwrap_or(u64::MAX);
         let is_exact = job
-            .verifiers
+            .verifiers()
             .iter()
             .any(|it| it.name == called.name && job.problem.attribute(it.lead).is_exact());
         let most = match job.candidates.len() as u64 {
