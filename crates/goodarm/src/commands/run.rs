@@ -125,7 +125,7 @@ fn watched(job: &Job, resume: String) -> WatchedJob {
         questions: job.questions.clone(),
         problem: job.problem.clone(),
         conditions: job.problem.attributes().map(|it| job.problem.service_of(it).index()).collect(),
-        verifier_count: job.verifiers.len(),
+        verifier_count: job.verifiers().len(),
     }
 }
 
