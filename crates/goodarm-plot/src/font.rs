@@ -20,10 +20,10 @@ impl Weight {
         let after = SPANS.partition_point(|span| span.first <= code);
         let units = after.checked_sub(1).and_then(|index| {
             let span = &SPANS[index];
-            let widths = if self == Self::Bold { span.bold } else { span.regular };
-            widths.get(usize::try_from(code - span.first).ok()?)
+            let [regular, bold] = *span.widths.get(usize::try_from(code - span.first).ok()?)?;
+            Some(if self == Self::Bold { bold } else { regular })
         });
-        units.map_or(UNKNOWN_WIDTH, |units| f64::from(*units) / UNITS_PER_EM)
+        units.map_or(UNKNOWN_WIDTH, |units| f64::from(units) / UNITS_PER_EM)
     }
 }
 
