@@ -20,8 +20,6 @@ impl Run {
             account: self.account(),
             candidates,
             questions: job.questions.as_deref(),
-            calls: job.settings.calls,
-            certified: job.settings.certified,
         };
         let mut overview = outputs::write(&standing, ending)?;
         let certified: Vec<&str> =
