@@ -15,6 +15,7 @@ use std::fmt;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Ticket};
+use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
 use crate::account::Account;
@@ -431,5 +432,4 @@ fn shortened(text: &str) -> &str {
     &text[..end]
 }
 
-const PROBLEMS_MAX: usize = 20;
 const SHOWN_CHARS_MAX: usize = 100;

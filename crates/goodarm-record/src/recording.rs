@@ -18,6 +18,7 @@ use std::path::Path;
 
 use goodarm_core::Cost;
 use goodarm_data::bounds;
+use goodarm_files::PROBLEMS_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Fingerprinted};
@@ -224,4 +225,3 @@ pub fn heading(unit: &str, note: &str) -> io::Result<String> {
 }
 
 const VERSION: u32 = 1;
-const PROBLEMS_MAX: usize = 20;

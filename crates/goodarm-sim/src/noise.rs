@@ -94,7 +94,10 @@ mod tests {
 
     #[test]
     fn a_deviation_belongs_to_bounded_scores() {
-        assert_eq!(law_of("\"binary\"", Some(0.1)), Err(DeviationError::NotBounded(Scores::Binary)));
+        assert_eq!(
+            law_of("\"binary\"", Some(0.1)),
+            Err(DeviationError::NotBounded(Scores::Binary))
+        );
         for wrong in [0.0, 0.5, -0.1, f64::INFINITY] {
             assert_eq!(
                 law_of("\"bounded\"", Some(wrong)),

@@ -539,13 +539,12 @@ impl PlanSpec {
         let mut means = Vec::new();
         for answers in &self.answers {
             for _ in 0..answers.count {
-                let drawn =
-                    answers.means.iter().zip(&self.verifiers).map(
-                        |(mean, verifier)| match noise::model(verifier.scores) {
-                            ScoreModel::Exact => *mean,
-                            _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
-                        },
-                    );
+                let drawn = answers.means.iter().zip(&self.verifiers).map(|(mean, verifier)| {
+                    match noise::model(verifier.scores) {
+                        ScoreModel::Exact => *mean,
+                        _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
+                    }
+                });
                 means.push(drawn.collect::<Vec<f64>>());
             }
         }
@@ -710,8 +709,6 @@ const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {
-    use goodarm_files::toml_text;
-
     use super::*;
 
     fn spec() -> PlanSpec {
