@@ -32,7 +32,7 @@ HEAD = """\
 # Python reference
 
 Everything that `import goodarm` gives, by its docstrings. [The Python page](python.md) says how it is used.
-`Amount` is an int, a float or a `Decimal`; `PathLike` a string or a path.
+`Amount` is an int, a float or a `Decimal`; `PathLike` a string or a path; `EndingName` one of [the names](outputs.md#endings) of endings.
 
 <!-- Made by `python crates/goodarm-py/reference.py`; a test compares. -->
 """

@@ -32,8 +32,8 @@ fn resume_of(job: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
     let (begun, link) = begun;
     place::write(&folder.join("journal"), &[&begun[..], &framed(bytes, *link)].concat());
     if let Ok(mut run) = Run::resume(job) {
-        run.drive(&Control::default(), &mut ()).expect("the run goes on");
-        run.write_outputs("done").expect("the outputs are written");
+        let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+        run.write_outputs(&ending).expect("the outputs are written");
     }
     let _ = audit::audit(&folder);
 }

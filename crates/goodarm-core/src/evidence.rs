@@ -21,6 +21,7 @@ use crate::evidence::sub_gaussian::SubGaussian;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::num::{Sum, real};
 use crate::problem::{Guarantee, Problem, ScoreModel};
+use crate::tally::Tally;
 use crate::units::AttributeId;
 
 /// -ln 6.
@@ -94,6 +95,13 @@ pub(crate) struct Evidence {
     pub(crate) closed: bool,
 }
 
+/// What has come back from an arm and an attribute, and what it proves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub(crate) tally: Tally,
+    pub(crate) evidence: Evidence,
+}
+
 /// What an attribute brings to the evidence of each of its pairs.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule<'a> {
@@ -118,8 +126,9 @@ impl Evidence {
             _ => 0.0,
         };
         // What an exact verifier says is no matter of chance.
-        let lent = guarantee == Guarantee::Lent && !matches!(process, Process::Exact);
-        let begins_at = if lent { Self::NEVER } else { 0 };
+        let later = matches!(guarantee, Guarantee::Lent | Guarantee::Nothing)
+            && !matches!(process, Process::Exact);
+        let begins_at = if later { Self::NEVER } else { 0 };
         Self {
             count: 0,
             sum: Sum::ZERO,

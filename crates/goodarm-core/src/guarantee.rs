@@ -35,6 +35,7 @@ pub(crate) enum Certifier {
     PerQuestion(PerQuestion),
     Lent(Lent),
     FalseDiscovery(FalseDiscovery),
+    Nothing,
 }
 
 impl Certifier {
@@ -48,6 +49,7 @@ impl Certifier {
             Guarantee::Holm => Self::FamilyWise(FamilyWise::new(problem, true)),
             Guarantee::Lent => Self::Lent(Lent::new(problem)),
             Guarantee::FalseDiscovery => Self::FalseDiscovery(FalseDiscovery::new(problem)),
+            Guarantee::Nothing => Self::Nothing,
         }
     }
 
@@ -56,7 +58,7 @@ impl Certifier {
     pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
         match self {
             Self::Paper if evidence >= 0.0 => alloc::vec![Certificate { arm, level: 0.0 }],
-            Self::Paper => Vec::new(),
+            Self::Paper | Self::Nothing => Vec::new(),
             Self::FamilyWise(family) => family.update(arm, evidence),
             Self::PerQuestion(union) => union.update(arm, evidence),
             Self::Lent(lent) => lent.update(arm, evidence),
@@ -73,7 +75,9 @@ impl Certifier {
                 lent.exclude_exactly_bad(arm);
                 Vec::new()
             }
-            Self::Paper | Self::PerQuestion(_) | Self::FalseDiscovery(_) => Vec::new(),
+            Self::Paper | Self::PerQuestion(_) | Self::FalseDiscovery(_) | Self::Nothing => {
+                Vec::new()
+            }
         }
     }
 
@@ -106,6 +110,7 @@ impl Certifier {
             Self::PerQuestion(union) => union.level(),
             Self::Lent(lent) => lent.level(arm),
             Self::FalseDiscovery(discovery) => discovery.level(),
+            Self::Nothing => f64::INFINITY,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod apt_g;
 pub mod bma_gai;
+pub mod fixed;
 pub mod hdoc;
 pub mod lucb_g;
 pub mod oracle;
@@ -19,8 +20,8 @@ use alloc::vec::Vec;
 use thiserror::Error;
 
 use crate::books::{Books, Change};
+use crate::call::Target;
 use crate::problem::{Attribute, Guarantee, ScoreModel};
-use crate::pull::Target;
 use crate::units::{ArmId, AttributeId, Share};
 
 /// What a policy wants to be called next.
@@ -116,15 +117,26 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 }
 
 /// The names that [`by_name`] knows, the default first.
-pub const NAMES: [&str; 9] =
-    ["rcb", "bma-gai", "cb-gai", "uniform", "round-robin", "hdoc", "lucb-g", "apt-g", "oracle"];
+pub const NAMES: [&str; 10] = [
+    "rcb",
+    "bma-gai",
+    "cb-gai",
+    "uniform",
+    "round-robin",
+    "hdoc",
+    "lucb-g",
+    "apt-g",
+    "fixed",
+    "oracle",
+];
 
 /// What suits a policy where nothing is said: shares of δ are worth lending only if the policy thinks
 /// about whom to lend to. One that tries all arms would end with an equal share for each, which is
-/// `Union`, and stepping down beats that.
+/// `Union`, and stepping down beats that. A fixed design is for a recording, which certifies nothing.
 pub fn natural_guarantee(name: &str) -> Guarantee {
     match name {
         "rcb" | "oracle" => Guarantee::Lent,
+        "fixed" => Guarantee::Nothing,
         _ => Guarantee::Holm,
     }
 }
@@ -141,6 +153,9 @@ pub struct Parameters {
     pub seed: u64,
     /// When a question gets another answer; `rcb` only.
     pub fresh: rcb::FreshRule,
+    /// How many calls every pair gets, and every question of each solver and generator; `fixed` only,
+    /// which makes as many as there is money for if nothing is said.
+    pub calls_per_pair: Option<u64>,
     /// The true means, arm by arm; `oracle` only, which needs them.
     pub means: Option<Vec<Vec<f64>>>,
 }
@@ -177,6 +192,7 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
         "hdoc" => Box::new(hdoc::Hdoc),
         "lucb-g" => Box::new(lucb_g::LucbG::new()),
         "apt-g" => Box::new(apt_g::AptG::new()),
+        "fixed" => Box::new(fixed::Fixed::new(parameters.calls_per_pair)),
         "oracle" => {
             let means = parameters.means.clone().ok_or(PolicyError::MeansMissing)?;
             Box::new(oracle::Oracle::new(means))

@@ -20,6 +20,8 @@ pub struct Problem {
 pub enum ProblemKind {
     /// The job file cannot be read.
     Unreadable,
+    /// A file of candidates was given in place of a job file.
+    CandidatesFile,
     /// It is not TOML.
     Syntax,
     /// A key that there is not.

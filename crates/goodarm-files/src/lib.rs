@@ -3,10 +3,11 @@
 //! Job, plan, experiment and problem files have keys of their own; what a guarantee, a score model,
 //! a unit or an amount of money is called is the same in all of them, and is decided here:
 //!
-//! - [`GuaranteeName`]: `lent`, `holm`, `union`, `fdr` or `paper`.
+//! - [`GuaranteeName`]: `lent`, `holm`, `union`, `fdr`, `paper` or `none`.
 //! - [`Scores`]: `"binary"`, `"bounded"`, `"exact"`, `{ bounded = { range = [0.3, 1] } }` or
 //!   `{ sub-gaussian = { sigma = 0.5 } }`.
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
+//! - [`Draws`] and [`PoolLine`]: how recorded outcomes are drawn, and recorded answers to a question.
 //! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
 //! - [`words`]: amounts and counts for people.
 //! - [`visible`]: texts of others, as a terminal may have them.
@@ -37,6 +38,7 @@
 pub mod json_text;
 pub mod money;
 mod names;
+mod recorded;
 pub mod scores;
 mod spelling;
 pub mod toml_text;
@@ -44,6 +46,7 @@ mod visible;
 pub mod words;
 
 pub use crate::names::{GuaranteeName, Unit};
+pub use crate::recorded::{Draws, PoolAnswer, PoolLine};
 pub use crate::scores::Scores;
 pub use crate::spelling::{
     PROBLEMS_MAX, did_you_mean, first_of, hint, nearest, no_such_key, none_of, told,

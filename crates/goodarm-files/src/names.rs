@@ -23,6 +23,8 @@ pub enum GuaranteeName {
     Fdr,
     /// The paper's own certificates, for comparison: valid, and far more expensive.
     Paper,
+    /// Nothing is certified: the only one with the policy fixed, which makes recordings.
+    None,
 }
 
 impl GuaranteeName {
@@ -34,6 +36,7 @@ impl GuaranteeName {
             Self::Union => "union",
             Self::Fdr => "fdr",
             Self::Paper => "paper",
+            Self::None => "none",
         }
     }
 }
@@ -59,6 +62,7 @@ impl From<GuaranteeName> for Guarantee {
             GuaranteeName::Union => Self::Union,
             GuaranteeName::Fdr => Self::FalseDiscovery,
             GuaranteeName::Paper => Self::Paper,
+            GuaranteeName::None => Self::Nothing,
         }
     }
 }
@@ -71,6 +75,7 @@ impl From<Guarantee> for GuaranteeName {
             Guarantee::Union => Self::Union,
             Guarantee::FalseDiscovery => Self::Fdr,
             Guarantee::Paper => Self::Paper,
+            Guarantee::Nothing => Self::None,
         }
     }
 }
@@ -114,8 +119,8 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_what_is_read_and_written() {
-        use GuaranteeName::{Fdr, Holm, Paper, Union};
-        for guarantee in [Holm, Union, Fdr, Paper] {
+        use GuaranteeName::{Fdr, Holm, Lent, Paper, Union};
+        for guarantee in [Lent, Holm, Union, Fdr, Paper, GuaranteeName::None] {
             let text = serde_json::to_string(&guarantee).unwrap();
             assert_eq!(text, format!("\"{guarantee}\""));
             assert_eq!(serde_json::from_str::<GuaranteeName>(&text).unwrap(), guarantee);

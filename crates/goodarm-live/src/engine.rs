@@ -1,11 +1,8 @@
-//! Calls that others make: started together, back in any order. Runs, recordings and generation all
-//! make their calls here, so that they wait, back off, give up, stop and drain alike.
+//! Calls that others make: started together, back in any order.
 
 use std::future::Future;
 use std::io;
-use std::time::Duration;
 
-use goodarm_record::control::Control;
 use goodarm_record::notice::Condition;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -32,19 +29,6 @@ pub(crate) struct Returned<T, R> {
     pub(crate) reply: Option<R>,
 }
 
-/// How a piece of work ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Finish {
-    /// Everything is done.
-    Done,
-    /// Someone asked to stop; no call is in flight.
-    Stopped,
-    /// Someone asked to leave at once; calls in flight are dropped.
-    Left,
-    /// A verifier was given up.
-    GivenUp(GivenUp),
-}
-
 /// A verifier that no more calls are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GivenUp {
@@ -64,15 +48,6 @@ pub(crate) enum Cause {
     NeverScored,
     /// What it says cannot be told from what it was asked.
     Mistrusted,
-}
-
-/// Many calls, one after the other.
-pub(crate) trait Work<T, R> {
-    /// Starts as many calls as there is room for; fewer only if there are no more for now.
-    fn start(&mut self, engine: &mut Engine<T, R>, room: usize) -> io::Result<()>;
-
-    /// Takes what came back.
-    fn settle(&mut self, returned: Returned<T, R>) -> io::Result<()>;
 }
 
 impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
@@ -168,62 +143,6 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
     pub(crate) fn retry_count(&self) -> u64 {
         self.throttles.iter().map(Throttle::retry_count).sum()
     }
-
-    /// Makes calls until there is no more work, someone stops it, or a verifier is given up.
-    pub(crate) async fn make_all(
-        &mut self,
-        work: &mut impl Work<T, R>,
-        control: &Control,
-    ) -> io::Result<Finish> {
-        let mut tick = tokio::time::interval(TICK);
-        let mut finish = Finish::Done;
-        loop {
-            self.settle_all(work)?;
-            if control.is_leaving() {
-                self.stop();
-                // Calls that wait for their turn say at once that they never began; others are lost.
-                let _ = tokio::time::timeout(LEAVE_TIME, self.drain(work)).await;
-                return Ok(Finish::Left);
-            }
-            if finish == Finish::Done {
-                if control.is_stopping() {
-                    finish = Finish::Stopped;
-                } else if let Some(given_up) = self.given_up() {
-                    finish = Finish::GivenUp(given_up);
-                }
-            }
-            if finish != Finish::Done {
-                self.stop();
-            } else if !control.is_paused() {
-                work.start(self, self.concurrency().saturating_sub(self.in_flight_count))?;
-            }
-            let is_held = finish == Finish::Done && control.is_paused();
-            if self.in_flight_count == 0 && !is_held {
-                return Ok(finish);
-            }
-            tokio::select! {
-                biased;
-                () = self.wait() => {}
-                _ = tick.tick() => {}
-            }
-        }
-    }
-
-    /// Waits for all calls in flight.
-    async fn drain(&mut self, work: &mut impl Work<T, R>) -> io::Result<()> {
-        while self.in_flight_count > 0 {
-            self.wait().await;
-            self.settle_all(work)?;
-        }
-        Ok(())
-    }
-
-    fn settle_all(&mut self, work: &mut impl Work<T, R>) -> io::Result<()> {
-        while let Some(returned) = self.take() {
-            work.settle(returned)?;
-        }
-        Ok(())
-    }
 }
 
 /// Sees to it that every call is answered, even if the task that makes it dies.
@@ -262,6 +181,3 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
 
 /// So many calls beyond the job's concurrency may wait because they were turned away.
 const ASIDE_MAX: usize = 16;
-const TICK: Duration = Duration::from_millis(100);
-/// What people take for at once.
-const LEAVE_TIME: Duration = Duration::from_millis(100);

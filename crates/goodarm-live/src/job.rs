@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
+use goodarm_core::{ArmId, AttributeId, Cost, QuestionId, Role, ServiceId, Source, Target, policy};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{Problem, ProblemKind, collect};
+use goodarm_files::Draws;
 use goodarm_record::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
 use goodarm_record::fingerprint::{self, Fingerprint};
 use goodarm_record::job_file::{ExpectFile, GuaranteeName, Scores, Unit};
@@ -59,8 +60,6 @@ pub struct Job {
     pub charter: Charter,
     /// The same, checked.
     pub problem: goodarm_core::Problem,
-    /// Of each attribute of the problem, the place of the verifier whose calls score it.
-    callers: Vec<usize>,
 }
 
 /// One verifier of a job, ready to be called.
@@ -180,6 +179,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// The most calls that others may be asked to make; see [`Job::calls_max`].
     pub calls_max: Option<u64>,
+    /// With the policy fixed, how many calls are made of each kind.
+    pub calls_per_pair: Option<u64>,
     /// What random draws depend on.
     pub seed: u64,
     /// Where everything is written.
@@ -203,6 +204,7 @@ impl Settings {
             policy: goodarm_record::job_file::policy(),
             concurrency: goodarm_record::job_file::concurrency(),
             calls_max: None,
+            calls_per_pair: None,
             seed: 0,
             output: goodarm_record::job_file::output().into(),
             stop_when_hopeless: true,
@@ -294,6 +296,10 @@ pub struct Given {
 pub struct Overrides {
     /// The budget.
     pub budget: Option<f64>,
+    /// The policy; one that is not fixed takes the file's `calls_per_pair` away.
+    pub policy: Option<String>,
+    /// How many calls a fixed design makes of each kind.
+    pub calls_per_pair: Option<u64>,
     /// The output folder, relative to the working directory.
     pub output: Option<PathBuf>,
 }
@@ -350,51 +356,39 @@ impl Job {
         self.settings.calls_max.unwrap_or_else(derived)
     }
 
-    /// The place of the verifier whose calls score an attribute of the problem.
-    pub fn caller(&self, attribute: AttributeId) -> usize {
-        self.callers[attribute.index()]
-    }
-
-    /// All who are called: the verifiers, and behind them the generators.
-    pub fn called(&self) -> impl Iterator<Item = &JobVerifier> + Clone {
+    /// Everything that is asked: the verifiers, then the generators.
+    pub fn services(&self) -> impl Iterator<Item = &JobVerifier> + Clone {
         self.verifiers.iter().chain(&self.generators)
     }
 
-    /// The place of who is called among [`Self::called`].
-    pub fn caller_of(&self, target: Target) -> usize {
-        match target {
-            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
-                self.caller(attribute)
-            }
-            Target::Question(_, Source::Generator(generator)) => {
-                self.verifiers.len() + generator.index()
-            }
-        }
-    }
-
-    /// Who is at this place among [`Self::called`].
-    pub fn called_at(&self, place: usize) -> &JobVerifier {
-        let count = self.verifiers.len();
+    /// One of [`Self::services`].
+    pub fn service(&self, service: ServiceId) -> &JobVerifier {
+        let (place, count) = (service.index(), self.verifiers.len());
         self.verifiers.get(place).unwrap_or_else(|| &self.generators[place - count])
     }
 
-    /// What a call of who is at this place is about, but for the answer or the question.
-    pub(crate) fn target_of(&self, place: usize) -> Target {
-        let Some(verifier) = self.verifiers.get(place) else {
-            let generator = u32::try_from(place - self.verifiers.len());
-            let generator = GeneratorId(generator.expect("there are fewer than 2^32"));
-            return Target::Question(QuestionId(0), Source::Generator(generator));
-        };
-        if verifier.verifier.answers_questions() {
-            return Target::Question(QuestionId(0), Source::Votes(verifier.lead));
-        }
-        Target::Arm(ArmId(0), verifier.lead)
+    /// The service that a call is made to.
+    pub fn service_of(&self, target: Target) -> &JobVerifier {
+        self.service(self.problem.service(target))
     }
 
-    /// What who is at this place is called with: answers, or questions.
-    pub fn subjects_of(&self, place: usize) -> &Candidates {
+    /// What a call of a service is about, but for the answer or the question.
+    pub(crate) fn target_of(&self, service: ServiceId) -> Target {
+        match self.problem.role(service).expect("a service of this job") {
+            Role::Generator(generator) => {
+                Target::Question(QuestionId(0), Source::Generator(generator))
+            }
+            Role::Verifier(lead) if self.service(service).verifier.answers_questions() => {
+                Target::Question(QuestionId(0), Source::Votes(lead))
+            }
+            Role::Verifier(lead) => Target::Arm(ArmId(0), lead),
+        }
+    }
+
+    /// What a service is called with: answers, or questions.
+    pub fn subjects_of(&self, service: ServiceId) -> &Candidates {
         match &self.questions {
-            Some(questions) if self.called_at(place).verifier.answers_questions() => {
+            Some(questions) if self.service(service).verifier.answers_questions() => {
                 &questions.list
             }
             _ => &self.candidates,
@@ -403,7 +397,7 @@ impl Job {
 
     /// Those whose calls others make.
     pub fn others(&self) -> impl Iterator<Item = &JobVerifier> {
-        self.called().filter(|called| !called.verifier.is_reproducible())
+        self.services().filter(|service| !service.verifier.is_reproducible())
     }
 
     /// What a person should know about how the candidates and the questions were read.
@@ -433,6 +427,8 @@ struct Origin {
 /// Checks everything there is to check.
 fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let JobSpec { settings, candidates, verifiers, questions } = spec;
+    let settings = settings.in_force();
+    let questions = questions.map(|questions| questions.in_force(&settings));
     let mut problems = origin.problems;
     error::extend(&mut problems, None, settings.problems());
     if let Some(questions) = &questions {
@@ -456,7 +452,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let ready = checker.verifiers(&origin.places, verifiers);
     let generators = checker.generators(&origin.generator_places, specs);
     JobError::check(checker.problems)?;
-    let (mut verifiers, terms, callers) = placed(ready);
+    let (mut verifiers, terms) = placed(ready);
     let (mut generators, generator_terms): (Vec<_>, Vec<_>) = generators.into_iter().unzip();
     let called = || verifiers.iter().chain(&generators);
     let places = origin.places.iter().chain(&origin.generator_places).copied();
@@ -498,7 +494,6 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         generators,
         charter,
         problem,
-        callers,
     })
 }
 
@@ -521,7 +516,7 @@ impl Checker<'_> {
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
             let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
-            self.take_names((*place, &name), criteria.chain([name.clone()]).collect());
+            self.take_names(*place, &name, criteria.chain([name.clone()]).collect());
             match checked(spec, self.settings, self.asked) {
                 Ok(verifier) => ready.push(verifier),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
@@ -538,7 +533,7 @@ impl Checker<'_> {
         let mut ready = Vec::with_capacity(specs.len());
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
-            self.take_names((*place, &name), BTreeSet::from([name.clone()]));
+            self.take_names(*place, &name, BTreeSet::from([name.clone()]));
             match checked_generator(spec, self.settings, self.asked) {
                 Ok(generator) => ready.push(generator),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
@@ -547,7 +542,7 @@ impl Checker<'_> {
         ready
     }
 
-    fn take_names(&mut self, (place, name): (usize, &str), own: BTreeSet<String>) {
+    fn take_names(&mut self, place: usize, name: &str, own: BTreeSet<String>) {
         let is_taken = !self.names.is_disjoint(&own);
         self.names.extend(own);
         if is_taken {
@@ -565,7 +560,9 @@ fn check_fields<'a>(
 ) -> Result<(), JobError> {
     let unknown = called.clone().flat_map(|(called, place)| {
         let fields = asked.shown_to(&*called.verifier).unknown_fields(&called.verifier.fields());
-        fields.into_iter().map(move |field| JobProblem::unknown_field(place, &called.name, field))
+        fields.into_iter().map(move |(field, nearest)| {
+            JobProblem::unknown_field(place, &called.name, field, nearest)
+        })
     });
     JobError::check(unknown.collect())?;
     let mut needed: BTreeMap<bool, BTreeSet<String>> = BTreeMap::new();
@@ -585,8 +582,10 @@ fn check_used_up<'a>(
     called: impl Iterator<Item = (&'a JobVerifier, usize)> + Clone,
 ) -> Result<(), JobError> {
     let shared = called.clone().enumerate().filter_map(|(index, (one, place))| {
-        let path = one.verifier.used_up()?;
-        let is_read = |other: &JobVerifier| other.verifier.files().iter().any(|it| it.path == path);
+                let (path, _) = one.verifier.draws_from().filter(|(_, draws)| *draws == Draws::InOrder)?;
+        let is_read = |other: &JobVerifier| {
+            other.verifier.draws_from().is_some_and(|(theirs, _)| theirs == path)
+        };
         let mut others = called.clone().enumerate().filter(|(other, _)| *other != index);
         let (_, (other, _)) = others.find(|(_, (other, _))| is_read(other))?;
         let message = format!(
@@ -602,26 +601,36 @@ fn check_used_up<'a>(
     JobError::check(problems)
 }
 
-/// All verifiers, all terms, and whose calls each of the terms go by: a verifier has as many as criteria.
-fn placed(
-    ready: Vec<(JobVerifier, Vec<VerifierTerms>)>,
-) -> (Vec<JobVerifier>, Vec<VerifierTerms>, Vec<usize>) {
-    let (mut verifiers, mut terms, mut callers) = (Vec::new(), Vec::new(), Vec::new());
-    for (caller, (mut verifier, own)) in ready.into_iter().enumerate() {
+/// All verifiers, and all terms: a verifier has as many as criteria.
+fn placed(ready: Vec<(JobVerifier, Vec<VerifierTerms>)>) -> (Vec<JobVerifier>, Vec<VerifierTerms>) {
+    let (mut verifiers, mut terms) = (Vec::new(), Vec::new());
+    for (mut verifier, own) in ready {
         verifier.lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
         for mut one in own {
             if let Some(criterion) = &mut one.criterion {
                 criterion.first = verifier.lead.index();
             }
             terms.push(one);
-            callers.push(caller);
         }
         verifiers.push(verifier);
     }
-    (verifiers, terms, callers)
+    (verifiers, terms)
 }
 
 impl Settings {
+    /// Whether a fixed number of calls is recorded, and nothing certified.
+    pub fn is_recording(&self) -> bool {
+        self.policy == FIXED
+    }
+
+    /// What holds, whatever else is said: a recording certifies nothing, and so has no hope to lose.
+    fn in_force(self) -> Self {
+        if !self.is_recording() {
+            return self;
+        }
+        Self { guarantee: GuaranteeName::None, stop_when_hopeless: false, ..self }
+    }
+
     /// What is wrong with them.
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -633,6 +642,26 @@ impl Settings {
                 .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
             let list = list.join(", ");
             wrong("policy", format!("{:?} is none of {list}{hint}", self.policy));
+        }
+        match self.calls_per_pair {
+            None if self.is_recording() => {
+                let needed = "how many calls of each verifier on each answer is needed";
+                problems.push(Problem::missing("calls_per_pair", needed));
+            }
+            Some(0) => wrong("calls_per_pair", "0 is not a number of calls above 0".into()),
+            Some(_) if !self.is_recording() => {
+                let message =
+                    format!("only policy = {FIXED:?} makes so many, and not {:?}", self.policy);
+                wrong("calls_per_pair", message);
+            }
+            _ => {}
+        }
+        let mut wrong = |key: &str, message| problems.push(Problem::new(key, message));
+        if self.guarantee == GuaranteeName::None && !self.is_recording() {
+            wrong(
+                "guarantee",
+                format!("\"none\" is for policy = {FIXED:?}, which certifies nothing"),
+            );
         }
         if !(self.delta > 0.0 && self.delta < 1.0) {
             let value = self.delta;
@@ -672,6 +701,7 @@ impl Settings {
             delta: self.delta,
             guarantee: self.guarantee,
             policy: self.policy.clone(),
+            calls_per_pair: self.calls_per_pair,
             stop_when_hopeless: self.stop_when_hopeless,
             candidate_count,
             verifiers,
@@ -819,6 +849,9 @@ fn text_of(spec: &JobSpec) -> String {
         settings.seed,
         settings.stop_when_hopeless,
     );
+    if let Some(calls) = settings.calls_per_pair {
+        let _ = writeln!(text, "calls_per_pair = {calls}");
+    }
     if let Some(questions) = questions {
         let _ = writeln!(
             text,
@@ -864,4 +897,5 @@ const CALLS_PER_CEILING: u128 = 1000;
 /// One process cannot have many more sockets, and a crash loses no more calls than this and those ahead.
 const CONCURRENCY_MAX: usize = 65_536;
 const NUMBER_MAX: f64 = 1e6;
+const FIXED: &str = "fixed";
 const PATIENCE: Duration = Duration::from_secs(300);

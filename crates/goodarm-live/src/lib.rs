@@ -3,13 +3,9 @@
 mod engine;
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod generate;
 pub mod job;
-mod line_file;
 pub mod open_files;
-pub mod pools;
 pub mod pricing;
-pub mod record;
 pub mod run;
 pub mod secrets;
 pub mod throttle;

@@ -14,6 +14,7 @@ pub mod human;
 mod kind;
 pub mod llm;
 pub mod pool;
+mod recorded;
 pub mod replay;
 pub(crate) mod rubric;
 mod score;
@@ -25,6 +26,7 @@ use std::pin::Pin;
 use goodarm_core::{ArmId, AttributeId, CountedFailure};
 use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_files::Draws;
 use goodarm_record::charter::PeopleTerms;
 use goodarm_record::deck::Said;
 use goodarm_record::fingerprint::Fingerprint;
@@ -140,8 +142,9 @@ pub trait Verifier: Send + Sync {
         MeanOver::FreshCalls
     }
 
-    /// The file of replies that it goes through one by one: nobody else of the job may see them.
-    fn used_up(&self) -> Option<&str> {
+    /// Which recorded replies it draws, and how: those that it goes through one by one nobody else of the job
+    /// may see.
+    fn draws_from(&self) -> Option<(&str, Draws)> {
         None
     }
 

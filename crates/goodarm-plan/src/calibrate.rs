@@ -34,23 +34,25 @@ use goodarm_report::words::printable;
 #[non_exhaustive]
 pub enum CalibrateError {
     /// The wanted precision.
-    #[error("--precision: {0}")]
+    #[error("precision: {0}")]
     Precision(OutsideUnitInterval),
     /// The error probability.
-    #[error("--delta: {0}")]
+    #[error("delta: {0}")]
     Delta(OutsideUnitInterval),
     /// A job about questions makes its answers during a run.
     #[error(
         "{}: the job is about questions: its answers are made during a run, and a recording has none of them; calibrate a job of answers to such questions, with the same verifiers", .0.display()
     )]
     Questions(PathBuf),
-    /// There is no recording yet: the command that makes one, and what it may cost.
-    #[error("{}: there is no recording; `{command}` makes one, for {cost} at most", path.display())]
+    /// There is no recording yet: how many calls make one, and what they may cost.
+    #[error("{}: there is no recording; one with {calls} calls a pair costs {cost} at most", path.display())]
     NoRecording {
+        /// Of which job.
+        job: PathBuf,
         /// Where it was looked for.
         path: PathBuf,
-        /// What makes one.
-        command: String,
+        /// The calls of each verifier on each answer that suffice.
+        calls: u64,
         /// What that may cost.
         cost: String,
     },
@@ -65,7 +67,7 @@ pub enum CalibrateError {
     Labels(Vec<String>),
     /// More labels were planned than there are answers, or fewer than there are labels.
     #[error(
-        "--planned-labels: {planned} is not between {labels}, the labels at hand, and {answers}, all recorded answers"
+        "planned-labels: {planned} is not between {labels}, the labels at hand, and {answers}, all recorded answers"
     )]
     Planned {
         /// As many as were planned.

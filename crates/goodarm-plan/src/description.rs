@@ -62,7 +62,7 @@ impl Description {
     }
 
     fn read_job(path: &Path, wishes: &Wishes) -> Result<Self, ForecastError> {
-        let overrides = Overrides { budget: wishes.budget, output: None };
+        let overrides = Overrides { budget: wishes.budget, ..Overrides::default() };
         let job = Job::read(path, &overrides)?;
         let forecast = forecast::of_job(&job, REPETITIONS);
         let mut share_note = forecast.share_note(&job);
@@ -98,8 +98,11 @@ impl Description {
     }
 }
 
-/// Whether the first line says that it is one, or the file is packed as only recordings are.
+/// Whether it is a run's folder, its first line says that it is one, or it is packed as only recordings are.
 fn is_recording(path: &Path) -> bool {
+    if path.is_dir() {
+        return true;
+    }
     let mut line = Vec::new();
     let read = File::open(path).and_then(|file| {
         BufReader::new(file.take(FIRST_LINE_BYTES_MAX)).read_until(b'\n', &mut line)

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use goodarm_core::Cost;
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
-use goodarm_live::job::{Job, JobError};
+use goodarm_live::job::{Job, JobError, JobVerifier};
 use goodarm_record::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_record::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
@@ -44,9 +45,7 @@ pub enum ForecastError {
     #[error("no answer has outcomes of every verifier")]
     NoAnswers,
     /// A recording has the scores of answers, and a job about questions makes others.
-    #[error(
-        "the job is about questions, whose answers are not those of a recording: leave out --recording"
-    )]
+    #[error("the job is about questions, whose answers are not those of a recording")]
     RecordingOfQuestions,
 }
 
@@ -80,13 +79,48 @@ pub fn good_share(job: &Job) -> f64 {
     job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
 }
 
+/// The most calls that a fixed design makes, and the most that they cost.
+pub struct Design {
+    /// How many calls.
+    pub call_max: u64,
+    /// For how much.
+    pub cost_max: Cost,
+}
+
+/// What so many calls of every kind come to: of each verifier on each answer, one of those that always say
+/// the same, and of each generator and each solver on each question.
+pub fn design(job: &Job, calls: u64) -> Design {
+    let questions = job.questions.as_ref().map_or(0, |questions| questions.list.len()) as u64;
+    let made = questions.saturating_mul(calls).saturating_mul(job.generators.len() as u64);
+    let answers = (job.candidates.len() as u64).saturating_add(made);
+    let mut design = Design { call_max: 0, cost_max: Cost::ZERO };
+    let mut add = |called: &JobVerifier, count: u64| {
+        design.call_max = design.call_max.saturating_add(count);
+        let picos = called.tariff.ceiling.picos().saturating_mul(u128::from(count));
+        design.cost_max = design.cost_max.saturating_add(Cost::from_picos(picos));
+    };
+    for verifier in &job.verifiers {
+        let terms = &job.charter.verifiers[verifier.lead.index()];
+        let count = match (&terms.solves, terms.scores) {
+            (Some(_), _) => questions.saturating_mul(calls),
+            (None, Scores::Exact) => answers,
+            (None, _) => answers.saturating_mul(calls),
+        };
+        add(verifier, count);
+    }
+    job.generators.iter().for_each(|generator| add(generator, questions.saturating_mul(calls)));
+    design
+}
+
 /// A job's verifiers, and answers as its `[expect]` has them, or as a guess without it.
 pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
+    // A recording certifies nothing: what is planned is the run that comes after it.
+    let settings = Some(&job.settings).filter(|settings| !settings.is_recording());
     let spec = PlanSpec {
         delta: job.settings.delta,
         slack: SLACK,
-        guarantee: Some(job.settings.guarantee),
-        policy: job.settings.policy.clone(),
+        guarantee: settings.map(|settings| settings.guarantee),
+        policy: settings.map_or_else(|| "rcb".into(), |settings| settings.policy.clone()),
         concurrency: job.settings.concurrency,
         repetitions,
         seed: job.settings.seed,

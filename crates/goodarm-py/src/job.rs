@@ -59,7 +59,7 @@ impl Job {
             goodarm_live::job::Job::parse_given(
                 &path,
                 text,
-                &Overrides { budget: None, output },
+                &Overrides { output, ..Overrides::default() },
                 given,
             )
             .map(|job| Self(Arc::new(job)))

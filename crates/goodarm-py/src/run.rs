@@ -10,7 +10,8 @@ use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer, Progress};
-use goodarm_report::Report;
+use goodarm_record::view::EndingFacts;
+use goodarm_report::{Page, finish_run, report_recovery, why_stopped};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -43,7 +44,7 @@ struct State {
 /// How a run ended.
 #[derive(Clone)]
 struct Ended {
-    kind: &'static str,
+    facts: EndingFacts,
     text: String,
 }
 
@@ -74,7 +75,7 @@ impl LiveRun {
                 Err(PyValueError::new_err(unknown("resume", other, &known)))
             }
         })?;
-        past.extend(told_of_the_past(&run));
+        past.extend(report_recovery(&run.recovery()));
         Ok(Self {
             shared: Arc::default(),
             control: Arc::default(),
@@ -150,11 +151,14 @@ impl LiveRun {
         Ok(Some(dict))
     }
 
-    /// How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored` or `mistrusted`, and a text.
-    fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, String)>> {
+    /// How it ended: its name in `summary.json`, whether calls in flight were left behind, and a text.
+    fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, bool, String)>> {
         match &self.shared.state().ended {
             None => Ok(None),
-            Some(Ok(ended)) => Ok(Some((ended.kind, ended.text.clone()))),
+            Some(Ok(Ended { facts, text })) => {
+                let left = matches!(facts, EndingFacts::Stopped { at_once: true });
+                Ok(Some((facts.name(), left, text.clone())))
+            }
             Some(Err(error)) => Err(error.clone_ref(py)),
         }
     }
@@ -166,11 +170,9 @@ impl Shared {
     }
 }
 
-/// Messages name what is written on a command line: here it is an argument.
+/// The exception of a run that cannot begin or continue.
 fn failed(error: RunError) -> PyErr {
-    let message = error.to_string().replace("--resume", "resume=\"auto\"");
-    let message = message.replace("--again", "resume=\"again\"").replace("--budget ", "budget=");
-    exception("RunError", &variant_of(&error), message)
+    exception("RunError", &variant_of(&error), format!("{error}{}", advice_about(&error)))
 }
 
 /// Whoever waits for the end hears of it, even if the thread dies.
@@ -192,58 +194,46 @@ impl Drop for EndGuard {
 fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended, PyErr> {
     let mut listener = Listener(Arc::clone(shared));
     let ending = run.drive(control, &mut listener).map_err(failed)?;
-    let kind = match &ending {
-        Ending::Done(_) | Ending::CallsSpent { .. } => "done",
-        Ending::Interrupted | Ending::WaitsForPeople { .. } => "interrupted",
-        Ending::Left => "left",
-        Ending::VerifierDown { .. } => "verifier-down",
-        Ending::Mistrusted { .. } => "mistrusted",
-        Ending::NeverScored(_) => "never-scored",
-    };
-    let text = match &ending {
-        Ending::VerifierDown { verifier, reason } => {
-            format!(
-                "{verifier} is down ({reason}); everything is saved, and resume=\"auto\" goes on"
-            )
-        }
-        Ending::Mistrusted { verifier, reason } => format!(
-            "{verifier} cannot be trusted ({reason}): mend it, and begin again with resume=\"again\""
-        ),
-        Ending::NeverScored(failed) => format!(
-            "{} has never given {}, so the run has stopped; nothing is held against an answer.\n\
-             asked about {}: {}\n{}\nmend it, and run it again: it is begun anew",
-            failed.verifier, failed.lacks, failed.id, failed.request, failed.reason
-        ),
-        ending => ending.to_string(),
-    };
-    let summary =
-        run.write_outputs(&ending.to_string()).map_err(|error| raised("OutputError", &error))?;
-    if summary.calls <= REPORT_CALLS_MAX && summary.candidates <= REPORT_CANDIDATES_MAX {
-        // The run is done and safe: a page that fails is worth a word, not an error.
-        let written = Report::read(Folder::new(&run.job().settings.output).path(), None)
-            .and_then(|report| report.write_page(None));
-        if let Err(error) = written {
-            shared.state().notices.push(("warning", format!("no report: {error}")));
-        }
+    let folder = Folder::new(&run.job().settings.output);
+    let finished = finish_run(&run.standing(&folder), &ending);
+    let finished = finished.map_err(|error| raised("OutputError", &error))?;
+    if let Page::Failed(error) = finished.page {
+        shared.state().notices.push(("warning", format!("no report: {error}")));
     }
+    let text = match ending {
+        Ending::VerifierDown { .. } | Ending::Mistrusted { .. } | Ending::NeverScored(_) => {
+            why_stopped(&ending).unwrap_or_default() + advice_after(&ending)
+        }
+        _ => ending.to_string(),
+    };
     // It goes into an exception, and that to a terminal.
-    Ok(Ended { kind, text: visible(&text).into_owned() })
+    Ok(Ended { facts: EndingFacts::from(&ending), text: visible(&text).into_owned() })
 }
 
-/// Larger runs end without a page, which would take longer than a person waits.
-const REPORT_CALLS_MAX: u64 = 2_000_000;
-const REPORT_CANDIDATES_MAX: usize = 200_000;
+/// What to write in Python after a run that stopped.
+const fn advice_after(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::VerifierDown { .. } => "; resume=\"auto\" continues",
+        Ending::Mistrusted { .. } => " Mend it, and begin again with resume=\"again\"",
+        Ending::NeverScored(_) => "\nmend it, and run it again: it begins from scratch",
+        _ => "",
+    }
+}
 
-fn told_of_the_past(run: &Run) -> impl Iterator<Item = String> + use<> {
-    let added = run.added_count();
-    let lost = run.lost_count();
-    let cut = run.bytes_cut();
-    let texts = [
-        (cut > 0).then(|| format!("cut {cut} bytes of an unfinished write from the journal")),
-        (added > 0).then(|| format!("{added} candidates were added")),
-        (lost > 0).then(|| format!("{lost} calls were in flight when the last process died: they count as spent and as the lowest score")),
-    ];
-    texts.into_iter().flatten()
+/// What to write in Python about a run that cannot begin or continue.
+const fn advice_about(error: &RunError) -> &'static str {
+    match error {
+        RunError::AlreadyBegun(_) => {
+            ": continue it with resume=\"auto\", move it aside and begin again with resume=\"again\", or choose another output"
+        }
+        RunError::NothingToResume(_) => ": begin one with resume=\"auto\"",
+        RunError::NotDurable(_) => ", and continue with resume=\"auto\"",
+        RunError::OlderJournal(_) => " with resume=\"again\" or another output",
+        RunError::Changed(_) => {
+            "\nto run the job as it is now, begin again with resume=\"again\", which moves this run aside"
+        }
+        _ => "",
+    }
 }
 
 /// Keeps what is worth telling until Python looks.

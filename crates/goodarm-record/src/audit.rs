@@ -24,9 +24,8 @@ use crate::audit::labels::Labelled;
 use crate::changes;
 use crate::charter::Charter;
 use crate::claims::order::CertifiedAt;
-use crate::failure::is_free;
 use crate::folder::Folder;
-use crate::history::{Call, History, event_of};
+use crate::history::{History, SettledCall};
 use crate::outputs::calls::CallLine;
 use crate::questions::Roster;
 use crate::view::Overview;
@@ -176,7 +175,7 @@ fn unfinished(folder: &Folder) -> Result<Option<String>, Problem> {
             "the run was taken up again and has not ended, and its results are of an earlier moment"
         }
     };
-    Ok(Some(format!("{what}: unless a process is at it, --resume goes on and writes them")))
+    Ok(Some(format!("{what}: unless a process is at it, resuming the run writes them")))
 }
 
 fn unreadable(journal: &Path, error: &dyn fmt::Display) -> Problem {
@@ -273,7 +272,7 @@ impl Auditor {
                     fingerprint,
                 )?;
             }
-            if let Some(Ok(())) = applied {
+            if let Some(Ok(_)) = applied {
                 self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
                 self.account.take(&self.books, &entry);
             } else if let Some(call) = &entry.call {
@@ -297,7 +296,7 @@ impl Auditor {
             return Err(problem(
                 Area::Calls,
                 format!(
-                    "calls.jsonl: {} of the journal {} missing, from call {} on; if the run was cut off, --resume it and the files are written again",
+                    "calls.jsonl: {} of the journal {} missing, from call {} on; if the run was cut off, resuming it writes the files again",
                     counted(count, "call"),
                     if count == 1 { "is" } else { "are" },
                     first.0
@@ -385,7 +384,8 @@ fn compare_call(
     if outcome.is_none() {
         report.problem(Area::Calls, format!("{at}: neither a score nor a failure"));
     }
-    outcome.map(|outcome| event_of(Ticket(expected.call), &outcome, line.cost))
+    let (ticket, cost) = (Ticket(expected.call), line.cost);
+    outcome.map(|outcome| Event::Settled { ticket, outcome, cost })
 }
 
 fn in_calls(text: String) -> Problem {
@@ -393,10 +393,10 @@ fn in_calls(text: String) -> Problem {
 }
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.
-fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
-    let terms = charter.called(call.target);
+fn wrong_price(charter: &Charter, call: &SettledCall<'_>) -> Option<String> {
+    let terms = charter.terms(call.target);
     let ceiling = terms.ceiling;
-    let is_free = call.failure().is_some_and(is_free);
+    let is_free = call.failure().is_some_and(|failure| failure.is_free());
     let expected = if is_free { Cost::ZERO } else { ceiling };
     let is_wrong = call.cost != expected && (is_free || !terms.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))

@@ -1,6 +1,6 @@
 //! What has changed between two texts of one job.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use goodarm_files::{GuaranteeName, toml_text};
 
@@ -29,12 +29,85 @@ pub(crate) fn of_values(before: &Value, now: &Value) -> Vec<(String, Value, Valu
 fn in_full(text: &str) -> Option<Value> {
     let mut file = toml_text::parse::<JobFile>(text).ok()?;
     file.guarantee.get_or_insert_with(|| GuaranteeName::natural(&file.policy));
+    file.question_field.get_or_insert_with(|| "question_id".to_owned());
+    file.answer_field.get_or_insert_with(|| "answer".to_owned());
     for verifier in &mut file.verifiers {
-        let timeout = verifier.entry("timeout").or_insert_with(|| TIMEOUT.as_secs_f64().into());
-        // 60 and 60.0 are one number.
-        *timeout = timeout.as_f64().map_or_else(|| timeout.clone(), Value::from);
+        fill_in(verifier, &verifier_defaults(kind_of(verifier)));
+    }
+    let generators = file.generators.iter_mut().flatten();
+    for generator in generators.chain(file.generator.as_mut()) {
+        fill_in(generator, &generator_defaults(kind_of(generator)));
     }
     serde_json::to_value(&file).ok()
+}
+
+fn kind_of(table: &Map<String, Value>) -> &str {
+    table.get("kind").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Adds the defaults that a table does not have. 60 and 60.0 are one number, but for parameters, which are
+/// sent as they are written.
+fn fill_in(table: &mut Map<String, Value>, defaults: &Value) {
+    for (key, default) in defaults.as_object().into_iter().flatten() {
+        table.entry(key.as_str()).or_insert_with(|| default.clone());
+    }
+    for (key, value) in table {
+        match value {
+            Value::Object(prices) if key == "metered" => prices.values_mut().for_each(as_float),
+            Value::Array(range) if key == "range" => range.iter_mut().for_each(as_float),
+            value => as_float(value),
+        }
+    }
+}
+
+fn as_float(value: &mut Value) {
+    if let Some(number) = value.as_f64() {
+        *value = number.into();
+    }
+}
+
+/// What the keys of a verifier of this kind mean if they are not given.
+fn verifier_defaults(kind: &str) -> Value {
+    let mut defaults = match kind {
+        "check" => json!({ "threshold": 0.5, "field": "answer", "extract": "last-number" }),
+        "http" => json!({ "pointer": "/score" }),
+        "llm" => json!({
+            "role": "judge", "parse": "yes-no", "range": [0, 1], "verdict": "first", "votes": 1,
+            "field": "answer", "extract": "last-number",
+        }),
+        "pool" => json!({ "field": "answer", "extract": "whole" }),
+        _ => json!({}),
+    };
+    add_common(kind, &mut defaults);
+    defaults
+}
+
+/// What the keys of a generator of this kind mean if they are not given.
+fn generator_defaults(kind: &str) -> Value {
+    let mut defaults = json!({ "name": "generator", "candidates_max": 8, "vote": false });
+    if kind == "http" {
+        defaults["answer"] = "/answer".into();
+    }
+    add_common(kind, &mut defaults);
+    defaults
+}
+
+/// What is the same for verifiers and generators.
+fn add_common(kind: &str, defaults: &mut Value) {
+    defaults["timeout"] = TIMEOUT.as_secs_f64().into();
+    match kind {
+        "command" => defaults["worker"] = false.into(),
+        "human" => {
+            defaults["cards_max"] = 20.into();
+            defaults["same_person"] = false.into();
+        }
+        "llm" => {
+            defaults["api"] = "openai".into();
+            defaults["temperature"] = 1.into();
+        }
+        "pool" | "replay" => defaults["draws"] = "with-replacement".into(),
+        _ => {}
+    }
 }
 
 /// A job without what may change: the budget, the pace, and how it is written about.
@@ -134,5 +207,69 @@ mod tests {
             assert!(of_job(short, &format!("{short}{default}\n")).is_empty(), "{default}");
         }
         assert!(!of_job(short, &format!("{short}timeout = 61\n")).is_empty());
+    }
+
+    /// A table of this kind with a key that says the default, and with one that says another.
+    #[track_caller]
+    fn check_table(header: &str, kind: &str, default: &str, other: &str) {
+        let job = format!(
+            "questions = \"a.jsonl\"\nbudget = 1\ndelta = 0.1\n{header}\nkind = \"{kind}\"\n"
+        );
+        let written = format!("{job}{default}\n");
+        assert!(of_job(&job, &written).is_empty(), "{header} {kind}: {default}");
+        assert!(of_job(&written, &job).is_empty(), "{header} {kind}: {default}");
+        assert!(!of_job(&job, &format!("{job}{other}\n")).is_empty(), "{header} {kind}: {other}");
+    }
+
+    #[test]
+    fn a_default_of_a_generator_that_is_written_out_is_no_change() {
+        for header in ["[generator]", "[[generators]]"] {
+            for kind in ["llm", "command", "http", "human", "pool"] {
+                check_table(header, kind, "timeout = 60", "timeout = 61");
+                check_table(header, kind, "timeout = 60.0", "timeout = 60.5");
+                check_table(header, kind, "name = \"generator\"", "name = \"other\"");
+                check_table(header, kind, "candidates_max = 8", "candidates_max = 9");
+                check_table(header, kind, "vote = false", "vote = true");
+            }
+            check_table(header, "llm", "temperature = 1", "temperature = 0.5");
+            check_table(header, "http", "answer = \"/answer\"", "answer = \"/text\"");
+            check_table(header, "human", "cards_max = 20", "cards_max = 21");
+        }
+    }
+
+    #[test]
+    fn a_default_of_a_kind_that_is_written_out_is_no_change() {
+        let checks = [
+            ("check", "threshold = 0.5", "threshold = 0.6"),
+            ("check", "field = \"answer\"", "field = \"text\""),
+            ("check", "extract = \"last-number\"", "extract = \"boxed\""),
+            ("http", "pointer = \"/score\"", "pointer = \"/result\""),
+            ("command", "worker = false", "worker = true"),
+            ("human", "same_person = false", "same_person = true"),
+            ("llm", "api = \"openai\"", "api = \"anthropic\""),
+            ("llm", "role = \"judge\"", "role = \"solver\""),
+            ("llm", "temperature = 1.0", "temperature = \"default\""),
+            ("llm", "parse = \"yes-no\"", "parse = \"number\""),
+            ("llm", "range = [0, 1]", "range = [0, 10]"),
+            ("llm", "verdict = \"first\"", "verdict = \"last\""),
+            ("llm", "votes = 1", "votes = 3"),
+            ("pool", "extract = \"whole\"", "extract = \"boxed\""),
+            ("replay", "draws = \"with-replacement\"", "draws = \"in-order\""),
+        ];
+        for (kind, default, other) in checks {
+            check_table("[[verifiers]]\nname = \"a\"", kind, default, other);
+        }
+        let asked = |keys: &str| format!("{keys}\nbudget = 1\ndelta = 0.1\n");
+        let written = asked("question_field = \"question_id\"\nanswer_field = \"answer\"");
+        assert!(of_job(&asked(""), &written).is_empty());
+        assert!(!of_job(&asked(""), &asked("answer_field = \"text\"")).is_empty());
+    }
+
+    #[test]
+    fn a_price_may_be_written_with_a_point_and_a_parameter_of_a_request_may_not() {
+        let header = "[[verifiers]]\nname = \"a\"\nprice = 2\nparameters = { top_k = 5 }";
+        let job = format!("budget = 1\ndelta = 0.1\n{header}\nkind = \"llm\"\n");
+        assert!(of_job(&job, &job.replace("price = 2", "price = 2.0")).is_empty());
+        assert!(!of_job(&job, &job.replace("top_k = 5", "top_k = 5.0")).is_empty());
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use goodarm_core::{AskError, StopReason};
-use goodarm_files::words::counted;
 
 use crate::charter::CharterError;
 use crate::folder::{Folder, OlderJournal};
@@ -13,6 +12,7 @@ use crate::journal::LockError;
 use crate::labels::LabelError;
 use crate::outputs::OutputError;
 use crate::sealed_lines::SealedError;
+use crate::view::{DoneReason, EarlyReason, EndingFacts, EndingView};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,16 +75,16 @@ pub struct NeverScored {
 #[non_exhaustive]
 pub enum RunError {
     /// The folder holds a run.
-    #[error("{} holds a run already: continue it with --resume, move it aside and begin anew with --again, or choose another output", .0.display())]
+    #[error("{} holds a run already", .0.display())]
     AlreadyBegun(PathBuf),
     /// The folder is a file.
-    #[error("{} is a file, and the output must be a folder, which is made if it is not there (output = \"run\", or --output run)", .0.display())]
+    #[error("{} is a file, and the output must be a folder, which is made if it is not there (output = \"run\")", .0.display())]
     OutputIsFile(PathBuf),
     /// A file of a run whose journal is gone, or of something else.
     #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
     InTheWay(PathBuf),
     /// The folder holds no run.
-    #[error("{} holds no run to resume: start it without --resume", .0.display())]
+    #[error("{} holds no run to resume", .0.display())]
     NothingToResume(PathBuf),
     /// Another process is at it.
     #[error(transparent)]
@@ -107,7 +107,7 @@ pub enum RunError {
     },
     /// The journal cannot be written.
     #[error(
-        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room) and --resume"
+        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room)"
     )]
     NotDurable(io::Error),
     /// What people have said cannot be read.
@@ -126,7 +126,7 @@ pub enum RunError {
     #[error(transparent)]
     OlderJournal(#[from] OlderJournal),
     /// The job is not what it was.
-    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}\nto run the job as it is now, begin anew with --again, which moves this run aside", .0.join("\n"))]
+    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
     Changed(Vec<String>),
     /// The record and the session disagree.
     #[error("the journal cannot be replayed: {0}")]
@@ -151,50 +151,38 @@ impl RunError {
     }
 }
 
-/// In words, for people.
+impl From<&Ending> for EndingFacts {
+    fn from(ending: &Ending) -> Self {
+        match ending {
+            Ending::Done(reason) => match reason {
+                StopReason::AllCertified => Self::Done { reason: DoneReason::AllCertified },
+                StopReason::AllDecided => Self::Done { reason: DoneReason::AllDecided },
+                StopReason::AllCallsMade => Self::Done { reason: DoneReason::AllCallsMade },
+                StopReason::BudgetSpent => Self::BudgetUsedUp,
+                StopReason::NothingWorthwhile => {
+                    Self::FinishedEarly { reason: EarlyReason::NothingWorthwhile }
+                }
+                StopReason::Hopeless => Self::FinishedEarly { reason: EarlyReason::Hopeless },
+            },
+            &Ending::CallsSpent { calls_max } => Self::CallsUsedUp { calls_max },
+            Ending::Interrupted => Self::Stopped { at_once: false },
+            Ending::Left => Self::Stopped { at_once: true },
+            &Ending::WaitsForPeople { count } => Self::WaitsForPeople { count },
+            Ending::VerifierDown { verifier, .. } => {
+                Self::VerifierDown { verifier: verifier.clone() }
+            }
+            Ending::NeverScored(failed) => Self::NeverWorked {
+                verifier: failed.verifier.clone(),
+                lacks: failed.lacks.to_owned(),
+            },
+            Ending::Mistrusted { verifier, .. } => Self::Mistrusted { verifier: verifier.clone() },
+        }
+    }
+}
+
+/// In words about answers, for people.
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Done(StopReason::AllCertified) => "every answer is certified",
-            Self::Done(StopReason::AllDecided) => "every answer is certified or has failed a check",
-            Self::Done(StopReason::BudgetSpent) => "no verifier is affordable any more",
-            Self::Done(StopReason::NothingWorthwhile) => "nothing is worth a call any more",
-            Self::Done(StopReason::Hopeless) => {
-                "no further answer has a realistic chance with the money that is left"
-            }
-            Self::Done(_) => "done",
-            Self::CallsSpent { calls_max } => {
-                return write!(
-                    f,
-                    "calls_max allows no more than {}: can be resumed with more",
-                    counted(*calls_max, "call")
-                );
-            }
-            Self::WaitsForPeople { count } => {
-                let wait = if *count == 1 { "call waits" } else { "calls wait" };
-                return write!(
-                    f,
-                    "{count} {wait} for a person: answer with `goodarm label`, then resume it"
-                );
-            }
-            Self::Interrupted => "interrupted: can be resumed",
-            Self::Left => "left: can be resumed",
-            Self::VerifierDown { verifier, .. } => {
-                return write!(f, "{verifier} was down: can be resumed");
-            }
-            Self::NeverScored(failed) => {
-                return write!(
-                    f,
-                    "{} has never given {}: mend the job and begin again",
-                    failed.verifier, failed.lacks
-                );
-            }
-            Self::Mistrusted { verifier, .. } => {
-                return write!(
-                    f,
-                    "{verifier} wrote what nobody asked for, so its scores are in doubt: mend it and begin again"
-                );
-            }
-        })
+        f.write_str(&EndingView::new(self, false).sentence)
     }
 }

@@ -188,7 +188,7 @@ impl Folder {
 #[error(
     "{} ({found} bytes) does not begin with the {seen} bytes that {} was made from: it is an older one, or that of another run. \
      To go on with it would be to make calls again whose outcomes are known, and break delta: put the newer journal back, or \
-     begin a new run with --again or another output",
+     begin a new run",
     journal.display(), summary.display()
 )]
 pub struct OlderJournal {

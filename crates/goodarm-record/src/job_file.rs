@@ -56,13 +56,18 @@ pub struct JobFile {
     pub delta: f64,
     /// What delta bounds: `lent`, `holm` and `union` the probability that any certificate is wrong,
     /// `fdr` the expected share of wrong certificates. Without it `lent` with the policy rcb, and
-    /// `holm` with the others.
+    /// `holm` with the others; with the policy fixed always `none`.
     #[serde(default)]
     pub guarantee: Option<GuaranteeName>,
     /// Which rule chooses the next call: rcb (the default), bma-gai, cb-gai, uniform, round-robin,
-    /// hdoc, lucb-g or apt-g. It cannot make a certificate wrong.
+    /// hdoc, lucb-g or apt-g. It cannot make a certificate wrong. Or fixed, which makes a recording:
+    /// `calls_per_pair` calls of every verifier on every answer, and no certificate.
     #[serde(default = "policy")]
     pub policy: String,
+    /// With the policy fixed: how many calls each verifier makes on each answer, and how many answers each
+    /// generator and each solver gives to each question.
+    #[serde(default)]
+    pub calls_per_pair: Option<u64>,
     /// Calls that may be in flight at once, over all verifiers.
     #[serde(default = "concurrency")]
     pub concurrency: usize,

@@ -41,7 +41,6 @@ pub use lock::{FolderLock, LockError, beside};
 pub use mark::Mark;
 pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
 pub use record::{Header, Note, Record};
-pub use storage::sync_folder_of;
 pub use storage::{FileStorage, Storage, Syncer};
 
 use format::{FrameHeader, HEADER_LEN};

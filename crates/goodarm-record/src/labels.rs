@@ -29,7 +29,7 @@ use crate::outputs::{self, OutputError};
 use crate::questions::RosterError;
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::view::claim::outlook;
-use crate::view::{ClaimView, Overview};
+use crate::view::{ClaimView, EndingView, Overview};
 
 /// What is to be claimed, and how. What is not said is as in the claim that has begun, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,7 +58,7 @@ pub enum LabelError {
         error: HistoryError,
     },
     /// The journal tells of something that cannot have happened.
-    #[error("{}: {error}; `goodarm audit` says what else is wrong", path.display())]
+    #[error("{}: {error}; an audit says what else is wrong", path.display())]
     Mismatch {
         /// Where it is.
         path: PathBuf,
@@ -370,7 +370,7 @@ pub fn publish(folder: &Folder) -> Result<Option<Overview>, LabelError> {
     }
     #[derive(Deserialize)]
     struct Summary {
-        ending: Option<String>,
+        ending: Option<EndingView>,
     }
     let text = fs::read_to_string(&summary);
     let text = text.map_err(|error| LabelError::Read { path: summary, error })?;

@@ -9,8 +9,8 @@ pub mod claims;
 pub mod control;
 pub mod deck;
 pub mod ending;
-pub mod failure;
 pub mod fingerprint;
+pub mod finish;
 pub mod folder;
 #[doc(hidden)]
 pub mod fuzzing;

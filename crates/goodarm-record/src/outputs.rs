@@ -20,7 +20,7 @@ use crate::history::{History, HistoryError};
 use crate::outputs::calls::CallLine;
 use crate::questions::Questions;
 use crate::view::questions::Outcome;
-use crate::view::{LoanView, Overview, PairView, ranks};
+use crate::view::{EndingFacts, EndingView, LoanView, Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -96,10 +96,10 @@ pub struct Standing<'a> {
 /// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
 /// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
 /// seen more.
-pub fn write(standing: &Standing<'_>, ending: &str) -> Result<Overview, OutputError> {
+pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
     let &Standing { folder, charter, books, account, candidates, .. } = standing;
     let history = write_calls(standing)?;
-    write_findings(folder, (books, account), charter, candidates)?;
+    write_findings(standing)?;
     if let Some(questions) = standing.questions {
         replace(&folder.answers(), |file| {
             outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
@@ -110,7 +110,7 @@ pub fn write(standing: &Standing<'_>, ending: &str) -> Result<Overview, OutputEr
     let journal = folder.journal();
     let mark = history.mark(&journal);
     overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
-    overview.ending = Some(ending.to_owned());
+    overview.ending = Some(EndingView::new(ending, standing.questions.is_some()));
     Ok(overview)
 }
 
@@ -157,17 +157,13 @@ fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
     Ok(history)
 }
 
-fn write_findings(
-    folder: &Folder,
-    (books, account): (&Books, &Account),
-    charter: &Charter,
-    candidates: &Candidates,
-) -> Result<(), OutputError> {
+fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {
+    let &Standing { folder, charter, books, account, candidates, .. } = standing;
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = finding((books, account), charter, arm, ranks[arm.index()]);
+                let finding = finding(books, account, charter, arm, ranks[arm.index()]);
                 let finding = serde_json::to_string(&finding)?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
@@ -201,7 +197,8 @@ pub(crate) fn outcomes<'a>(
 
 /// What is known about one candidate.
 pub fn finding<'a>(
-    (books, account): (&'a Books, &Account),
+    books: &'a Books,
+    account: &Account,
     charter: &Charter,
     arm: ArmId,
     rank: Option<usize>,

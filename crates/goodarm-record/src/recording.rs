@@ -1,65 +1,58 @@
-//! Recorded outcomes of verifiers: what `goodarm record` writes and `replay` verifiers read.
+//! Recorded outcomes of verifiers and recorded answers to questions: what `replay` and `pool` draw from, and
+//! what thresholds and plans are made from.
 //!
-//! JSON Lines. The first line says what was recorded; each further line holds the outcomes of one
-//! verifier on one candidate, in the order in which they were made:
+//! A recording is the folder of a run; its journal has every call in the order in which it was asked for.
+//! Most are made by the policy `fixed`, and any other will do. Or it is a file, which others can write: JSON
+//! Lines, of which the first says what the costs count, and each further one holds the outcomes of one verifier
+//! on one candidate, in the order in which they were made:
 //!
 //! ```json
 //! {"goodarm_recording":1,"unit":"tokens","note":"…"}
 //! {"id":"q-1","verifier":"one solution","scores":[1,0,null],"costs":["77","102","80"]}
 //! ```
 //!
-//! `null` is a call that failed.
+//! `null` is a call that failed. Answers to questions have a line for each question ([`PoolLine`]).
+
+mod runs;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use goodarm_core::Cost;
 use goodarm_data::bounds;
-use goodarm_files::PROBLEMS_MAX;
-use serde::{Deserialize, Serialize};
+use goodarm_data::candidates::text_of;
+use goodarm_files::{PROBLEMS_MAX, PoolLine};
+use serde::Deserialize;
 
 use crate::fingerprint::{Fingerprint, Fingerprinted};
-use crate::job_file::Unit;
+use crate::folder::Folder;
 
 /// The first line.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Heading {
+#[derive(Deserialize)]
+struct Heading {
     /// The version of this format.
-    pub goodarm_recording: u32,
+    goodarm_recording: u32,
     /// What the costs count.
-    pub unit: String,
-    /// Where the outcomes come from.
-    #[serde(default)]
-    pub note: String,
+    unit: String,
 }
 
 /// The outcomes of one verifier on one candidate.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outcomes {
-    /// The candidate.
-    pub id: String,
-    /// The verifier.
-    pub verifier: String,
+struct Outcomes {
+    id: String,
+    verifier: String,
     /// What it said; null if it failed.
-    pub scores: Vec<Option<f64>>,
+    scores: Vec<Option<f64>>,
     /// What that cost: decimals in texts; numbers are read, too.
     #[serde(with = "goodarm_files::money::price")]
-    pub costs: Vec<Cost>,
+    costs: Vec<Cost>,
     /// The final answers, if the verifier solves.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<String>,
-}
-
-impl Outcomes {
-    /// Nothing yet.
-    pub fn none(id: &str, verifier: &str) -> Self {
-        let (id, verifier) = (id.to_owned(), verifier.to_owned());
-        Self { id, verifier, scores: Vec::new(), costs: Vec::new(), answers: Vec::new() }
-    }
+    #[serde(default, rename = "answers")]
+    _answers: Vec<String>,
 }
 
 /// One recorded outcome.
@@ -82,9 +75,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads the outcomes of one verifier; .gz is unpacked. All that is wrong is reported at once.
+    /// Reads the outcomes of one verifier, from a run's folder or from a file; .gz is unpacked. All that is
+    /// wrong is reported at once.
     pub fn read(path: &Path, verifier: &str) -> Result<Self, Vec<String>> {
         let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+        if path.is_dir() {
+            return runs::outcomes(path, verifier).map_err(|problem| vec![at(&problem)]);
+        }
         let unreadable = |error: io::Error| vec![at(&error)];
         let mut file = Fingerprinted::new(File::open(path).map_err(unreadable)?);
         let memory_max = bounds::memory_max(bounds::length_of(path));
@@ -121,8 +118,7 @@ impl Recording {
             }
         }
         if problems.is_empty() && recording.by_candidate.is_empty() {
-            let known = if others.is_empty() { "none".into() } else { others.join(", ") };
-            problems.push(format!("no outcomes of a verifier {verifier:?}; it has {known}"));
+            problems.push(nothing_of("verifier", verifier, &others));
         }
         if problems.is_empty() { Ok(recording) } else { Err(problems) }
     }
@@ -165,7 +161,26 @@ impl Recording {
     }
 }
 
-/// The names of all verifiers of a recording, in the order of the file; .gz is unpacked.
+/// That a recording has nothing of the one that is asked for.
+fn nothing_of(role: &str, name: &str, others: &[String]) -> String {
+    let known = if others.is_empty() { "none".into() } else { others.join(", ") };
+    format!("no outcomes of a {role} {name:?}; it has {known}")
+}
+
+/// The file that decides what a recording says: a run's journal, or the file itself.
+pub fn file_of(path: &Path) -> PathBuf {
+    if path.is_dir() { Folder::new(path).journal() } else { path.to_owned() }
+}
+
+/// What a job that calls a recording `name` calls that file.
+pub fn name_of(name: &str, path: &Path) -> String {
+    match file_of(path).file_name().filter(|_| path.is_dir()) {
+        Some(journal) => format!("{}/{}", name.trim_end_matches('/'), journal.to_string_lossy()),
+        None => name.to_owned(),
+    }
+}
+
+/// The names of all verifiers of a recording, in their order there; .gz is unpacked.
 pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
     #[derive(Deserialize)]
     struct Name {
@@ -174,7 +189,11 @@ pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
     let at = |line: usize, problem: &dyn fmt::Display| {
         vec![format!("{}: line {line}: {problem}", path.display())]
     };
-    let file = File::open(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
+    let whole = |error: &dyn fmt::Display| vec![format!("{}: {error}", path.display())];
+    if path.is_dir() {
+        return runs::verifiers(path).map_err(|error| whole(&error));
+    }
+    let file = File::open(path).map_err(|error| whole(&error))?;
     let mut names: Vec<String> = Vec::new();
     let memory_max = bounds::memory_max(bounds::length_of(path));
     let lines = bounds::json_lines(bounds::unpacked(path, file), memory_max);
@@ -202,26 +221,55 @@ fn unit_of_heading(line: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a recording whose first line is this counts costs in `unit`.
-pub fn check_unit(line: &str, unit: Unit) -> Result<(), String> {
-    let (theirs, ours) = (unit_of_heading(line)?, unit.name());
-    if theirs == ours {
-        return Ok(());
+/// One recorded answer to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedAnswer {
+    /// `None` if the call failed.
+    pub text: Option<String>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// Recorded answers, question by question.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// The file that they were read from.
+    pub file: Fingerprint,
+    /// The answers to each, in the order in which they were asked for.
+    pub by_question: BTreeMap<String, Vec<RecordedAnswer>>,
+}
+
+impl Answers {
+    /// Reads all answers of a file of pools, .gz unpacked, or those of one generator or solver from a run's
+    /// folder.
+    pub fn read(path: &Path, of: &str) -> Result<Self, String> {
+        let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+        if path.is_dir() {
+            return runs::answers(path, of).map_err(|problem| at(&problem));
+        }
+        let mut file = Fingerprinted::new(File::open(path).map_err(|error| at(&error))?);
+        let memory_max = bounds::memory_max(bounds::length_of(path));
+        let mut by_question: BTreeMap<String, Vec<RecordedAnswer>> = BTreeMap::new();
+        let lines = bounds::json_lines(bounds::unpacked(path, &mut file), memory_max);
+        for (line, number) in lines.zip(1..) {
+            let on_line = |problem: &dyn fmt::Display| at(&format!("line {number}: {problem}"));
+            let line = line.map_err(|error| on_line(&error))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let line: PoolLine = serde_json::from_str(&line).map_err(|error| on_line(&error))?;
+            let answers = by_question.entry(text_of(&line.id).into_owned()).or_default();
+            for solution in line.solutions {
+                let cost = solution.cost.or(solution.tokens).unwrap_or(0.0);
+                let cost = Cost::of_price(cost)
+                    .map_err(|error| on_line(&format!("a cost of {cost}: {error}")))?;
+                let text = solution.text.as_ref().unwrap_or(&solution.answer);
+                answers.push(RecordedAnswer { text: Some(text_of(text).into_owned()), cost });
+            }
+        }
+        let file = file.finish(&path.display().to_string()).map_err(|error| at(&error))?;
+        Ok(Self { file, by_question })
     }
-    Err(format!("the recording counts {theirs}, and the job {ours}: record into another file"))
-}
-
-/// Whether this is a whole line of a recording.
-pub fn is_line(line: &[u8]) -> bool {
-    serde_json::from_slice::<Outcomes>(line).is_ok()
-        || serde_json::from_slice::<Heading>(line).is_ok()
-}
-
-/// The first line of a new recording.
-pub fn heading(unit: &str, note: &str) -> io::Result<String> {
-    let heading =
-        Heading { goodarm_recording: VERSION, unit: unit.to_owned(), note: note.to_owned() };
-    Ok(serde_json::to_string(&heading)?)
 }
 
 const VERSION: u32 = 1;

@@ -11,6 +11,7 @@
 //! ```
 
 pub mod export;
+mod finish;
 pub mod label;
 pub mod markup;
 pub mod plot_file;
@@ -20,5 +21,6 @@ mod summary;
 pub mod watch;
 pub mod words;
 
+pub use finish::{Finished, Page, finish_run, report_recovery, why_stopped};
 pub use report::{Report, ReportError, publish_claim};
 pub use summary::summary_text;

@@ -45,7 +45,7 @@ pub enum ReportError {
         error: HistoryError,
     },
     /// The journal tells of something that cannot have happened.
-    #[error("{}: {error}; `goodarm audit` says what else is wrong", path.display())]
+    #[error("{}: {error}; an audit says what else is wrong", path.display())]
     Mismatch {
         /// Where it is.
         path: PathBuf,
@@ -115,7 +115,7 @@ impl Report {
             Err(problem) if candidates.is_some() => return Err(ReportError::Candidates(problem)),
             Err(problem) => {
                 data.overview.notes.push(format!(
-                    "The answers' texts are not shown: {problem} Say where they are with --candidates."
+                    "The answers' texts are not shown: {problem} Name the file that has them."
                 ));
                 None
             }
@@ -168,6 +168,11 @@ impl Report {
     /// Every plot with the name of its file.
     pub fn figures(&self) -> [(&'static str, Figure); 3] {
         plots::figures(&self.data)
+    }
+
+    /// Whether the file with the answers' texts is needed, since the run's folder has none that fits.
+    pub const fn lacks_texts(&self) -> bool {
+        self.roster.is_none()
     }
 
     /// Whether answers belong to questions, of which one each is certified.

@@ -20,6 +20,7 @@ use goodarm_record::account::Account;
 use goodarm_record::control::Control;
 use goodarm_record::notice::{Notice, Observer, Progress};
 use goodarm_record::questions::Questions;
+use goodarm_record::view::EndingView;
 
 use crate::site::{Port, Server, SiteError};
 use site::RunSite;
@@ -29,8 +30,8 @@ use state::{Phase, Shared};
 /// The job of a run that is watched.
 #[derive(Clone, Debug)]
 pub struct WatchedJob {
-    /// The job file.
-    pub path: PathBuf,
+    /// What resumes the run, as a person types it.
+    pub resume: String,
     /// The run's folder.
     pub output: PathBuf,
     /// The field that names a candidate.
@@ -83,14 +84,14 @@ impl Watch {
     }
 
     /// No more calls are made; the outputs are being written.
-    pub fn writing(&mut self, ending: &str) {
-        self.builder.phase = Phase::Writing { ending: ending.to_owned() };
+    pub fn writing(&mut self, ending: &EndingView) {
+        self.builder.phase = Phase::Writing { ending: ending.clone() };
         self.shared.publish(self.builder.snapshot());
     }
 
-    /// Everything is written. Waits for a moment if a page is open, so that it can show the end.
-    pub fn end(mut self, ending: &str, told: &str) {
-        self.builder.phase = Phase::Ended { ending: ending.to_owned(), told: told.to_owned() };
+    /// Everything is written, or without an ending the run broke off. Waits for a moment if a page is open, so that it can show the end.
+    pub fn end(mut self, ending: Option<EndingView>, told: &str) {
+        self.builder.phase = Phase::Ended { ending, told: told.to_owned() };
         self.shared.publish(self.builder.snapshot());
         let ended = Instant::now();
         let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);

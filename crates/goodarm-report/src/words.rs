@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{Cost, Failure, StopReason};
+use goodarm_core::{Cost, Failure};
 pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
 use goodarm_files::{Unit, visible_line};
-use goodarm_record::ending::Ending;
-use goodarm_record::failure::failure_of;
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
 use goodarm_record::view::{ClaimView, Overview, Remaining, VerifierView};
@@ -77,17 +75,9 @@ pub fn achieved(overview: &Overview) -> String {
     }
 }
 
-/// How the run ended, if it has: of a run with questions in words about those.
-pub fn ending(overview: &Overview) -> Option<String> {
-    let told = overview.ending.clone()?;
-    let is = |reason| told == Ending::Done(reason).to_string();
-    Some(match &overview.questions {
-        Some(_) if is(StopReason::AllCertified) => "every question is answered".to_owned(),
-        Some(_) if is(StopReason::AllDecided) => {
-            "every question is answered, or has no answer left that could be certified".to_owned()
-        }
-        _ => told,
-    })
+/// How the run ended, if it has.
+pub fn ending(overview: &Overview) -> Option<&str> {
+    overview.ending.as_ref().map(|ending| ending.sentence.as_str())
 }
 
 /// Where the answers to questions come from, and what became of them.
@@ -143,7 +133,7 @@ pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
 }
 
 fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec<String> {
-    let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
+    let is_counted = |name: &str| matches!(Failure::from_name(name), Some(Failure::Counted(_)));
     let told = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
         let sum: u64 = of_kind().map(|(_, count)| count).sum();
@@ -178,7 +168,10 @@ pub fn remaining(overview: &Overview) -> String {
     // Without scores nothing is known of answers.
     let is_silent = |verifier: &VerifierView| verifier.mean_score.is_none();
     let mut noisy = overview.verifiers.iter().filter(|verifier| !verifier.exact);
-    if noisy.clone().all(is_silent) || noisy.any(|it| it.calls > 0 && is_silent(it)) {
+    if overview.guarantee == GuaranteeName::None
+        || noisy.clone().all(is_silent)
+        || noisy.any(|it| it.calls > 0 && is_silent(it))
+    {
         return String::new();
     }
     let cost = about_money(two_digits(cost), overview.money.unit);

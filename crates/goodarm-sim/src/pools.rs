@@ -4,14 +4,16 @@
 //! Draws with replacement from a fixed pool are independent, as the model asks; what they certify is
 //! the pool's mean, not the verifier's.
 
-use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, Label, ScoreModel};
+use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, Label, Outcome, ScoreModel};
+pub use goodarm_files::Draws;
+use goodarm_files::{PoolAnswer, PoolLine};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::random::Random;
-use crate::world::{Outcome, Reply, Verifiers};
+use crate::world::{EXHAUSTED, Reply, Verifiers};
 
-/// One line of a pools file.
-#[derive(Clone, Debug, Deserialize)]
+/// One line of a pools file, with all that a figure needs.
 struct Line {
     id: String,
     gold: String,
@@ -19,8 +21,7 @@ struct Line {
     solutions: Vec<Answer>,
 }
 
-/// A recorded answer; other fields are ignored.
-#[derive(Clone, Debug, Deserialize)]
+/// A recorded answer.
 struct Answer {
     answer: String,
     tokens: u32,
@@ -48,16 +49,6 @@ pub enum Bills {
     Mean,
     /// The tokens of the solutions that were drawn, below a ceiling of the most expensive ones.
     Recorded,
-}
-
-/// How a pool is drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Draws {
-    /// Independent draws: as in the paper.
-    WithReplacement,
-    /// Each once, one after the other; a pair ends where its solutions do.
-    InOrder,
 }
 
 /// Recorded questions as verifiers.
@@ -177,7 +168,7 @@ pub fn question_pools(
     let mut pools = Vec::new();
     for (index, line) in text.lines().enumerate().skip(first).take(count) {
         let error = |reason: String| PoolError { line: index + 1, reason };
-        let line: Line = serde_json::from_str(line).map_err(|e| error(e.to_string()))?;
+        let line = Line::parse(line).map_err(error)?;
         pools.push(QuestionPool::new(&line).map_err(error)?);
     }
     if pools.is_empty() {
@@ -262,6 +253,21 @@ impl QuestionPool {
 }
 
 impl Line {
+    fn parse(text: &str) -> Result<Self, String> {
+        let line: PoolLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let missing = |field: &str| format!("missing field `{field}`");
+        Ok(Self {
+            id: text_of(line.id, "id")?,
+            gold: line.gold.ok_or_else(|| missing("gold"))?,
+            candidate: line.candidate.ok_or_else(|| missing("candidate"))?.try_into()?,
+            solutions: line
+                .solutions
+                .into_iter()
+                .map(Answer::try_from)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
     fn answers(&self) -> impl Iterator<Item = &str> {
         let solutions = self.solutions.iter().map(|it| it.answer.as_str());
         std::iter::once(self.candidate.answer.as_str()).chain(solutions)
@@ -271,6 +277,32 @@ impl Line {
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn ratio(numerator: usize, denominator: usize) -> f64 {
     numerator as f64 / denominator as f64
+}
+
+impl TryFrom<PoolAnswer> for Answer {
+    type Error = String;
+
+    fn try_from(PoolAnswer { answer, tokens, .. }: PoolAnswer) -> Result<Self, String> {
+        let tokens = tokens.ok_or("missing field `tokens`")?;
+        if tokens.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&tokens) {
+            return Err(format!("tokens: {tokens} is not a count"));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
+        let tokens = tokens as u32;
+        Ok(Self { answer: text_of(answer, "answer")?, tokens })
+    }
+}
+
+fn text_of(value: Value, field: &str) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Null => Err(format!("missing field `{field}`")),
+        other => Err(format!("{field}: {other} is not a text")),
+    }
 }
 
 impl Pools {
@@ -284,7 +316,7 @@ impl Pools {
         let mut pools = Vec::new();
         for (index, line) in text.lines().enumerate().take(questions) {
             let error = |reason: String| PoolError { line: index + 1, reason };
-            let line: Line = serde_json::from_str(line).map_err(|e| error(e.to_string()))?;
+            let line = Line::parse(line).map_err(error)?;
             pools.push(Pool::new(line).map_err(error)?);
         }
         if pools.is_empty() {
@@ -365,7 +397,7 @@ impl Verifiers for Pools {
                 .map(|(score, tokens)| (score, tokens, 5.0 * self.mean_tokens)),
         };
         let Some((score, tokens, mean)) = drawn else {
-            let outcome = Outcome::Exhausted;
+            let outcome = EXHAUSTED;
             return Reply { outcome, bill: Cost::ZERO, latency_mean: 1.0, clock: random };
         };
         let bill = match self.bills {
@@ -410,8 +442,8 @@ mod tests {
         let reply = |attribute, call| pools.reply(1, ArmId(0), AttributeId(attribute), call);
         let bills: Vec<Cost> = (0..6).map(|call| reply(1, call).bill).collect();
         assert_eq!(bills, [10, 30, 20, 40, 0, 0].map(Cost::from_units));
-        assert_eq!(reply(1, 4).outcome, Outcome::Exhausted);
-        assert_eq!(reply(2, 0).outcome, Outcome::Exhausted, "four solutions are no five votes");
+        assert_eq!(reply(1, 4).outcome, EXHAUSTED);
+        assert_eq!(reply(2, 0).outcome, EXHAUSTED, "four solutions are no five votes");
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use goodarm_data::candidates::Format;
-use goodarm_live::verifier::llm::{Api, Temperature};
 
 use crate::terminal::completions::CompletionsArguments;
 
@@ -64,9 +63,6 @@ pub(crate) enum Command {
     /// Write what a run found for other tools: inspect_ai, Hugging Face, CSV, Parquet.
     #[command(long_about = EXPORT_LONG)]
     Export(ExportArguments),
-    /// Make one fixed answer for each question, with a model behind a chat endpoint.
-    #[command(long_about = GENERATE_LONG)]
-    Generate(GenerateArguments),
     /// Write a commented starter job for a file of candidates or questions.
     #[command(long_about = INIT_LONG)]
     Init(InitArguments),
@@ -76,9 +72,6 @@ pub(crate) enum Command {
     /// Say what a budget will buy, before a cent is spent.
     #[command(long_about = PLAN_LONG)]
     Plan(PlanArguments),
-    /// Call each verifier of a job several times on each candidate, for replays.
-    #[command(long_about = RECORD_LONG)]
-    Record(RecordArguments),
     /// Show what a run found: one self-contained page, or text, JSON and plots.
     #[command(long_about = REPORT_LONG)]
     Report(ReportArguments),
@@ -128,6 +121,14 @@ pub(crate) struct RunArguments {
     /// In place of the file's output folder.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    /// In place of the file's policy. `fixed` makes a recording: -k calls of each verifier on each answer, and
+    /// no certificate; `replay`, `pool`, `calibrate` and `plan` read its folder.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy: Option<String>,
+    /// With the policy fixed: calls of each verifier on each answer, and answers of each generator and each
+    /// solver to each question.
+    #[arg(long, short = 'k', value_name = "N")]
+    pub(crate) calls_per_pair: Option<u64>,
     /// End when nothing is left to do but to wait for people (kind = "human"); --resume goes on when they
     /// have answered.
     #[arg(long)]
@@ -296,8 +297,9 @@ pub(crate) struct CalibrateArguments {
     /// The candidates' field with the answer, for --field.
     #[arg(long, value_name = "FIELD", default_value = "answer", requires = "field")]
     pub(crate) equals: String,
-    /// The pilot that `goodarm record` made; recording.jsonl beside the job if not given.
-    #[arg(long, value_name = "FILE")]
+    /// The folder of a run with the policy fixed, or a file; `pilot` beside the job if not given, or
+    /// recording.jsonl if that is there.
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) recording: Option<PathBuf>,
     /// The share of right answers that is wanted among those that pass.
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
@@ -318,84 +320,6 @@ pub(crate) struct CalibrateArguments {
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RecordArguments {
-    /// The job whose verifiers are called.
-    #[arg(value_name = "JOB.toml")]
-    pub(crate) job: PathBuf,
-    /// Calls of each verifier on each candidate.
-    #[arg(long, short = 'k', value_name = "K", value_parser = at_least_one)]
-    pub(crate) times: usize,
-    /// The recording; what it has already is not made again.
-    #[arg(long, short, value_name = "FILE", default_value = "recording.jsonl")]
-    pub(crate) out: PathBuf,
-    /// The most that the whole recording may cost; in place of the job's budget.
-    #[arg(long, value_name = "AMOUNT")]
-    pub(crate) budget: Option<f64>,
-    /// A word about where the outcomes come from, for the recording's first line.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) note: Option<String>,
-    /// Write the solver's solutions as pools, too: for `goodarm-lab reproduce --data`.
-    #[arg(long, value_name = "POOLS.jsonl")]
-    pub(crate) pools: Option<PathBuf>,
-    /// The candidates' field with the reference answer, for --pools.
-    #[arg(long, value_name = "FIELD", default_value = "gold")]
-    pub(crate) gold: String,
-    /// Say nothing but errors and the end.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GenerateArguments {
-    /// The questions: .jsonl, .json, .csv, .tsv or .parquet.
-    #[arg(value_name = "QUESTIONS")]
-    pub(crate) questions: PathBuf,
-    /// The base address of an endpoint; an OpenAI-compatible one ends in /v1. May be given several times:
-    /// requests are spread over them.
-    #[arg(long, required = true)]
-    pub(crate) url: Vec<String>,
-    /// The model's name.
-    #[arg(long)]
-    pub(crate) model: Option<String>,
-    /// The environment variable that holds the key.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) api_key_env: Option<String>,
-    /// The template of the prompt.
-    #[arg(long, default_value = "{{ question }}")]
-    pub(crate) prompt: String,
-    /// More than 0; `default` leaves it out, for models that refuse it.
-    #[arg(long, default_value_t = Temperature::Degrees(0.7))]
-    pub(crate) temperature: Temperature,
-    /// The most tokens of an answer.
-    #[arg(long, default_value_t = 512)]
-    pub(crate) max_tokens: u32,
-    /// The same under the name that newer models of OpenAI want.
-    #[arg(long, value_name = "TOKENS", conflicts_with = "max_tokens")]
-    pub(crate) max_completion_tokens: Option<u32>,
-    /// What the endpoint speaks: openai or anthropic.
-    #[arg(long, default_value = "openai")]
-    pub(crate) api: Api,
-    /// Seconds until a request counts as failed.
-    #[arg(long, default_value_t = 120.0)]
-    pub(crate) timeout: f64,
-    /// Requests at once.
-    #[arg(long, default_value_t = 8)]
-    pub(crate) concurrency: usize,
-    /// The field that names a question.
-    #[arg(long, default_value = "id")]
-    pub(crate) id_field: String,
-    /// The field that gets the answer.
-    #[arg(long, default_value = "answer")]
-    pub(crate) answer_field: String,
-    /// The answers; what is there already is not made again.
-    #[arg(long, short, value_name = "FILE", default_value = "answers.jsonl")]
-    pub(crate) out: PathBuf,
-    /// Say nothing but errors and the end.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -432,11 +356,11 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
-    /// A plan file, a job file, or a recording.
+    /// A plan file, a job file, or a recording: a run's folder, or a file.
     #[arg(value_name = "FILE")]
     pub(crate) plan: PathBuf,
     /// Take the answers' mean scores from this recording of the same verifiers.
-    #[arg(long, value_name = "RECORDING.jsonl")]
+    #[arg(long, value_name = "RECORDING")]
     pub(crate) recording: Option<PathBuf>,
     /// The error probability; in place of the file's. A recording has 0.05 if none is given.
     #[arg(long)]
@@ -509,7 +433,7 @@ and the same command goes on.";
 const CALIBRATE_LONG: &str = "\
 Choose the thresholds of a job's verifiers by labelled answers.
 
-  goodarm record job.toml -k 5                             a pilot: a few calls of each verifier
+  goodarm run job.toml --policy fixed -k 5 --output pilot  a pilot: a few calls of each verifier
   goodarm calibrate job.toml --labels labels.csv           thresholds for a precision of 0.95
   goodarm calibrate job.toml --labels labels.csv --precision 0.9 --keep-job
   goodarm calibrate job.toml --field gold --equals answer  where the right answers are known
@@ -527,27 +451,6 @@ Exit codes:
   2  wrong input (the message names the file and the line), or a file that cannot be written
   5  the labels do not show the precision: the job is left as it is, and it is said how many it takes";
 
-const RECORD_LONG: &str = "\
-Call each verifier of a job several times on each candidate, for replays.
-
-  goodarm record job.toml -k 40                       40 calls for each pair, into recording.jsonl
-  goodarm record job.toml -k 40 --pools pools.jsonl   the solver's solutions as pools, too
-
-A recording is paid once and replayed as often as one likes: a verifier of kind \"replay\" draws from it,
-so policies and budgets can be compared on real data. Interrupted or killed, the same command goes on;
-calls that were in flight count as failed. All of it together never costs more than the job's budget
-(or --budget): if what is missing might, it does not start.";
-
-const GENERATE_LONG: &str = "\
-Make one fixed answer for each question, with a model behind a chat endpoint.
-
-  goodarm generate questions.jsonl --url http://127.0.0.1:8080/v1 --model my-model
-  goodarm init answers.jsonl
-  goodarm record job.toml -k 40 --pools pools.jsonl
-  goodarm-lab reproduce gsm8k --data pools.jsonl
-
-is the paper's whole pipeline on one's own questions: generate, record, replay.";
-
 const RUN_LONG: &str = "\
 Certify answers: make verifier calls until the budget is spent or nothing is left to do.
 
@@ -557,6 +460,8 @@ Certify answers: make verifier calls until the budget is spent or nothing is lef
                                     or with candidates that were added behind the others
   goodarm run job.toml --again      begin anew; the earlier run is moved aside
   goodarm run job.toml --watch      go, with a live page that can pause it: open the address it says
+  goodarm run job.toml --policy fixed -k 5 --output pilot
+                                    a recording: 5 calls of each verifier on each answer, no certificate
 
 A job file names the answers and the verifiers:
 
@@ -646,8 +551,8 @@ Describe the verifiers and, roughly, the answers:
 A job or a recording will do, too:
 
   goodarm plan job.toml                                 its verifiers, prices, δ, budget and [expect]
-  goodarm plan job.toml --recording recording.jsonl     the same, with the answers' means as recorded
-  goodarm plan recording.jsonl --threshold 0.7          the recorded verifiers, at their mean prices
+  goodarm plan job.toml --recording pilot   the same, with the answers' means as recorded
+  goodarm plan pilot --threshold 0.7        the recorded verifiers, at their mean prices
 
 The answer is twofold: the paper's theory (h_q, T*, the staircase K(b); what must be paid as δ → 0), and
 simulated sessions like those that would be run, with an interval that holds eight of ten of them.";

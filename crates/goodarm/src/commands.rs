@@ -5,18 +5,15 @@ mod calibrate;
 mod dry_run;
 mod example;
 mod export;
-mod generate;
 mod init;
 mod label;
 mod plan;
-mod record;
 mod report;
 pub(crate) mod run;
 mod schema;
 mod try_out;
 
 use clap::CommandFactory;
-use goodarm_live::open_files;
 use goodarm_report::words::printable_note;
 
 use crate::cli::{Cli, Command};
@@ -32,11 +29,9 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Command::Completions(arguments) => completions::run(Cli::command(), &arguments),
         Command::Example(arguments) => example::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
-        Command::Generate(arguments) => generate::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
-        Command::Record(arguments) => record::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Schema => schema::run(),
@@ -54,14 +49,5 @@ fn notes(notes: &[String]) -> String {
 fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
         notes(texts).lines().for_each(terminal::say);
-    }
-}
-
-/// Sees to it that so many files can be open, and says so if they cannot.
-fn make_room(needed: usize, is_quiet: bool) {
-    if let Err(shortage) = open_files::make_room(needed)
-        && !is_quiet
-    {
-        terminal::say(&format!("warning: {shortage}"));
     }
 }

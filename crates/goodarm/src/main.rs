@@ -1,5 +1,6 @@
 //! The command-line tool.
 
+mod advice;
 mod cli;
 mod commands;
 mod display;

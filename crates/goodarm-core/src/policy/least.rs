@@ -74,6 +74,16 @@ impl<M: Measure> Least<M> {
         }
     }
 
+    /// There is one arm more, the last.
+    pub(crate) fn on_birth(&mut self, books: &Books, arm: ArmId) {
+        for number in 0..self.trees.len() {
+            for place in 0..self.width {
+                let key = self.key(books, arm, AttributeId::at(number * self.width + place));
+                self.trees[number].push(key);
+            }
+        }
+    }
+
     /// The least key with its pair, among affordable attributes.
     pub(crate) fn find(&mut self, books: &Books) -> Option<(M::Key, ArmId, AttributeId)> {
         if self.unresolved_only {
@@ -88,7 +98,7 @@ impl<M: Measure> Least<M> {
             }
             let Some((arm, attribute)) = self.first(number) else { continue };
             if books.is_affordable(attribute)
-                && !books.is_held(attribute)
+                && !books.lane_of(attribute).is_held()
                 && best.is_none_or(|(least, first, _)| key < least || (key == least && arm < first))
             {
                 best = Some((key, arm, attribute));
@@ -118,7 +128,8 @@ impl<M: Measure> Least<M> {
 
     /// Once only: attributes that become affordable and unaffordable must not rebuild trees each time.
     fn split_if_too_dear(&mut self, books: &Books) -> bool {
-        let too_dear = |attribute| !books.is_affordable(attribute) || books.is_held(attribute);
+        let too_dear =
+            |attribute| !books.is_affordable(attribute) || books.lane_of(attribute).is_held();
         let split = self.width > 1 && books.problem().attributes().any(too_dear);
         if split {
             self.width = 1;

@@ -1,7 +1,9 @@
 //! One binary for all integration tests of the core.
 
 mod designed;
+mod doors;
 mod equivalence;
+mod fixed;
 mod golden;
 mod paper_map;
 mod policy_contract;

@@ -338,7 +338,7 @@ fn guarantees_and_weights_are_checked() {
         (json!({"guarantee": "papr"}), "guarantee: unknown word `papr`; did you mean `paper`?"),
         (
             json!({"guarantee": "bonferroni"}),
-            "guarantee: unknown word `bonferroni`; there are lent, holm, union, fdr, paper",
+            "guarantee: unknown word `bonferroni`; there are lent, holm, union, fdr, paper, none",
         ),
         (
             json!({"prior_weights": [1]}),

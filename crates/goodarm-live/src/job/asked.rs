@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use goodarm_core::QuestionId;
+use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
+use goodarm_core::{QuestionId, ServiceId};
 use goodarm_data::candidates::KEY;
 use goodarm_data::candidates::{Candidate, Candidates, CandidatesError};
 use goodarm_data::problem::Problem;
 use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
 use goodarm_record::job_file::GuaranteeName;
-use goodarm_record::questions::{self, Finals, Questions, Sorted, hex};
+use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex};
 
 use super::{Job, Settings, VerifierSpec};
 use crate::pricing::Extent;
@@ -65,10 +66,20 @@ impl QuestionSpec {
         })
     }
 
+    /// For a recording each generator makes as many answers as others make calls.
+    pub(super) fn in_force(self, settings: &Settings) -> Self {
+        let calls = settings.calls_per_pair.filter(|_| !self.generators.is_empty());
+        let Some(calls) = calls else { return self };
+        let candidates_max = usize::try_from(calls).unwrap_or(usize::MAX);
+        Self { candidates_max: candidates_max.saturating_mul(self.generators.len()), ..self }
+    }
+
     /// What is wrong with it.
     pub(super) fn problems(&self, settings: &Settings) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if !matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union) {
+        let is_sound = matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union)
+            || settings.is_recording();
+        if !is_sound {
             let message = format!(
                 "{:?}{} does not hold where answers share a question: with a good answer that is certified its bad siblings leave, and the level falls while the worst of them is still there (docs/certificates.md); \"lent\" and \"union\" hold",
                 settings.guarantee.to_string(),
@@ -96,29 +107,41 @@ impl QuestionSpec {
             };
             problems.push(Problem::new(*key, message));
         }
-        if !self.generators.is_empty() && settings.policy != RCB {
+        if !self.generators.is_empty() && settings.policy != RCB && !settings.is_recording() {
             let message = format!(
-                "{:?} never asks for an answer that is not there yet: with a generator, {RCB:?} is needed",
+                "{:?} never asks for an answer that is not there yet: with a generator, {RCB:?} is needed, or \"fixed\" for a recording",
                 settings.policy
             );
             problems.push(Problem::new("policy", message));
+        }
+        if settings.is_recording() && self.candidates_max > PROPOSED_ANSWERS_MAX {
+            let message = format!(
+                "{} answers would be made for each question, and {PROPOSED_ANSWERS_MAX} are the most",
+                self.candidates_max
+            );
+            problems.push(Problem::new("calls_per_pair", message));
         }
         problems
     }
 }
 
 impl Job {
-    /// What who is at this place is called with first: an answer or a question. Where there is no answer
-    /// yet, a made-up one to the first question stands for it.
-    pub fn first_subject(&self, place: usize) -> Option<Candidate> {
-        let subjects = self.subjects_of(place);
+    /// The first input of a service: an answer or a question. Where there is no answer yet, a made-up one to
+    /// the first question stands for it.
+    pub fn first_subject(&self, service: ServiceId) -> Option<Candidate> {
+        let subjects = self.subjects_of(service);
         if let Some(first) = subjects.arms().next() {
             return Some(subjects.get(first));
         }
         let questions = self.questions.as_ref()?;
         let first = questions.list.arms().next()?;
         let mut made_up = Candidates::none(Path::new("answers"));
-        questions.add(&mut made_up, QuestionId(first.0), 1, (MADE_UP, MADE_UP));
+        questions.add(
+            &mut made_up,
+            QuestionId(first.0),
+            1,
+            MadeAnswer { text: MADE_UP, last: MADE_UP },
+        );
         made_up.arms().next().map(|arm| made_up.get(arm))
     }
 }
@@ -215,7 +238,8 @@ impl Asked {
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
         let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
             let mut answers = none.clone();
-            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, (&longest, &longest)));
+            let answer = MadeAnswer { text: &longest, last: &longest };
+            some.iter().for_each(|it| questions.add(&mut answers, *it, 1, answer));
             called.extent(&answers)
         });
         of_some.fold(most, |most, some| Extent {

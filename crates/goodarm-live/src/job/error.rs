@@ -84,7 +84,8 @@ impl JobProblem {
     pub(super) fn unknown_field(
         place: usize,
         verifier: &str,
-        (field, nearest): (String, Option<String>),
+        field: String,
+        nearest: Option<String>,
     ) -> Self {
         let hint = goodarm_files::hint(nearest.as_deref());
         let message = format!("uses the field {field:?}, which no candidate has{hint}");

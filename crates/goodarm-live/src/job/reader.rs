@@ -34,17 +34,16 @@ use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
-    let unreadable = |reason: String| {
-        let problem = JobProblem::new(ProblemKind::Unreadable, reason);
+    let wrong = |kind, reason: String| {
+        let problem = JobProblem::new(kind, reason);
         JobError { problems: vec![JobProblem { file: Some(path.to_owned()), ..problem }] }
     };
     let is_of_candidates = |ending: &str| path.extension().is_some_and(|own| own == ending);
     if CANDIDATES.iter().any(|ending| is_of_candidates(ending)) {
-        let shown = path.display();
-        let hint = format!("a job file is TOML; for candidates: goodarm init {shown}");
-        return Err(unreadable(hint));
+        let reason = "a job file is TOML, and this is a file of candidates";
+        return Err(wrong(ProblemKind::CandidatesFile, reason.to_owned()));
     }
-    fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))
+    fs::read_to_string(path).map_err(|error| wrong(ProblemKind::Unreadable, error.to_string()))
 }
 
 /// How files end that hold candidates, and never a job.
@@ -102,7 +101,7 @@ pub(super) fn parse(
     }
     let source = Source { path, text: &text, overrides, candidates: given.candidates };
     let result = match file {
-        Some(file) => build(source, &file, (read, made), problems),
+        Some(file) => build(source, &file, read, made, problems),
         None => Err(JobError { problems }),
     };
     result.map_err(|error| located(path, &table, error))
@@ -300,7 +299,8 @@ struct Source<'a> {
 fn build(
     source: Source<'_>,
     file: &JobFile,
-    (read, made): (Vec<Option<ReadEntry>>, Vec<Option<ReadGenerator>>),
+    read: Vec<Option<ReadEntry>>,
+    made: Vec<Option<ReadGenerator>>,
     mut problems: Vec<JobProblem>,
 ) -> Result<Job, JobError> {
     let Source { path, text, overrides, candidates } = source;
@@ -323,7 +323,7 @@ fn build(
         }
     };
     let builder = Builder { file, folder };
-    let mut verifiers = builder.verifiers(read, (&candidates, asked.as_ref()), &mut problems);
+    let mut verifiers = builder.verifiers(read, &candidates, asked.as_ref(), &mut problems);
     let made = (verifier_count..).zip(made).collect();
     let (questions, generator_places) = match asked {
         Some(asked) => {
@@ -350,7 +350,8 @@ impl Builder<'_> {
     fn verifiers(
         &self,
         read: Vec<Option<ReadEntry>>,
-        (candidates, asked): (&Candidates, Option<&QuestionSpec>),
+        candidates: &Candidates,
+        asked: Option<&QuestionSpec>,
         problems: &mut Vec<JobProblem>,
     ) -> Vec<(usize, VerifierSpec)> {
         let has_generator = self.file.generator.is_some() || self.file.generators.is_some();
@@ -366,7 +367,7 @@ impl Builder<'_> {
                 more.push(Problem::new("votes", message));
             }
             let list = asked.map(|asked| &asked.list);
-            let setting = self.setting(&keys, (shown, list), &mut more);
+            let setting = self.setting(&keys, shown, list, &mut more);
             match own.build(&setting) {
                 Ok(verifier) => {
                     verifiers.push((place, verifier_spec(setting, verifier, &mut more)));
@@ -391,10 +392,10 @@ impl Builder<'_> {
             let Some(read) = entry else { continue };
             let keys = read.keys.as_verifier();
             let mut more = Vec::new();
-            let setting = self.setting(&keys, (&asked.list, Some(&asked.list)), &mut more);
+            let setting = self.setting(&keys, &asked.list, Some(&asked.list), &mut more);
             let of_solver = verifiers.iter().find_map(|(_, it)| it.verifier.final_answers());
             let extractor = of_solver.map(|finals| finals.extractor.clone());
-            match generator(&read, setting, (&asked.answer_field, extractor), &mut more) {
+            match generator(&read, setting, &asked.answer_field, extractor, &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
                     verifiers.push((place, VerifierSpec { proposes: true, ..spec }));
                 }
@@ -414,7 +415,8 @@ impl Builder<'_> {
     fn setting<'k>(
         &'k self,
         keys: &'k VerifierKeys,
-        (candidates, questions): (&'k Candidates, Option<&'k Candidates>),
+        candidates: &'k Candidates,
+        questions: Option<&'k Candidates>,
         problems: &mut Vec<Problem>,
     ) -> Setting<'k> {
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
@@ -467,7 +469,8 @@ fn read_candidates(
 fn generator(
     read: &ReadGenerator,
     setting: Setting<'_>,
-    (field, of_solver): (&str, Option<Extractor>),
+    field: &str,
+    of_solver: Option<Extractor>,
     problems: &mut Vec<Problem>,
 ) -> Option<VerifierSpec> {
     let GeneratorKeys { extract, pattern, pointer, vote, threshold, .. } = &read.keys;
@@ -531,12 +534,16 @@ fn settings(
     let written = overrides.budget.map_or_else(|| file.budget.clone(), Written::Number);
     let message = || Problem::new("budget", format!("{written} is not an amount above 0"));
     let budget = collect(written.budget().map_err(|_| message()), problems);
+    let policy = overrides.policy.as_ref().unwrap_or(&file.policy);
+    let is_replaced = overrides.policy.as_ref().is_some_and(|policy| *policy != file.policy);
+    let calls_per_pair = file.calls_per_pair.filter(|_| !is_replaced);
     Settings {
         budget: budget.unwrap_or(Cost::ZERO),
         unit: file.unit,
         delta: file.delta,
-        guarantee: file.guarantee.unwrap_or_else(|| GuaranteeName::natural(&file.policy)),
-        policy: file.policy.clone(),
+        guarantee: file.guarantee.unwrap_or_else(|| GuaranteeName::natural(policy)),
+        policy: policy.clone(),
+        calls_per_pair: overrides.calls_per_pair.or(calls_per_pair),
         concurrency: file.concurrency,
         calls_max: file.calls_max,
         seed: file.seed,

@@ -1,8 +1,9 @@
 //! What a run writes when it has ended.
 
+use goodarm_record::ending::Ending;
+use goodarm_record::finish::{self, Recovery};
 use goodarm_record::folder::Folder;
-use goodarm_record::labels;
-use goodarm_record::outputs::{self, OutputError, Standing};
+use goodarm_record::outputs::{OutputError, Standing};
 use goodarm_record::view::Overview;
 
 use crate::run::Run;
@@ -10,25 +11,26 @@ use crate::run::Run;
 impl Run {
     /// Writes all files of the folder but the journal and the candidates. The run has ended: after an error
     /// nobody knows how much of its journal is durable, and a summary must not have seen more.
-    pub fn write_outputs(&self, ending: &str) -> Result<Overview, OutputError> {
-        let (job, books, candidates) = (self.job(), self.session().books(), self.candidates());
-        let folder = Folder::new(&job.settings.output);
-        let standing = Standing {
-            folder: &folder,
+    pub fn write_outputs(&self, ending: &Ending) -> Result<Overview, OutputError> {
+        let folder = Folder::new(&self.job().settings.output);
+        finish::write(&self.standing(&folder), ending)
+    }
+
+    /// What its files are made from; `folder` is its own.
+    pub fn standing<'a>(&'a self, folder: &'a Folder) -> Standing<'a> {
+        let job = self.job();
+        Standing {
+            folder,
             charter: &job.charter,
-            books,
+            books: self.session().books(),
             account: self.account(),
-            candidates,
+            candidates: self.candidates(),
             questions: job.questions.as_deref(),
-        };
-        let mut overview = outputs::write(&standing, ending)?;
-        let certified: Vec<&str> =
-            books.certified().iter().map(|&arm| candidates.id(arm)).collect();
-        let claim = labels::claim(&folder, &job.charter, &certified);
-        let claim = claim.map(|claim| overview.claim = claim);
-        outputs::write_summary(&folder, &overview)?;
-        // No run fails for what people have said about it.
-        overview.notes.extend(claim.err().map(|error| error.to_string()));
-        Ok(overview)
+        }
+    }
+
+    /// What it found of the last process when it was resumed.
+    pub fn recovery(&self) -> Recovery {
+        Recovery { bytes_cut: self.bytes_cut(), added: self.added_count(), lost: self.lost_count() }
     }
 }

@@ -107,7 +107,7 @@ impl Check {
         };
         let mut problems = superfluous(keys, name);
         let mut file = None;
-        let rule = Rule::new(keys, folder, name, (&mut file, &mut problems));
+        let rule = Rule::new(keys, folder, name, &mut file, &mut problems);
         match rule {
             Some(rule) if problems.is_empty() => {
                 let field = keys.field.clone().unwrap_or_else(|| "answer".into());
@@ -222,7 +222,8 @@ impl Rule {
         keys: &CheckKeys,
         folder: &Path,
         name: CheckName,
-        (file, problems): (&mut Option<Fingerprint>, &mut Vec<Problem>),
+        file: &mut Option<Fingerprint>,
+        problems: &mut Vec<Problem>,
     ) -> Option<Self> {
         let extractor = || {
             let (pattern, pointer) = (keys.pattern.as_deref(), keys.pointer.as_deref());

@@ -1,5 +1,6 @@
 //! Whoever answers questions: a kind's own reply, and the final answer that is found in it.
 
+use goodarm_files::Draws;
 use std::collections::BTreeSet;
 
 use goodarm_core::CountedFailure;
@@ -135,8 +136,8 @@ impl Verifier for Generator {
         self.answerer.mean_over()
     }
 
-    fn used_up(&self) -> Option<&str> {
-        self.answerer.used_up()
+    fn draws_from(&self) -> Option<(&str, Draws)> {
+        self.answerer.draws_from()
     }
 
     fn files(&self) -> Vec<Fingerprint> {

@@ -56,7 +56,8 @@ impl KindKeys for HttpKeys {
     fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let questions = setting.questions.unwrap_or(setting.candidates);
         let pointer = self.answer.as_deref().unwrap_or("/answer");
-        let mut http = Http::reading(self, ("answer", pointer), (setting, questions))?;
+        let mut http =
+            Http::reading(self, Pointer { key: "answer", path: pointer }, setting, questions)?;
         http.scores = Scores::Answer { pointer: pointer.to_owned() };
         Ok(Box::new(http))
     }
@@ -68,6 +69,12 @@ pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
     scores: Scores,
+}
+
+/// Where a reply is read, and the key of the job that says so.
+struct Pointer<'a> {
+    key: &'a str,
+    path: &'a str,
 }
 
 /// Where the reply has them.
@@ -95,8 +102,8 @@ impl Http {
             let message = "not together with criteria: each of them has its own";
             problems.push(Problem::new("pointer", message));
         }
-        let pointer = keys.pointer.as_deref().unwrap_or("/score");
-        match Self::reading(keys, ("pointer", pointer), (setting, setting.candidates)) {
+        let path = keys.pointer.as_deref().unwrap_or("/score");
+        match Self::reading(keys, Pointer { key: "pointer", path }, setting, setting.candidates) {
             Ok(http) if problems.is_empty() => {
                 Ok(Self { scores: rubric.map_or(http.scores, Scores::Each), ..http })
             }
@@ -105,11 +112,12 @@ impl Http {
         }
     }
 
-    /// A server whose reply is read at a pointer, which stands at this key.
+    /// A server whose reply is read at a pointer.
     fn reading(
         keys: &HttpKeys,
-        (pointer_key, pointer): (&str, &str),
-        (setting, shown): (&Setting<'_>, &Candidates),
+        pointer: Pointer<'_>,
+        setting: &Setting<'_>,
+        shown: &Candidates,
     ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let own = EndpointKeys {
@@ -122,8 +130,9 @@ impl Http {
         };
         let endpoint =
             Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        let pointer = checked_pointer(Some(pointer))
-            .map_err(|problem| Problem { key: pointer_key.to_owned(), ..problem });
+        let Pointer { key, path } = pointer;
+        let pointer = checked_pointer(Some(path))
+            .map_err(|problem| Problem { key: key.to_owned(), ..problem });
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);

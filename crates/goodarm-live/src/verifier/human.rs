@@ -42,12 +42,12 @@ impl KindKeys for HumanKeys {
             let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"bounded\")";
             problems.push(Problem::new("scores", message));
         }
-        self.human(wanted_of(scores), (setting, setting.candidates), problems)
+        self.human(wanted_of(scores), setting, setting.candidates, problems)
     }
 
     fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let questions = setting.questions.unwrap_or(setting.candidates);
-        self.human(Wanted::Answer, (setting, questions), Vec::new())
+        self.human(Wanted::Answer, setting, questions, Vec::new())
     }
 }
 
@@ -55,7 +55,8 @@ impl HumanKeys {
     fn human(
         &self,
         wanted: Wanted,
-        (setting, subjects): (&Setting<'_>, &Candidates),
+        setting: &Setting<'_>,
+        subjects: &Candidates,
         mut problems: Vec<Problem>,
     ) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         problems.extend(unmeant(setting));

@@ -1,36 +1,27 @@
 //! Recorded answers to questions, in the place of whoever gave them: a generator or a solver that can be
-//! tried without either. The k-th answer to a question depends on the seed, the question and k alone.
+//! tried without either.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::Path;
-
-use goodarm_core::{Cost, CountedFailure};
-use goodarm_data::answer::ExtractName;
-use goodarm_data::answer::Extractor;
-use goodarm_data::bounds;
-use goodarm_data::candidates::{Candidate, Candidates, text_of};
+use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::problem::{Problem, collect};
+use goodarm_files::Draws;
 use goodarm_files::words::counted;
-use goodarm_record::fingerprint::{Fingerprint, Fingerprinted};
-use goodarm_record::job_file::Unit;
+use goodarm_record::recording::{Answers, RecordedAnswer, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::generator::Generator;
-use super::replay::{Draws, draw};
-use super::{Called, KindKeys, MeanOver, Place, Reply, Setting, Usage, Verdict, Verifier};
-use crate::pricing::{Meter, Pricing};
-use crate::throttle::Throttle;
+use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
+use super::{KindKeys, Setting, Verifier};
 
 /// Recorded answers to questions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolKeys {
-    /// A file with a line for each question: its `id`, and `solutions` with an `answer` and a `cost` (or
-    /// `tokens`) each. `goodarm record --pools` writes one.
+    /// The folder of a run, such as one with `policy = "fixed"`; or a file with a line for each question: its
+    /// `id`, and `solutions` with an `answer` and a `cost` (or `tokens`) each.
     pub pool: Option<String>,
+    /// The name of the generator or solver in the run; this one's name if not given.
+    pub of: Option<String>,
     /// with-replacement (the default) or in-order.
     pub draws: Option<Draws>,
     /// Where the final answer is in a recorded one; whole if not given.
@@ -62,161 +53,32 @@ impl KindKeys for PoolKeys {
     fn build_generator(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
         let wrong = |reason: String| vec![Problem::new("pool", reason)];
         let Some(path) = &self.pool else {
-            let needed = "the path of a file of recorded answers is needed; `goodarm record --pools` writes one";
+            let needed = "the path of recorded answers is needed: the folder of a run with policy = \"fixed\", or a file";
             return Err(vec![Problem::missing("pool", needed)]);
         };
         let Some(questions) = setting.questions else {
             let message = "a pool answers questions, and the job has none: `questions` or `question_field` is needed";
             return Err(vec![Problem::new("kind", message)]);
         };
-        let (by_question, mut file) = read(&setting.folder.join(path)).map_err(wrong)?;
-        file.path.clone_from(path);
-        let pool = Pool::new(by_question, questions, self.draws.unwrap_or_default(), setting.seed);
-        let pool = pool.map_err(|reason| wrong(format!("{path}: {reason}")))?;
-        Ok(Box::new(Pool { file, ..pool }))
-    }
-}
-
-/// One line of the file.
-#[derive(Deserialize)]
-struct Line {
-    id: Value,
-    solutions: Vec<Solution>,
-}
-
-/// One recorded answer.
-#[derive(Clone, Debug, Deserialize)]
-struct Solution {
-    /// All of it; the final answer alone if that is all there is.
-    #[serde(default)]
-    text: Option<Value>,
-    #[serde(default)]
-    answer: Value,
-    #[serde(default)]
-    cost: Option<f64>,
-    #[serde(default)]
-    tokens: Option<f64>,
-}
-
-/// Recorded answers, question by question.
-#[derive(Clone, Debug)]
-struct Pool {
-    solutions: Vec<Recorded>,
-    /// Where each question's begin, and where the last one's end.
-    starts: Vec<usize>,
-    draws: Draws,
-    seed: u64,
-    ceiling: Cost,
-    file: Fingerprint,
-}
-
-#[derive(Clone, Debug)]
-struct Recorded {
-    text: String,
-    cost: Cost,
-}
-
-impl Pool {
-    fn new(
-        mut by_question: BTreeMap<String, Vec<Recorded>>,
-        questions: &Candidates,
-        draws: Draws,
-        seed: u64,
-    ) -> Result<Self, String> {
-        let (mut solutions, mut starts, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        for arm in questions.arms() {
-            starts.push(solutions.len());
-            let recorded = by_question.remove(questions.id(arm)).unwrap_or_default();
-            if recorded.is_empty() {
-                missing.push(questions.id(arm));
+        let of = self.of.as_ref().unwrap_or(&setting.keys.name);
+        let place = setting.folder.join(path);
+        let Answers { mut file, mut by_question } = Answers::read(&place, of).map_err(wrong)?;
+        file.path = name_of(path, &place);
+        // In a run each has its own, and a file is one pool.
+        let own = if place.is_dir() { format!("{} of {path}", of) } else { path.clone() };
+        let (draws, seed) = (self.draws.unwrap_or_default(), setting.seed);
+        let manner = Manner { draws, seed, is_about_questions: true, own: Some(own) };
+        let drawn = |answer: RecordedAnswer| Drawn {
+            said: answer.text.map_or(Said::Failed, Said::Answer),
+            cost: answer.cost,
+        };
+        let of = |id: &str| by_question.remove(id).into_iter().flatten().map(drawn).collect();
+        match Recorded::new(of, questions, file, manner) {
+            Ok(recorded) => Ok(Box::new(recorded)),
+            Err(Missing { count, first }) => {
+                let count = counted(count, "question");
+                Err(wrong(format!("{path}: no answers to {count}, the first is {first:?}")))
             }
-            solutions.extend(recorded);
         }
-        starts.push(solutions.len());
-        if let Some(first) = missing.first() {
-            let count = counted(missing.len(), "question");
-            return Err(format!("no answers to {count}, the first is {first:?}"));
-        }
-        let ceiling = solutions.iter().map(|it: &Recorded| it.cost).max().unwrap_or(Cost::ZERO);
-        Ok(Self { solutions, starts, draws, seed, ceiling, file: Fingerprint::default() })
-    }
-}
-
-/// Reads all answers; .gz is unpacked.
-fn read(path: &Path) -> Result<(BTreeMap<String, Vec<Recorded>>, Fingerprint), String> {
-    let at = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
-    let mut file = Fingerprinted::new(File::open(path).map_err(|error| at(&error))?);
-    let memory_max = bounds::memory_max(bounds::length_of(path));
-    let mut by_question: BTreeMap<String, Vec<Recorded>> = BTreeMap::new();
-    for (line, number) in bounds::json_lines(bounds::unpacked(path, &mut file), memory_max).zip(1..)
-    {
-        let on_line = |problem: &dyn std::fmt::Display| at(&format!("line {number}: {problem}"));
-        let line = line.map_err(|error| on_line(&error))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let line: Line = serde_json::from_str(&line).map_err(|error| on_line(&error))?;
-        let pool = by_question.entry(text_of(&line.id).into_owned()).or_default();
-        for solution in line.solutions {
-            let cost = solution.cost.or(solution.tokens).unwrap_or(0.0);
-            let cost = Cost::of_price(cost)
-                .map_err(|error| on_line(&format!("a cost of {cost}: {error}")))?;
-            let text = solution.text.as_ref().unwrap_or(&solution.answer);
-            pool.push(Recorded { text: text_of(text).into_owned(), cost });
-        }
-    }
-    let file = file.finish(&path.display().to_string()).map_err(|error| at(&error))?;
-    Ok((by_question, file))
-}
-
-impl Verifier for Pool {
-    fn preview(&self, _: &Candidate) -> String {
-        "recorded answers".into()
-    }
-
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
-        let reason = "which recorded answer it is depends on the place of the call";
-        Box::pin(std::future::ready(Reply::failed(CountedFailure::GivenUp, reason)))
-    }
-
-    fn default_pricing(&self, _: Unit) -> Option<Pricing> {
-        let ceiling = Some(self.ceiling);
-        Some(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
-    }
-
-    fn is_reproducible(&self) -> bool {
-        true
-    }
-
-    fn answers_questions(&self) -> bool {
-        true
-    }
-
-    fn mean_over(&self) -> MeanOver {
-        self.draws.mean_over()
-    }
-
-    fn files(&self) -> Vec<Fingerprint> {
-        vec![self.file.clone()]
-    }
-
-    fn used_up(&self) -> Option<&str> {
-        (self.draws == Draws::InOrder).then_some(&self.file.path)
-    }
-
-    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
-        let Place { arm, attribute, order, .. } = place;
-        let pool = &self.solutions[self.starts[arm.index()]..self.starts[arm.index() + 1]];
-        let size = pool.len() as u64;
-        let index = match self.draws {
-            Draws::WithReplacement => draw(self.seed, arm, attribute, order) % size,
-            Draws::InOrder => order,
-        };
-        let Some(drawn) = usize::try_from(index).ok().and_then(|index| pool.get(index)) else {
-            return Some(Reply::exhausted(format!("all {size} recorded answers are used")));
-        };
-        let usage = Usage { cost: Some(drawn.cost), ..Usage::default() };
-        let verdict = Verdict::answer(drawn.text.clone(), String::new());
-        Some(Reply { verdict, usage, text: drawn.text.clone() })
     }
 }

@@ -53,8 +53,8 @@ fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     have(&place, &all);
     let mut run = Run::resume(place.good_job()).expect("three more");
     assert_eq!(run.added_count(), 3);
-    run.drive(&Control::default(), &mut ()).expect("the run goes on");
-    let third = run.write_outputs("done").expect("the outputs");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let third = run.write_outputs(&ending).expect("the outputs");
     drop(run);
     assert_eq!((third.candidates, third.added), (12, 6));
     let certified = place.read("run/certified.jsonl");
@@ -145,7 +145,7 @@ fn candidates_that_the_journal_does_not_know_yet_are_no_problem() {
     place.write("run/candidates.jsonl", &(all.join("\n") + "\n"));
     place.assert_clean();
     let checked = place.audit().checked.join("\n");
-    assert!(checked.contains("6 more, which --resume takes up"), "{checked}");
+    assert!(checked.contains("6 more, which a resumed run takes up"), "{checked}");
     let (_, overview) = place.resume().expect("six candidates");
     assert_eq!(overview.candidates, 6);
     assert_eq!(place.read("run/candidates.jsonl").lines().count(), 6);

@@ -362,7 +362,7 @@ fn an_audit_of_files_that_are_behind_the_journal_says_so_once() {
         "{:?}",
         report.problems
     );
-    assert!(report.problems[0].text.contains("--resume"), "{:?}", report.problems);
+    assert!(report.problems[0].text.contains("resuming"), "{:?}", report.problems);
 }
 
 #[test]

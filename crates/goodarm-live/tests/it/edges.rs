@@ -70,7 +70,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     let mut warnings = Warnings::default();
     let ending = run.drive(&Control::default(), &mut warnings).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    let overview = run.write_outputs("done").expect("outputs");
+    let overview = run.write_outputs(&ending).expect("outputs");
     place.assert_clean();
     (run, overview, warnings.0)
 }

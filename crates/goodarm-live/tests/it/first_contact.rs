@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use goodarm_core::ArmId;
-use goodarm_live::record::{self, RecordError};
+use goodarm_core::{ArmId, StopReason};
 use goodarm_live::run::Run;
 use goodarm_live::trial::{Trial, suspicions, try_out};
 use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored};
 use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::recording::Recording;
 use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
@@ -366,70 +366,28 @@ fn a_trial_shows_the_whole_refusal_and_what_is_suspicious() {
     assert!(texts[0].contains("times what these calls cost"), "{texts:?}");
 }
 
+/// What it said at first is in the run; what it says of the others is not held against any of them.
 #[test]
-fn a_recording_tells_failures_and_keeps_nothing_of_a_verifier_that_never_worked() {
+fn a_recording_keeps_failures_and_stops_where_a_verifier_never_worked() {
+    let fixed = |judge: &Judge| {
+        let job = judge.place.read("job.toml");
+        judge.place.write("job.toml", &format!("policy = \"fixed\"\ncalls_per_pair = 3\n{job}"));
+    };
     let judge = Judge::new("", |_, _| refusal(400, NO_MODEL));
-    let job = judge.place.good_job();
-    let path = judge.place.path().join("recording.jsonl");
-    let request = record::Request { job: &job, times: 3, path: &path, note: "" };
-    let error = record::record(&request, &Control::default(), |_| ()).expect_err("never a score");
-    let RecordError::NeverScored { verifier, reason } = &error else { panic!("{error}") };
-    assert!(verifier == "judge" && reason.contains("Invalid model name"), "{error}");
-    assert_eq!(judge.place.read("recording.jsonl").lines().count(), 1, "the heading alone");
+    fixed(&judge);
+    assert_never_scored(judge.place.run().0);
 
     let judge = Judge::new("concurrency = 1\n", |seen, count| {
         if count.is_multiple_of(4) { refusal(400, NO_MODEL) } else { verdict(seen) }
     });
-    let job = judge.place.good_job();
-    let path = judge.place.path().join("recording.jsonl");
-    let request = record::Request { job: &job, times: 3, path: &path, note: "" };
-    let recorded = record::record(&request, &Control::default(), |_| ()).expect("it works");
-    let (count, reason) = &recorded.failures["judge"];
-    assert!(*count == 5 && reason.contains("Invalid model name"), "{recorded:?}");
-    assert_eq!((recorded.pair_count, recorded.call_count), (6, 18));
-}
-
-#[test]
-fn a_recording_that_is_stopped_leaves_no_empty_rows() {
-    let judge = Judge::new("", |_, _| Act::Hang);
-    let job = judge.place.good_job();
-    let path = judge.place.path().join("recording.jsonl");
-    let request = record::Request { job: &job, times: 3, path: &path, note: "" };
-    let control = Control::default();
-    let mut is_begun = false;
-    let recorded = record::record(&request, &control, |_| {
-        if !std::mem::replace(&mut is_begun, true) {
-            control.stop();
-            control.stop();
-        }
-    });
-    assert_eq!(recorded.expect("stopped").call_count, 0);
-    assert!(!judge.place.read("recording.jsonl").contains("\"scores\":[]"));
-}
-
-/// What was paid for and failed is not made again because someone pressed Ctrl-C.
-#[test]
-fn a_recording_that_is_stopped_keeps_its_failures() {
-    let judge =
-        Judge::new(
-            "concurrency = 1\n",
-            |_, count| {
-                if count < 2 { refusal(400, NO_MODEL) } else { Act::Hang }
-            },
-        );
-    let job = judge.place.good_job();
-    let path = judge.place.path().join("recording.jsonl");
-    let request = record::Request { job: &job, times: 1, path: &path, note: "" };
-    let control = Control::default();
-    let recorded = record::record(&request, &control, |recorded| {
-        if recorded.call_count == 2 {
-            control.stop();
-            control.stop();
-        }
-    });
-    assert_eq!(recorded.expect("stopped").call_count, 2);
-    // One was in flight, and counts as failed; those behind it had not begun.
-    assert_eq!(judge.place.read("recording.jsonl").lines().count(), 4);
+    fixed(&judge);
+    let (ending, overview) = judge.place.run();
+    assert_eq!(ending, Ending::Done(StopReason::NothingWorthwhile));
+    assert_eq!((overview.calls, overview.certified), (18, 0));
+    let recording = Recording::read(judge.place.output().path(), "judge").expect("a recording");
+    let failed = recording.outcomes().filter(|outcome| outcome.score.is_none()).count();
+    assert_eq!((recording.outcomes().count(), failed), (18, 5));
+    judge.place.assert_clean();
 }
 
 /// A score that needs no call says nothing about whether the solver works.

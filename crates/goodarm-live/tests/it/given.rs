@@ -40,7 +40,7 @@ fn given(verifier: &str) -> Given {
 }
 
 fn parse(text: &str, given: Given, output: &Path) -> Result<Job, JobError> {
-    let overrides = Overrides { budget: None, output: Some(output.to_owned()) };
+    let overrides = Overrides { output: Some(output.to_owned()), ..Overrides::default() };
     Job::parse_given(Path::new("(job)"), text.to_owned(), &overrides, given)
 }
 

@@ -11,6 +11,7 @@ use goodarm_record::audit::Area;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::{DoneReason, EndingFacts, EndingView};
 use serde_json::{Map, Value, json};
 
 use crate::crash::{REPLAY_JOB, Stopper, replay_place};
@@ -44,7 +45,8 @@ fn an_older_journal_beside_newer_results_is_refused() {
     assert!(newer.len() > older.len());
     fs::write(place.journal(), &older).expect("an old backup");
     let text = refused(&place);
-    for part in ["summary.json", "put the newer journal back", "--again", &newer.len().to_string()]
+    for part in
+        ["summary.json", "put the newer journal back", "begin a new run", &newer.len().to_string()]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -303,17 +305,25 @@ fn an_audit_covers_every_key_of_the_summary() {
     // Readers differ on which of two counts.
     place.write("run/summary.json", &text.replacen('{', "{\n  \"certified\": 9,", 1));
     assert!(!place.audit().is_clean(), "a key twice");
-    for ending in ["every answer is certified", "every answer is certified or has failed a check"] {
+    let wrong = [
+        EndingFacts::Done { reason: DoneReason::AllCertified },
+        EndingFacts::Done { reason: DoneReason::AllDecided },
+        EndingFacts::BudgetUsedUp,
+    ];
+    for facts in wrong {
         let mut changed = whole.clone();
-        changed.insert("ending".into(), json!(ending));
-        place.write(
-            "run/summary.json",
-            &text.replace("\"ending\": \"done\"", &format!("\"ending\": {ending:?}")),
-        );
+        changed.insert("ending".into(), json!(EndingView::new(facts.clone(), false)));
+        write_summary(&place, &changed);
         let report = place.audit();
-        assert_eq!(report.problem_count, 1, "{ending}: {:?}", report.problems);
-        assert!(report.problems[0].text.contains("ending"), "{:?}", report.problems);
+        let named =
+            |problem: &goodarm_record::audit::Problem| problem.text.contains("ending is wrong");
+        assert!(report.problems.iter().any(named), "{facts:?}: {:?}", report.problems);
     }
+    let sentence = whole["ending"]["sentence"].as_str().expect("a sentence");
+    place.write("run/summary.json", &text.replace(sentence, "every answer is certified"));
+    let report = place.audit();
+    assert_eq!(report.problem_count, 1, "{:?}", report.problems);
+    assert!(report.problems[0].text.contains("ending.sentence"), "{:?}", report.problems);
     place.write("run/summary.json", &text.replacen("\"goodarm\": \"", "\"goodarm\": \"9.", 1));
     let report = place.audit();
     assert!(report.is_clean(), "{:?}", report.problems);

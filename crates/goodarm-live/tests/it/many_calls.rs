@@ -95,7 +95,7 @@ fn twenty_thousand_calls_are_in_flight_at_once() {
     let run = run(&place, 20_000, 0);
     assert!(run.account().call_count() >= 20_000, "{}", run.account().call_count());
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
-    run.write_outputs("stopped").expect("outputs");
+    run.write_outputs(&Ending::Interrupted).expect("outputs");
     drop(run);
     place.assert_clean();
 }
@@ -129,7 +129,7 @@ fn calls_that_wait_for_their_turn_leave_at_once_when_a_run_stops() {
     let call_count = run.account().call_count();
     assert!(call_count < 1000, "{call_count}");
     assert_eq!(run.session().books().in_flight_count(), 0);
-    run.write_outputs("stopped").expect("outputs");
+    run.write_outputs(&Ending::Interrupted).expect("outputs");
     drop(run);
     place.assert_clean();
 }

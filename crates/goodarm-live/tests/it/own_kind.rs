@@ -118,7 +118,7 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     assert_eq!(run.session().certified().len(), 4);
     let spent = run.session().books().ledger().settled();
     assert_eq!(spent.picos(), u128::from(run.account().call_count()) * Cost::from_units(2).picos());
-    run.write_outputs("done").expect("outputs");
+    run.write_outputs(&ending).expect("outputs");
     place.assert_clean();
 }
 
@@ -187,7 +187,7 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
-    run.write_outputs("done").expect("outputs");
+    run.write_outputs(&ending).expect("outputs");
     let count = run.account().call_count();
     drop(run);
     place.assert_clean();
@@ -254,7 +254,7 @@ fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
     let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
     assert!(matches!(ending, Ending::NeverScored(_)), "{ending:?}");
     let spent = run.session().books().ledger().settled();
-    let given_up = run.account().callers[0].failures["given-up"];
+    let given_up = run.account().services()[0].outcomes.failures["given-up"];
     assert_eq!(spent, Cost::from_units(given_up), "what is void costs nothing");
     assert!(run.session().certified().is_empty());
 }

@@ -45,7 +45,7 @@ fn go_on(place: &Place) -> (Ending, Overview) {
         if folder.journal().exists() { Run::resume(job) } else { Run::begin(job) }.expect("a run");
     run.set_waits_for_people(false);
     let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
-    let overview = run.write_outputs(&ending.to_string()).expect("outputs");
+    let overview = run.write_outputs(&ending).expect("outputs");
     (ending, overview)
 }
 
@@ -156,7 +156,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     // Those that nobody has answered stand, and nothing of them is lost.
     assert_eq!(run.waiting_for_people(), all - 2);
     assert_eq!(run.session().books().in_flight_count(), all - 2);
-    run.write_outputs(&ending.to_string()).expect("outputs");
+    run.write_outputs(&ending).expect("outputs");
     drop(run);
     place.assert_clean();
     assert_eq!(cards(&place, "anna").len(), all - 2);
@@ -167,8 +167,8 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     let mut run = Run::resume(place.good_job()).expect("a run");
     let ending = run.drive(&Control::default(), &mut answerer).expect("it goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    run.write_outputs(&ending.to_string()).expect("outputs");
-    let people = &run.account().callers[1];
+    run.write_outputs(&ending).expect("outputs");
+    let people = &run.account().services()[1].outcomes;
     assert_eq!((people.call_count, people.score_count()), (all as u64, all as u64));
     drop(run);
     place.assert_clean();

@@ -92,7 +92,8 @@ impl Place {
 
     fn finish(mut run: Run) -> (Ending, Overview) {
         let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
-        (ending, run.write_outputs("done").expect("the outputs are written"))
+        let overview = run.write_outputs(&ending).expect("the outputs are written");
+        (ending, overview)
     }
 
     pub(crate) fn output(&self) -> Folder {

@@ -12,6 +12,7 @@ use goodarm_record::recording::{self, Outcome, Recording};
 use goodarm_record::view::noise::{self, Noise};
 
 use super::{CalibrateError, quoted};
+use crate::forecast::{self, Design};
 use goodarm_report::words::{counted, money};
 
 /// The answers that every verifier was recorded on, and what each verifier said.
@@ -90,11 +91,7 @@ fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> 
             continue;
         }
         let mut problem = format!("{}: no outcomes of {}", path.display(), quoted(&terms.name));
-        if terms.criterion.is_some() {
-            problem += ", a criterion: a recording has one score a call, so that `goodarm record` needs a verifier for each of them";
-        } else if let Some(name) =
-            goodarm_files::nearest(&terms.name, known.iter().map(String::as_str))
-        {
+        if let Some(name) = goodarm_files::nearest(&terms.name, known.iter().map(String::as_str)) {
             problem += &format!("; did you mean {}?", quoted(name));
         } else {
             problem += &format!(
@@ -184,20 +181,12 @@ const fn range(scores: Scores) -> (f64, f64) {
 
 /// What makes a pilot, and what it may cost.
 fn no_recording(job: &Job, path: &Path) -> CalibrateError {
-    let ceilings = job.verifiers.iter().map(|verifier| {
-        let times = if verifier.verifier.is_reproducible() { 1 } else { PILOT_CALLS };
-        verifier.tariff.ceiling.units() * super::real(times * job.candidates.len() as u64)
-    });
-    let cost = goodarm_core::Cost::of_price(ceilings.sum()).unwrap_or(goodarm_core::Cost::ZERO);
-    let pairs = job.verifiers.len() * job.candidates.len();
+    let Design { call_max, cost_max } = forecast::design(job, PILOT_CALLS);
     CalibrateError::NoRecording {
+        job: job.path.clone(),
         path: path.to_owned(),
-        command: format!(
-            "goodarm record {} -k {PILOT_CALLS} -o {}",
-            job.path.display(),
-            path.display()
-        ),
-        cost: format!("{} ({})", money(cost, job.unit()), counted(pairs, "pair")),
+        calls: PILOT_CALLS,
+        cost: format!("{} ({})", money(cost_max, job.unit()), counted(call_max, "call")),
     }
 }
 

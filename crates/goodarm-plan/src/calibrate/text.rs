@@ -91,7 +91,7 @@ fn takes(shortfall: &Shortfall, labels: usize) -> String {
     }
     text += &match shortfall.reached {
         Some(reached) => {
-            format!(" These labels show {}: --precision {reached}.", percent(reached))
+            format!(" These labels show {}: a precision of {reached}.", percent(reached))
         }
         None => String::new(),
     };
@@ -117,7 +117,7 @@ pub(super) fn caution(finding: &Finding) -> String {
     let calls = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     format!(
         "Passing means the mean of {calls} recorded calls. A run certifies the mean over all fresh calls, which noise moves across a \
-         threshold in both directions: `goodarm label` on the certified answers tells what share of them is right. \
+         threshold in both directions: labels on the certified answers tell what share of them is right. \
          The claim takes labelled answers that were drawn at random, and one precision, chosen before."
     )
 }

@@ -128,13 +128,14 @@ class Session:
         budget: The most that may be spent.
         delta: With probability 1 - delta no certificate is wrong.
         verifiers: The verifiers.
-        guarantee: `"lent"`, `"holm"`, `"union"`, `"fdr"` or `"paper"`; what suits the policy if not given.
+        guarantee: `"lent"`, `"holm"`, `"union"`, `"fdr"`, `"paper"` or `"none"`; what suits the policy if not given.
         policy: The name of a policy (`"rcb"` if not given), or an object with a method
             `choose(view)` that returns `(arm, verifier)`, or None to wait for calls that are out; if none is,
             the session is done. It may have `begin(view)`,
             `lend(view, arm, verifier)` and `on_change(view, what, arm, verifier)`, too. No policy can
             make a certificate wrong.
-        parameters: Of a named policy: `seed`, `allocation_constant`, `unresolved_only`, `means`.
+        parameters: Of a named policy: `seed`, `allocation_constant`, `unresolved_only`, `means`,
+            `calls_per_pair`.
         prior_weights: A weight for each arm; with `"union"` and `"holm"` only.
         in_flight_share: Calls that are out may be expected to cost this share of what is not spent.
         stop_when_hopeless: Stop when no arm has a realistic chance with the money that is left.
@@ -190,7 +191,7 @@ class Session:
         """Whether there is nothing more to do, and no call is out."""
     @property
     def stop_reason(self) -> str | None:
-        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile` or `hopeless`."""
+        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile`, `hopeless` or `all-calls-made`."""
     @property
     def certified(self) -> list[int]:
         """The certified arms, in the order of their certificates."""
@@ -362,8 +363,8 @@ class LiveRun:
         """What was said since the last look."""
     def progress(self) -> dict[str, Any] | None:
         """How far it has come; None before the first look."""
-    def ending(self) -> tuple[str, str] | None:
-        """How it ended: `done`, `interrupted`, `left`, `verifier-down` or `never-scored`, and a text."""
+    def ending(self) -> tuple[str, bool, str] | None:
+        """How it ended: its name in `summary.json`, whether calls in flight were left behind, and a text."""
 
 @final
 class Results:

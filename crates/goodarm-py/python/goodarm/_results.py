@@ -8,9 +8,22 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from ._native import Results, Table
+
+#: How a run can end, as `ending.name` in summary.json.
+EndingName = Literal[
+    "budget-used-up",
+    "calls-used-up",
+    "done",
+    "finished-early",
+    "stopped",
+    "waits-for-people",
+    "verifier-down",
+    "never-worked",
+    "mistrusted",
+]
 
 
 class Money(NamedTuple):
@@ -165,9 +178,15 @@ class Run:
 
     @property
     def ending(self) -> str | None:
-        """How the run ended; None while it goes on, or after a crash."""
-        ending: str | None = self.summary["ending"]
-        return ending
+        """How the run ended, in a sentence; None while it runs, or after a crash."""
+        ending = self.summary["ending"]
+        return None if ending is None else str(ending["sentence"])
+
+    @property
+    def ending_name(self) -> EndingName | None:
+        """How the run ended, by name, for programs; None while it runs, or after a crash."""
+        ending = self.summary["ending"]
+        return None if ending is None else cast(EndingName, ending["name"])
 
     @property
     def text(self) -> str:

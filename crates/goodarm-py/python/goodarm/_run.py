@@ -35,6 +35,7 @@ def run(
     resume: str | bool = "auto",
     guarantee: str | None = None,
     policy: str | None = None,
+    k: int | None = None,
     concurrency: int | None = None,
     calls_max: int | None = None,
     seed: int | None = None,
@@ -60,6 +61,9 @@ def run(
         resume: `"auto"` goes on with the run in the folder if there is one (one that ended because a
             verifier never worked is moved aside, and a new one begun); `True` or `"resume"` must
             find one, `False` or `"new"` must find none, `"again"` moves an earlier one aside.
+        policy: Which rule chooses the calls; `"fixed"` makes a recording of `k` calls of every verifier on every
+            answer, and certifies nothing.
+        k: The calls of each pair, with `policy="fixed"`.
         progress: True or False for a bar, or a function that is given a dict several times a second;
             a bar in a terminal or notebook if nothing is said.
 
@@ -73,8 +77,8 @@ def run(
     The other arguments are the keys of a job file.
     """
     keys = _given_keys(
-        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
-        calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, calls_per_pair=k,
+        concurrency=concurrency, calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
     verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)
@@ -99,6 +103,7 @@ async def arun(
     resume: str | bool = "auto",
     guarantee: str | None = None,
     policy: str | None = None,
+    k: int | None = None,
     concurrency: int | None = None,
     calls_max: int | None = None,
     seed: int | None = None,
@@ -117,8 +122,8 @@ async def arun(
     import asyncio
 
     keys = _given_keys(
-        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, concurrency=concurrency,
-        calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
+        budget=budget, unit=unit, delta=delta, guarantee=guarantee, policy=policy, calls_per_pair=k,
+        concurrency=concurrency, calls_max=calls_max, seed=seed, id_field=id_field, format=format, calls=calls, certified=certified,
         stop_when_hopeless=stop_when_hopeless,
     )
     verifiers = verifiers if isinstance(verifiers, Mapping) else list(verifiers)
@@ -249,20 +254,20 @@ class _Work:
         except errors.Error:
             ending = None
         for pump in self.pumps:
-            pump.stop(ending is not None and ending[0] != "left")
+            pump.stop(ending is not None and not ending[1])
 
     def _end(self) -> Run:
         self._close()
         ending = self.live.ending()
         assert ending is not None, "the run has ended"
-        kind, text = ending
+        name, _, text = ending
         run = Run(self.output)
-        if kind in ("interrupted", "left"):
+        if name in ("stopped", "waits-for-people"):
             saved = f'everything is saved in {self.output}, and resume="auto" goes on'
             raise errors.Interrupted(f"{text}; {saved}", run)
-        if kind == "verifier-down":
+        if name == "verifier-down":
             raise errors.VerifierDown(text, run)
-        if kind in ("never-scored", "mistrusted"):
+        if name in ("never-worked", "mistrusted"):
             raise errors.NeverScored(text, run)
         return run
 
@@ -280,7 +285,7 @@ def _never_scored(output: Path) -> bool:
     """Whether the run in the folder ended because a verifier did not work."""
     try:
         summary = json.loads((output / "summary.json").read_text())
-        return any(words in summary["ending"] for words in NEVER_SCORED)
+        return bool(summary["ending"]["name"] == "never-worked")
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -420,5 +425,4 @@ TERMS = frozenset(
     ["name", "threshold", "scores", "price", "metered", "timeout", "rate", "concurrency", "retries", "patience"]
 )
 CONCURRENCY_MAX = 65_536
-NEVER_SCORED = ("has never given a score", "has never given an answer")
 TICK_SECONDS = 0.02

@@ -34,7 +34,7 @@ impl CallFile {
         let path = folder.calls();
         let file = File::open(&path).map_err(|error| {
             let path = path.display();
-            format!("{path}: {error}, and summary.json was made from all calls: --resume writes it")
+            format!("{path}: {error}, and summary.json was made from all calls: resuming the run writes it")
         })?;
         let reader = BufReader::with_capacity(1 << 20, file);
         Ok(Self { place: Place(0), reader, line: Vec::new() })

@@ -22,7 +22,10 @@ pub(super) fn roster(folder: &Folder, history: &History) -> Result<Roster, Probl
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
     if !path.exists() {
-        return Err(unreadable(format!("{} is missing: --resume writes it", path.display())));
+        return Err(unreadable(format!(
+            "{} is missing: resuming the run writes it",
+            path.display()
+        )));
     }
     let roster = Roster::read(folder, &history.charter, None)
         .map_err(|error| unreadable(error.to_string()))?;
@@ -66,7 +69,7 @@ pub(super) fn who(roster: &Roster, books: &Books, account: &Account) -> String {
     }
     if roster.candidates.len() > count {
         let more = roster.candidates.len() - count;
-        text += &format!("; candidates.jsonl has {more} more, which --resume takes up");
+        text += &format!("; candidates.jsonl has {more} more, which a resumed run takes up");
     }
     text
 }
@@ -154,7 +157,7 @@ impl Claim<'_> {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
         let rank = is_certificate.then_some(self.place);
-        let finding = finding((books, account), &history.charter, arm, rank);
+        let finding = finding(books, account, &history.charter, arm, rank);
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

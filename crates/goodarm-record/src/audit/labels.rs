@@ -80,7 +80,7 @@ impl Labelled {
         if found > lines.len() {
             let more = counted(found - lines.len(), "line");
             report.notes.push(format!(
-                "labels.jsonl has {more} more than summary.json was made from: `goodarm report` shows what all of them prove"
+                "labels.jsonl has {more} more than summary.json was made from: a new report shows what all of them prove"
             ));
         }
         let labels = Labels::new(lines).expect("the beginning of lines that were taken");

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
 
-use goodarm_core::{ArmStatus, Books, StopReason};
+use goodarm_core::{ArmStatus, Books};
 use goodarm_data::bounds;
 use goodarm_files::words::counted;
 use serde_json::Value;
@@ -11,13 +11,12 @@ use serde_json::Value;
 use super::{Area, Auditor, Report, shortened};
 use crate::changes;
 use crate::charter::Charter;
-use crate::ending::Ending;
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::outputs::{self, page};
-use crate::view::Overview;
+use crate::view::{DoneReason, EndingFacts, EndingView, Overview};
 
 /// The summary must say what the calls give, in every key.
 pub(super) fn compare_summary(
@@ -38,7 +37,9 @@ pub(super) fn compare_summary(
         Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
     };
     // Which version wrote it, and why the run stopped, is not in the calls.
-    found.ending = claimed["ending"].as_str().map(str::to_owned);
+    let told: Option<EndingView> = serde_json::from_value(claimed["ending"].clone()).ok();
+    let has_questions = books.problem().questions().is_some();
+    found.ending = told.map(|told| EndingView::new(told.facts, has_questions));
     found.goodarm = claimed["goodarm"].as_str().unwrap_or_default().to_owned();
     if found.goodarm != VERSION {
         let version = shortened(&found.goodarm);
@@ -63,7 +64,7 @@ pub(super) fn compare_summary(
         let text = format!("summary.json: {key} is {claim}, but the {who} give {found}");
         report.problem(area, text);
     }
-    if let Some(objection) = found.ending.as_deref().and_then(|ending| objection(ending, books)) {
+    if let Some(objection) = found.ending.as_ref().and_then(|told| objection(&told.facts, books)) {
         report.problem(Area::Summary, format!("summary.json: ending is wrong: {objection}"));
     }
     // Two keys of one name are one to some readers, and another to others.
@@ -75,21 +76,24 @@ pub(super) fn compare_summary(
     report.checked(before, "summary.json has the totals of the calls".into());
 }
 
-/// What speaks against a reason to stop.
-fn objection(ending: &str, books: &Books) -> Option<&'static str> {
-    let is = |reason| ending == Ending::Done(reason).to_string();
+/// Why a run cannot have ended like this.
+fn objection(ending: &EndingFacts, books: &Books) -> Option<&'static str> {
     let problem = books.problem();
-    let has_undecided = books.status_count(ArmStatus::Undecided) > 0;
-    if is(StopReason::AllCertified) && books.certified().len() < problem.certificates_max() {
-        Some("not every answer is certified")
-    } else if is(StopReason::AllDecided) && has_undecided && problem.questions().is_none() {
-        Some("there are undecided answers")
-    } else if is(StopReason::BudgetSpent)
-        && problem.attributes().any(|attribute| books.is_affordable(attribute))
-    {
-        Some("a verifier is affordable")
-    } else {
-        None
+    match ending {
+        EndingFacts::Done { reason: DoneReason::AllCertified } => {
+            let is_wrong = books.certified().len() < problem.certificates_max();
+            is_wrong.then_some("not every answer is certified")
+        }
+        EndingFacts::Done { reason: DoneReason::AllDecided } => {
+            let has_undecided = books.status_count(ArmStatus::Undecided) > 0;
+            let is_wrong = has_undecided && problem.questions().is_none();
+            is_wrong.then_some("there are undecided answers")
+        }
+        EndingFacts::BudgetUsedUp => {
+            let is_wrong = problem.attributes().any(|attribute| books.is_affordable(attribute));
+            is_wrong.then_some("a verifier is affordable")
+        }
+        _ => None,
     }
 }
 
@@ -121,7 +125,7 @@ pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut R
 
 /// The page must be as it was written, and of this run.
 pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut Report) {
-    let again = "`goodarm report` writes it again";
+    let again = "a new report replaces it";
     let mark = match page::mark(&folder.report()) {
         Ok(Some(mark)) => mark,
         Ok(None) => {

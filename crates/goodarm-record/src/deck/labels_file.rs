@@ -215,7 +215,7 @@ impl Person {
             (None, _) => Ok(Became::Empty),
             (Some(said), Some(stands)) if said == *stands => Ok(Became::Known),
             (Some(said), Some(stands)) => Err(format!(
-                "{by:?} has said {} about {:?}, and this says {}: what stands is changed by undo in goodarm label",
+                "{by:?} has said {} about {:?}, and this says {}: what stands is changed by undo",
                 shown(stands),
                 place.id,
                 shown(&said)

@@ -249,7 +249,7 @@ fn every_wrong_row_is_named_and_nothing_is_taken() {
     let text = "id,label\nq1,wrong\nq2,right\nq2,right\n,right\nqq3,right\nq3,rihgt\n";
     assert_eq!(
         files.refusal(&mut deck, "a.csv", text),
-        "a.csv: line 2: \"me\" has said right about \"q1\", and this says wrong: what stands is changed by undo in goodarm label\n\
+        "a.csv: line 2: \"me\" has said right about \"q1\", and this says wrong: what stands is changed by undo\n\
          a.csv: line 4: \"q2\" was named on line 3 already\n\
          a.csv: line 5: the id is empty\n\
          a.csv: line 6: no card has the id \"qq3\"; did you mean \"q3\"?\n\

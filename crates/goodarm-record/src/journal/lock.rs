@@ -1,4 +1,4 @@
-//! One process at a time in a run's folder, or at a recording.
+//! One process at a time in a run's folder.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// The right to write in a run's folder or into a file, until dropped. The system releases it when the process dies
+/// The right to write in a run's folder, until dropped. The system releases it when the process dies
 /// in whatever way; the file `lock` itself stays and means nothing.
 #[derive(Debug)]
 pub struct FolderLock {
@@ -22,7 +22,7 @@ pub enum LockError {
     /// Another process holds the lock.
     #[error("{} is in use by another process", folder.display())]
     Held {
-        /// Which folder, or which file.
+        /// Which folder.
         folder: PathBuf,
     },
     /// The lock file could not be made or locked.
@@ -38,16 +38,7 @@ pub enum LockError {
 impl FolderLock {
     /// Takes the lock of a folder that exists, or says that it is taken.
     pub fn take(folder: &Path) -> Result<Self, LockError> {
-        Self::lock(folder.join("lock"), folder)
-    }
-
-    /// Takes the lock of a single file, which need not exist: `lock` then stands beside it, behind its
-    /// name and a dot.
-    pub fn beside(file: &Path) -> Result<Self, LockError> {
-        Self::lock(beside(file, ".lock"), file)
-    }
-
-    fn lock(path: PathBuf, folder: &Path) -> Result<Self, LockError> {
+        let path = folder.join("lock");
         let opened = File::options().write(true).create(true).truncate(false).open(&path);
         let file = match opened {
             Ok(file) => file,

@@ -152,7 +152,7 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
 
 /// A new file is lost in a power cut if its folder does not know it.
 #[cfg(unix)]
-pub fn sync_folder_of(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use goodarm_core::{ArmId, AttributeId, Books, Cost, Source, Target};
+use goodarm_core::{ArmId, AttributeId, Books, Cost, Outcome, Source, Target};
 use goodarm_record::account::Account;
 use goodarm_record::charter::Charter;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{self as live, Call, Entry, History, HistoryError};
+use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::view::noise::{Scores, noise};
-use goodarm_record::view::{ImpliedView, LoanView, Overview, PairView, Step, ranks};
+use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
 use super::ReportError;
@@ -68,6 +68,16 @@ struct Gatherer {
     reply_lengths: Lengths,
 }
 
+/// A pair that a call scores.
+struct ScoredPair {
+    arm: ArmId,
+    attribute: AttributeId,
+    /// Its place among the pairs that the call scores.
+    place: usize,
+    /// Whether it has one more score now.
+    is_new: bool,
+}
+
 impl Gatherer {
     fn new(books: Books) -> Self {
         let pair_count = books.problem().pair_count();
@@ -101,16 +111,16 @@ impl Gatherer {
         // Answers that the call has brought have no scores of an earlier moment.
         let before = returned_before.into_iter().chain(std::iter::repeat(0));
         let returned = before.zip(self.returned(call)).enumerate();
-        let scored = returned.map(|(place, (before, now))| (place, now > before));
-        for ((place, is_new), (arm, attribute)) in scored.zip(self.scored_by(call)) {
-            self.take_score(call, place, (arm, attribute), is_new);
+        for ((place, (before, now)), (arm, attribute)) in returned.zip(self.scored_by(call)) {
+            let scored = ScoredPair { arm, attribute, place, is_new: now > before };
+            self.take_score(call, scored);
         }
         Ok(())
     }
 
     /// The pairs that a call scores: one for each criterion of its verifier, or one for each answer to its
     /// question.
-    fn scored_by(&self, call: &Call<'_>) -> Vec<(ArmId, AttributeId)> {
+    fn scored_by(&self, call: &SettledCall<'_>) -> Vec<(ArmId, AttributeId)> {
         let problem = self.books.problem();
         match call.target {
             Target::Arm(arm, lead) => problem.members(lead).iter().map(|&it| (arm, it)).collect(),
@@ -123,24 +133,19 @@ impl Gatherer {
     }
 
     /// How many scores there are of each of them.
-    fn returned(&self, call: &Call<'_>) -> Vec<u64> {
+    fn returned(&self, call: &SettledCall<'_>) -> Vec<u64> {
         let pairs = self.scored_by(call).into_iter();
         pairs.map(|(arm, attribute)| self.books.tally(arm, attribute).returned_count).collect()
     }
 
     /// What a call says about one of the pairs that it scores.
-    fn take_score(
-        &mut self,
-        call: &Call<'_>,
-        place: usize,
-        (arm, attribute): (ArmId, AttributeId),
-        is_new: bool,
-    ) {
+    fn take_score(&mut self, call: &SettledCall<'_>, scored: ScoredPair) {
+        let ScoredPair { arm, attribute, place, is_new } = scored;
         let problem = self.books.problem();
         let declared = problem.attribute(attribute);
         let pair = problem.pair_index(arm, attribute);
         let score = match (&call.outcome, problem.questions()) {
-            (Ok(live::Scores::Answer(label)), Some(questions)) => {
+            (Outcome::Answer(Some(label)), Some(questions)) => {
                 Some(f64::from(u8::from(questions.label(arm) == *label)))
             }
             _ => call.outcome_for(place, declared).ok(),
@@ -208,10 +213,10 @@ impl Gatherer {
 }
 
 /// How the run ended, if its totals are those of the journal; older ones belong to an earlier stop.
-fn ending(folder: &Folder, calls: u64) -> Option<String> {
+fn ending(folder: &Folder, calls: u64) -> Option<EndingView> {
     #[derive(Deserialize)]
     struct Summary {
-        ending: String,
+        ending: EndingView,
         calls: u64,
     }
     let text = fs::read_to_string(folder.summary()).ok()?;

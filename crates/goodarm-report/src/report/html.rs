@@ -14,7 +14,7 @@ use super::details::{Details, Limits};
 use super::lines::rounded;
 use super::{Data, Report, text};
 use crate::markup::{Template, own};
-use crate::words::{achieved, ending};
+use crate::words::achieved;
 
 /// Writes the page, up to its seal.
 pub(super) fn write(
@@ -83,7 +83,6 @@ fn overview(report: &Report, details: &Details<'_>) -> String {
     let page = PageOverview {
         overview: Overview {
             coverage: overview.coverage.as_deref().map(thinned),
-            ending: ending(overview),
             ..overview.clone()
         },
         limits: details.limits,

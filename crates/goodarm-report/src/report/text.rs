@@ -56,7 +56,10 @@ fn headline(overview: &Overview) -> String {
             confidence(overview.delta)
         ),
     };
-    let mut text = format!("{}: {bound}.\n", achieved(overview));
+    let mut text = match overview.guarantee {
+        GuaranteeName::None => format!("{}\n", overview.promise),
+        _ => format!("{}: {bound}.\n", achieved(overview)),
+    };
     if let Some(doubt) = &overview.doubt {
         let _ = writeln!(text, "{}", printable_note(doubt));
     }
@@ -84,7 +87,7 @@ fn headline(overview: &Overview) -> String {
     }
     let ending = words::ending(overview).map_or_else(
         || "The run has not ended: it goes on, or was stopped without saving.".to_owned(),
-        |ending| format!("The end: {}.", sentence(&ending)),
+        |ending| format!("The end: {}.", sentence(ending)),
     );
     let _ = writeln!(text, "{ending}");
     text

@@ -11,7 +11,7 @@ use goodarm_record::control::Control;
 use goodarm_record::notice::Condition;
 use goodarm_record::notice::{HeldBy, Progress};
 use goodarm_record::view::questions::AnsweredView;
-use goodarm_record::view::{LoanView, Overview, Step};
+use goodarm_record::view::{EndingView, LoanView, Overview, Step};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::WatchedJob;
 use crate::report::beginning;
 use crate::report::data::Pair;
 use crate::report::lines::{Detail, FieldLine, field_lines, pair_line};
-use crate::words::{condition_name, condition_text, ending};
+use crate::words::{condition_name, condition_text};
 
 /// What the server may know. Its locks are held for a moment only: no work is done under them.
 pub(super) struct Shared {
@@ -92,11 +92,11 @@ impl Shared {
             working_on,
             health: self.health(&snapshot.progress),
             certificates: new.map(|certificate| self.line(certificate)).collect(),
-            resume: format!("goodarm run {} --resume", self.job.path.display()),
+            resume: self.job.resume.clone(),
         }
     }
 
-    /// How everyone who is called is doing: each criterion as its verifier does, then the generators.
+    /// How every service is doing: each criterion as its verifier does, then the generators.
     fn health(&self, progress: &Progress) -> Vec<Health> {
         let Progress { conditions, overview, .. } = progress;
         let verifiers = self.job.conditions.iter().map(|&index| &conditions[index]);
@@ -135,19 +135,18 @@ impl Shared {
         let notes = &progress.overview.notes;
         let warnings = snapshot.warnings.iter().map(ToString::to_string);
         let warnings = warnings.filter(|warning| !notes.contains(warning));
-        let mut overview = Overview {
+        Overview {
             folder: self.folder.clone(),
             ending: match &snapshot.phase {
                 Phase::Running => None,
-                Phase::Writing { ending } | Phase::Ended { ending, .. } => Some(ending.clone()),
+                Phase::Writing { ending } => Some(ending.clone()),
+                Phase::Ended { ending, .. } => ending.clone(),
             },
             span_millis,
             coverage: Some(snapshot.steps.clone()),
             notes: notes.iter().cloned().chain(warnings).collect(),
             ..progress.overview.clone()
-        };
-        overview.ending = ending(&overview);
-        overview
+        }
     }
 
     fn line(&self, certificate: &Certificate) -> Line {
@@ -204,8 +203,14 @@ impl Snapshot {
 #[derive(Clone)]
 pub(super) enum Phase {
     Running,
-    Writing { ending: String },
-    Ended { ending: String, told: String },
+    Writing {
+        ending: EndingView,
+    },
+    /// Without an ending if the run broke off.
+    Ended {
+        ending: Option<EndingView>,
+        told: String,
+    },
 }
 
 /// An answer that is certified.

@@ -92,7 +92,7 @@ function tiles(overview) {
   const answers = certifiedTile(overview, overview.questions ? `of ${count(wholeOf(overview))} answered at ${confidence(overview.delta)}` : `certified at ${confidence(overview.delta)}`);
   const unitWords = unit === "dollars" ? "" : ` ${unit}`;
   const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`,
-    overview.ending === null ? "so far" : overview.ending,
+    overview.ending === null ? "so far" : overview.ending.sentence,
     stackedBar([["s-certified", spent], ["s-reserved", reserved]], budget, `${percent(budget > 0 ? spent / budget : 0)} of the budget is spent`));
   return [answers, paid, uniformTile(overview, unitWords)];
 }

@@ -63,7 +63,7 @@ function showPhase(phase) {
 
 /// What there is to say when the run has ended.
 function lastWord(state) {
-  const sentence = `The run has ended, ${state.questions ? `${count(state.certified)}${achieved(state)}` : `${state.certified} of ${state.candidates} certified`}: ${state.ending}.`;
+  const sentence = `The run has ended, ${state.questions ? `${count(state.certified)}${achieved(state)}` : `${state.certified} of ${state.candidates} certified`}: ${state.ending === null ? "broken off" : state.ending.sentence}.`;
   return [sentence, ...state.told.trim().split("\n").filter(Boolean), `Everything is in ${state.folder}`].join("\n");
 }
 

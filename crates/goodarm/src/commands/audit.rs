@@ -4,6 +4,7 @@ use goodarm_record::audit;
 use goodarm_record::folder::Folder;
 use goodarm_report::words::printable_note;
 
+use crate::advice;
 use crate::cli::AuditArguments;
 use crate::commands::Failure;
 use crate::terminal::{self, Exit};
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
         if let Some(unfinished) = &report.unfinished {
             text += &format!("not yet  {}\n", printable_note(unfinished));
         }
+        text += &advice::about_audit(&report, &arguments.folder);
         for note in &report.notes {
             text += &format!("note   {}\n", printable_note(note));
         }

@@ -9,16 +9,19 @@ use goodarm_plan::calibrate::{self, Finding, LabelSource, Request};
 use goodarm_record::outputs;
 use goodarm_report::words::printable;
 
+use crate::advice;
 use crate::cli::CalibrateArguments;
 use crate::commands::{Failure, tell_notes};
 use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let path = &arguments.job;
-    let job = Job::read(path, &Overrides::default()).map_err(Failure::wrong_input)?;
+    let job = Job::read(path, &Overrides::default()).map_err(|error| advice::job(&error))?;
     tell_notes(job.candidates.notes(), arguments.json);
     let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
-    let recording = arguments.recording.clone().unwrap_or_else(|| beside(RECORDING));
+    let [pilot, file] = [beside(PILOT), beside(RECORDING)];
+    let found = if file.exists() && !pilot.exists() { file } else { pilot };
+    let recording = arguments.recording.clone().unwrap_or(found);
     let labels = match (&arguments.labels, &arguments.field) {
         (Some(file), _) => LabelSource::File(file),
         (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
@@ -33,11 +36,12 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
         delta: arguments.delta,
         planned_labels: arguments.planned_labels,
     };
-    let finding = calibrate::calibrate(&request).map_err(Failure::wrong_input)?;
+    let finding = calibrate::calibrate(&request).map_err(|error| advice::calibrate(&error))?;
     // Whatever is wrong with the new job is found before anything is written.
-    let text = calibrate::new_job_text(&job, &finding).map_err(Failure::wrong_input)?;
+    let text =
+        calibrate::new_job_text(&job, &finding).map_err(|error| advice::calibrate(&error))?;
     let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
-    calibrate::write(&finding, &folder).map_err(Failure::wrong_input)?;
+    calibrate::write(&finding, &folder).map_err(|error| advice::calibrate(&error))?;
     if arguments.json {
         terminal::print(&(calibrate::json(&finding) + "\n"));
     } else {
@@ -90,5 +94,6 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
     fs::set_permissions(&target, mode).map_err(told)
 }
 
+const PILOT: &str = "pilot";
 const RECORDING: &str = "recording.jsonl";
 const FOLDER: &str = "calibration";

@@ -10,15 +10,17 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_live::run::Run;
 use goodarm_record::control::Control;
 use goodarm_record::deck::{Deck as _, gold};
+use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
 use goodarm_record::labels::{ClaimDeck, Terms};
 use goodarm_record::view::Overview;
 use goodarm_report::words::amount;
-use goodarm_report::{publish_claim, summary_text};
+use goodarm_report::{Finished, finish_run, publish_claim, summary_text};
 
+use crate::advice;
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
-use crate::commands::run::{failure, write_report};
+use crate::commands::run::failure;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
@@ -29,9 +31,13 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
         fs::write(&path, content).map_err(|error| Failure::file(&path, &error))?;
     }
     let job = folder.join("job.toml");
-    let (summary, run) = certify(&job, JOB, "run")?;
+    let (run, ending) = certify(&job, JOB, "run")?;
+    let folder = Folder::new(&run.job().settings.output);
+    let finished = finish_run(&run.standing(&folder), &ending).map_err(Failure::wrong_input)?;
+    let Finished { overview: summary, page } = finished;
+    let run = folder;
     let mut text = format!("{}wrote {}\n", summary_text(&summary), run.path().display());
-    text += &write_report(&run, &summary);
+    text += &advice::about_page(&page, run.path());
     let _ = writeln!(text, "\n{FAILURES}");
     text += &comparison(&job, &summary)?;
     text += &labelled(&run).map_err(Failure::wrong_input)?;
@@ -64,8 +70,8 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
         let keys = format!("policy = \"{policy}\"\nguarantee = \"{guarantee}\"");
         let source = JOB.replace("policy = \"rcb\"", &keys);
         let output = format!("compare/{policy}-{guarantee}");
-        let (summary, _) = certify(job, &source, &output)?;
-        row(name, &summary);
+        let (run, ending) = certify(job, &source, &output)?;
+        row(name, &run.write_outputs(&ending).map_err(Failure::wrong_input)?);
     }
     Ok(text)
 }
@@ -87,19 +93,18 @@ fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-fn certify(path: &Path, source: &str, output: &str) -> Result<(Overview, Folder), Failure> {
+fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Failure> {
     let output = path.parent().unwrap_or(Path::new(".")).join(output);
     if output.join("journal").exists() {
         // An earlier example: the same recording gives the same run.
         fs::remove_dir_all(&output).map_err(|error| Failure::file(&output, &error))?;
     }
-    let overrides = Overrides { budget: None, output: Some(output) };
-    let job = Job::parse(path, source.to_owned(), &overrides).map_err(Failure::wrong_input)?;
-    let job = Arc::new(job);
-    let mut run = Run::begin(Arc::clone(&job)).map_err(failure)?;
-    let ending = run.drive(&Control::default(), &mut ()).map_err(failure)?;
-    let summary = run.write_outputs(&ending.to_string()).map_err(Failure::wrong_input)?;
-    Ok((summary, Folder::new(&job.settings.output)))
+    let overrides = Overrides { output: Some(output), ..Overrides::default() };
+    let job = Job::parse(path, source.to_owned(), &overrides);
+    let job = job.map_err(|error| advice::job(&error))?;
+    let mut run = Run::begin(Arc::new(job)).map_err(|error| failure(&error))?;
+    let driven = run.drive(&Control::default(), &mut ());
+    Ok((run, driven.map_err(|error| failure(&error))?))
 }
 
 const HOPED_FOR: f64 = 0.9;

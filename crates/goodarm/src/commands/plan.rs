@@ -5,6 +5,7 @@ use goodarm_plan::plan as plan_report;
 use goodarm_report::plot_file;
 use goodarm_sim::plan::plan;
 
+use crate::advice;
 use crate::cli::PlanArguments;
 use crate::commands::{Failure, tell_notes};
 use crate::terminal;
@@ -23,12 +24,12 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         threshold: arguments.threshold,
         recording: arguments.recording.clone(),
     };
-    let description = Description::read(path, &wishes).map_err(Failure::wrong_input)?;
+    let description = Description::read(path, &wishes).map_err(|error| advice::forecast(&error))?;
     tell_notes(&description.candidate_notes, arguments.json);
     if let Some(note) = &description.share_note {
         terminal::say(&format!("note: {note}"));
     }
-    let spec = description.wished(&wishes).map_err(Failure::wrong_input)?;
+    let spec = description.wished(&wishes).map_err(|error| advice::forecast(&error))?;
     let plan = plan(&spec)
         .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {

@@ -27,6 +27,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     } else if arguments.text {
         terminal::print(&report.text());
     }
+    if report.lacks_texts() {
+        terminal::say("--candidates names the file with the answers' texts");
+    }
     // Text, JSON or plots instead of the page, unless a page is named too.
     let is_page_wanted = !arguments.json && !arguments.text && arguments.plots.is_none();
     if is_page_wanted || arguments.out.is_some() {

@@ -204,8 +204,8 @@ fn wrong_input_is_refused_with_its_place() {
     let recording = |name| [&labels[..], &["--recording", name]].concat();
     refused(
         &place,
-        &recording("none.jsonl"),
-        "`goodarm record job.toml -k 5 -o none.jsonl` makes one, for 15,300 calls",
+        &recording("none"),
+        "`goodarm run job.toml --policy fixed -k 5 --output none` makes one, for 15,300 calls",
     );
     let head = "{\"goodarm_recording\":1,\"unit\":\"calls\"}\n";
     let row = |id: &str, name: &str| {
@@ -291,7 +291,7 @@ threshold = 0.5
     write(&place, "job.toml", criteria);
     let output = calibrate(place.path(), &["--labels", "labels.csv"]);
     assert!(
-        message(&output).contains("no outcomes of \"both/judge\", a criterion"),
+        message(&output).contains("no outcomes of \"both/judge\"; it has"),
         "{}",
         message(&output)
     );

@@ -105,7 +105,7 @@ fn every_command(place: &Place) {
         &["audit", "run", "--json"],
         &["export", "run", "csv"],
         &["plan", "job.toml"],
-        &["record", "job.toml", "-k", "2", "--out", "recording.jsonl"],
+        &["run", "job.toml", "--policy", "fixed", "-k", "2", "--output", "pilot"],
         &["run", "\u{1b}[31m\u{9b}.toml"],
         &["run", "--\u{1b}[31m\u{202e}"],
         &["\u{1b}]0;x\u{7}"],

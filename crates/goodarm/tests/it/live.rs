@@ -1,4 +1,4 @@
-//! `goodarm init`, `run`, `report`, `audit`, `record`, `schema`: as a new user types them.
+//! `goodarm init`, `run`, `report`, `audit`, `schema`: as a new user types them.
 
 use std::fs;
 use std::path::Path;
@@ -254,14 +254,23 @@ fn a_recording_of_the_same_verifiers_can_be_replayed() {
     // Four lucky calls would make a wrong answer a good one in the recording: here it never passes.
     let strict = fs::read_to_string(&job).expect("a job").replace("-lt 51", "-lt 0");
     write(place.path(), "job.toml", &strict);
-    let recording = path(place.path(), "recording.jsonl");
-    let refused = goodarm(&["record", &job, "-k", "100", "--out", &recording]);
-    assert!(message(&refused).contains("may cost up to 1200"), "{}", message(&refused));
-    ok(&["record", &job, "-k", "4", "--out", &recording, "--quiet"]);
-    let said = ok(&["record", &job, "-k", "4", "--out", &recording, "--quiet"]);
-    assert!(said.contains("0 calls now"), "what is recorded is not made again: {said}");
+    let pilot = path(place.path(), "pilot");
+    let fixed = |k: &str, rest: &[&str]| {
+        let own = ["run", &job, "--policy", "fixed", "-k", k, "--output", &pilot];
+        goodarm(&[&own, rest].concat())
+    };
+    let said = text(&fixed("100", &["--dry-run"]));
+    assert!(said.contains("certifies nothing: at most 1,200 calls, for 1,200 calls"), "{said}");
+    assert!(said.contains("may be more than the budget"), "{said}");
+    let said = text(&fixed("4", &["--quiet"]));
+    assert!(said.contains("Nothing is certified") && said.contains("in 48 calls"), "{said}");
+    let said = text(&fixed("4", &["--quiet", "--resume"]));
+    assert!(said.contains("in 48 calls"), "what is recorded is not made again: {said}");
+    let said = message(&fixed("5", &["--quiet", "--resume"]));
+    assert!(said.contains("calls_per_pair: 4 → 5"), "{said}");
+    ok(&["audit", &pilot]);
     let replay = "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.05\n\
-        [[verifiers]]\nname = \"shell\"\nkind = \"replay\"\nrecording = \"recording.jsonl\"\nthreshold = 0.5\n";
+        [[verifiers]]\nname = \"shell\"\nkind = \"replay\"\nrecording = \"pilot\"\nthreshold = 0.5\n";
     write(place.path(), "replay.toml", replay);
     let said = ok(&["run", &path(place.path(), "replay.toml"), "--quiet"]);
     assert!(said.contains("9 of 12 answers certified"), "{said}");
@@ -293,34 +302,12 @@ fn the_schema_takes_every_job_of_the_documentation() {
         let said = message(&output);
         // What the page cannot have here: a recording, questions, programs, and keys in the environment.
         let is_taken = output.status.code() == Some(0)
-            || said.contains("recording.jsonl")
+            || said.contains("pilot: No such file")
             || said.contains("questions.jsonl")
             || said.contains("there is no program")
             || said.contains("environment");
         assert!(is_taken, "{job}\n{said}");
     }
-}
-
-/// Nothing listens there, so that what was understood shows in how it ends.
-#[test]
-fn generate_takes_what_newer_models_want_and_shows_no_pasted_key() {
-    let place = place();
-    let (questions, out) = (path(place.path(), "answers.jsonl"), path(place.path(), "out.jsonl"));
-    let generate = |rest: &[&str]| {
-        let own = ["generate", &questions, "--out", &out, "--model", "m", "--quiet", "--url"];
-        message(&goodarm(&[&own, rest].concat()))
-    };
-    let newer = ["api.example.com/v1", "--max-completion-tokens", "9", "--temperature", "default"];
-    let said = generate(&newer);
-    assert!(said.contains("did you mean \"https://api.example.com/v1\"?"), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    let url = "http://127.0.0.1:9";
-    let said = generate(&[url, "--api", "anthropic", "--temperature", "1.5"]);
-    assert!(said.contains("1.5 is more than 1"), "{said}");
-    let said = generate(&[url, "--api-key-env", "sk-0123456789abcdef"]);
-    assert!(said.contains("NAME") && !said.contains("0123456789abcdef"), "{said}");
-    assert!(generate(&[url, "--api", "other"]).contains("openai or anthropic"));
-    assert!(generate(&[url, "--temperature", "warm"]).contains("neither a number nor"));
 }
 
 #[test]

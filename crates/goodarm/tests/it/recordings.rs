@@ -1,4 +1,4 @@
-//! `goodarm record` and `generate` when they are killed, started twice, or find a line that was cut off.
+//! Recordings that are killed, stopped or started twice.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -30,21 +30,20 @@ fn place(shell: &str) -> TempDir {
 
 const NOTED: &str = "read line; echo x >> made; sleep 0.02; echo 1";
 
+/// Makes a recording, or goes on with it.
 fn command(place: &Path, times: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
-    command.current_dir(place).args(["record", "job.toml", "--quiet", "-k", times]);
+    command.current_dir(place).args(["run", "job.toml", "--policy", "fixed", "-k", times]);
+    command.args(["--output", "pilot", "--quiet"]);
+    if place.join("pilot/journal").exists() {
+        command.arg("--resume");
+    }
     command
 }
 
 fn begin(place: &Path, times: &str) -> Child {
     let mut command = command(place, times);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the tool starts")
-}
-
-fn record(place: &Path, times: &str) -> String {
-    let output = command(place, times).output().expect("the tool starts");
-    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    text(&output)
 }
 
 /// Calls that the verifier has noted.
@@ -61,15 +60,13 @@ fn wait_for_calls(child: &mut Child, place: &Path, count: usize) {
 
 /// What was recorded of each answer: scores, and what they cost.
 fn recorded(place: &Path) -> Vec<(Vec<Option<f64>>, u64)> {
-    let text = fs::read_to_string(place.join("recording.jsonl")).expect("a recording");
+    let text = fs::read_to_string(place.join("pilot/calls.jsonl")).expect("calls");
     let mut rows = vec![(Vec::new(), 0); 12];
-    for line in text.lines().skip(1) {
+    for line in text.lines() {
         let row: Value = serde_json::from_str(line).expect("a whole line");
         let index: usize = row["id"].as_str().expect("an id")[1..].parse().expect("a number");
-        rows[index].0.extend(row["scores"].as_array().expect("scores").iter().map(Value::as_f64));
-        let costs = row["costs"].as_array().expect("costs");
-        let cost = |cost: &Value| cost.as_str().expect("text").parse::<u64>().expect("a number");
-        rows[index].1 += costs.iter().map(cost).sum::<u64>();
+        rows[index].0.push(row["score"].as_f64());
+        rows[index].1 += row["cost"].as_str().expect("text").parse::<u64>().expect("a number");
     }
     rows
 }
@@ -80,12 +77,13 @@ fn a_recording_that_is_killed_again_and_again_keeps_to_its_budget() {
     let place = place.path();
     for round in 0..12 {
         let mut child = begin(place, "20");
-        // The first dies before its first call has come back, if not before its first call.
-        wait_for_calls(&mut child, place, made_count(place) + 2 * round);
+        // The first dies before its first call has come back.
+        wait_for_calls(&mut child, place, made_count(place) + (2 * round).max(1));
         child.kill().expect("a child");
         child.wait().expect("a child");
     }
-    record(place, "20");
+    let last = command(place, "20").output().expect("the tool starts");
+    assert_eq!(last.status.code(), Some(0), "{}", message(&last));
     let made_count = made_count(place);
     assert!(made_count <= 240, "{made_count} calls on a budget of 240");
     let rows = recorded(place);
@@ -95,54 +93,22 @@ fn a_recording_that_is_killed_again_and_again_keeps_to_its_budget() {
     // What was in flight is paid and has no score; everything else was kept.
     assert!((1..=12 * 6).contains(&failed_count), "{failed_count}");
     assert!(240 - failed_count <= made_count, "{failed_count} of {made_count}");
-    assert!(!place.join("recording.jsonl.journal").exists(), "all of it is in the recording");
+    let audit = goodarm(&["audit", place.join("pilot").to_str().expect("UTF-8")]);
+    assert_eq!(audit.status.code(), Some(0), "{}", text(&audit));
 }
 
 #[test]
-fn two_recordings_into_one_file_are_refused() {
+fn two_recordings_into_one_folder_are_refused() {
     let place = place(NOTED);
     let place = place.path();
     let mut first = begin(place, "20");
     wait_for_calls(&mut first, place, 1);
     let second = command(place, "20").output().expect("the tool starts");
     assert_eq!(second.status.code(), Some(2), "{}", message(&second));
-    let said = message(&second);
-    assert!(said.contains("recording.jsonl is in use by another process"), "{said}");
+    assert!(message(&second).contains("in use by another process"), "{}", message(&second));
     assert!(first.wait().expect("a child").success());
     assert_eq!(made_count(place), 240);
     assert!(recorded(place).iter().all(|(scores, _)| scores.len() == 20));
-}
-
-#[test]
-fn a_torn_last_line_is_mended() {
-    let place = place(NOTED);
-    let place = place.path();
-    record(place, "2");
-    let whole = fs::read_to_string(place.join("recording.jsonl")).expect("a recording");
-    for torn in [r#"{"id":"q3","verifier":"shell","sco"#, "\u{1}"] {
-        fs::write(place.join("recording.jsonl"), format!("{whole}{torn}")).expect("a file");
-        assert!(record(place, "2").contains("0 calls now"));
-        assert_eq!(fs::read_to_string(place.join("recording.jsonl")).expect("a file"), whole);
-    }
-    // A whole row whose line has no end is one all the same.
-    fs::write(place.join("recording.jsonl"), whole.trim_end()).expect("a file");
-    assert!(record(place, "2").contains("0 calls now"));
-    assert_eq!(fs::read_to_string(place.join("recording.jsonl")).expect("a file"), whole);
-    // What is no recording is not cut.
-    fs::write(place.join("recording.jsonl"), "my notes").expect("a file");
-    assert_eq!(command(place, "2").output().expect("the tool starts").status.code(), Some(2));
-    assert_eq!(fs::read_to_string(place.join("recording.jsonl")).expect("a file"), "my notes");
-}
-
-#[test]
-fn the_budget_is_for_the_whole_recording() {
-    let place = place(NOTED);
-    let place = place.path();
-    record(place, "15");
-    let said = message(&command(place, "21").output().expect("the tool starts"));
-    assert!(said.contains("may cost up to 72") && said.contains("of which 180 is spent"), "{said}");
-    record(place, "20");
-    assert_eq!(made_count(place), 240);
 }
 
 /// Answers every request after a while, and counts them.
@@ -199,25 +165,4 @@ fn a_tool_that_is_stopped_for_a_while_keeps_to_its_budget_of_seconds() {
     let summary: Value = serde_json::from_str(&summary).expect("JSON");
     let spent = summary["money"]["spent"].as_str().expect("text").parse::<f64>().expect("a number");
     assert!(spent <= 10.0, "{spent} of 10 seconds");
-}
-
-/// Nothing listens there, so that no answer is ever made.
-#[test]
-fn generated_answers_are_one_process_at_a_time_and_a_torn_line_is_mended() {
-    let place = place(NOTED);
-    let path = |name: &str| place.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (questions, out) = (path("answers.jsonl"), path("out.jsonl"));
-    let whole: String =
-        (0..12).map(|i| format!("{{\"answer\":\"4\",\"id\":\"q{i}\"}}\n")).collect();
-    fs::write(&out, format!("{whole}{{\"answ")).expect("a file");
-    let url = "http://127.0.0.1:9/v1";
-    let arguments = ["generate", &questions, "--out", &out, "--url", url, "--model", "m"];
-    let lock = fs::File::create(path("out.jsonl.lock")).expect("a file");
-    lock.lock().expect("a lock");
-    let refused = goodarm(&[&arguments[..], &["--prompt", "{{ id }}"]].concat());
-    assert!(message(&refused).contains("in use by another process"), "{}", message(&refused));
-    drop(lock);
-    let mended = goodarm(&[&arguments[..], &["--prompt", "{{ id }}"]].concat());
-    assert_eq!(mended.status.code(), Some(0), "{}", message(&mended));
-    assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
 }

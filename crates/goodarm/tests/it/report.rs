@@ -195,7 +195,8 @@ fn a_killed_run_has_a_report() {
     fs::remove_file(run.path("candidates.jsonl")).unwrap();
     let output = run.report(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    assert!(text(&output).contains("--candidates"), "{}", text(&output));
+    assert!(text(&output).contains("texts are not shown"), "{}", text(&output));
+    assert!(message(&output).contains("--candidates"), "{}", message(&output));
     assert!(!run.read("report.html").contains("What is the sum of"));
 }
 

@@ -70,7 +70,7 @@ fn assert_kept(place: &Path) -> String {
         &["try", "job.toml", "--json"],
         &["run", "job.toml", "--json"],
         &["run", "job.toml", "--again"],
-        &["record", "job.toml", "-k", "2", "--out", "recording.jsonl"],
+        &["run", "job.toml", "--policy", "fixed", "-k", "2", "--output", "pilot"],
         &["report", "run"],
         &["report", "run", "--json"],
     ] {

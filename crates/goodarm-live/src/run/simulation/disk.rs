@@ -192,7 +192,7 @@ impl Medium for SimFile {
                     }
                     result
                 };
-                if results.send((result, time)).is_err() {
+                if results.send(Synced { result, time }).is_err() {
                     return;
                 }
             }

@@ -1,7 +1,6 @@
 //! What an endpoint speaks: where it is asked, how it knows us, and in which form.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use goodarm_data::problem::Problem;
 use reqwest::Url;
@@ -10,19 +9,6 @@ use super::keys::{Api, LlmKeys, ParseName};
 use super::reply::{Answered, Completion, Message};
 use super::temperature::Temperature;
 use crate::verifier::endpoint::KeyHeader;
-
-/// As a command line has it.
-impl FromStr for Api {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "openai" => Ok(Self::OpenAi),
-            "anthropic" => Ok(Self::Anthropic),
-            _ => Err("openai or anthropic is needed"),
-        }
-    }
-}
 
 impl Api {
     /// The address to POST to: the base address and the rest of the path, unless that is there

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
@@ -27,19 +26,6 @@ impl Temperature {
     /// Whether every reply is the same. A negative one is refused elsewhere.
     pub(super) fn is_cold(self) -> bool {
         matches!(self, Self::Degrees(degrees) if degrees.abs() <= 0.0)
-    }
-}
-
-/// As a command line has it.
-impl FromStr for Temperature {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(degrees) => Ok(Self::Degrees(degrees)),
-            Err(_) if text == WORD => Ok(Self::Default),
-            Err(_) => Err(format!("neither a number nor {WORD:?}")),
-        }
     }
 }
 

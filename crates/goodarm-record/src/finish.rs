@@ -1,0 +1,30 @@
+//! The end of one process of a run, and the beginning of the next.
+
+use crate::ending::Ending;
+use crate::labels;
+use crate::outputs::{self, OutputError, Standing};
+use crate::view::Overview;
+
+/// Writes all files of the folder but the journal and the candidates, the summary with what labels prove.
+pub fn write(standing: &Standing<'_>, ending: &Ending) -> Result<Overview, OutputError> {
+    let &Standing { folder, charter, books, candidates, .. } = standing;
+    let mut overview = outputs::write(standing, ending.into())?;
+    let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
+    let claim = labels::claim(folder, charter, &certified);
+    let claim = claim.map(|claim| overview.claim = claim);
+    outputs::write_summary(folder, &overview)?;
+    // No run fails for what people have said about it.
+    overview.notes.extend(claim.err().map(|error| error.to_string()));
+    Ok(overview)
+}
+
+/// What a resumed run found of the last process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Bytes of an unfinished write that were cut from the journal.
+    pub bytes_cut: u64,
+    /// Candidates that were added.
+    pub added: usize,
+    /// Calls that were in flight when the process died.
+    pub lost: u64,
+}

@@ -1,0 +1,169 @@
+//! The folder of a run as a recording: its journal has every call.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use goodarm_core::{
+    ArmId, AttributeId, BlockingFailure, Books, EventError, Failure, GeneratorId, Label,
+    QuestionId, Source, Target, Ticket,
+};
+
+use super::{Answers, Outcome, RecordedAnswer, Recording, nothing_of};
+use crate::fingerprint::Fingerprint;
+use crate::folder::Folder;
+use crate::history::{History, HistoryError, SettledCall};
+use crate::questions::{Roster, RosterError};
+
+/// Why a folder is no recording.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RunsError {
+    #[error("there is no run in this folder, and a recording is the folder of a run, or a file")]
+    NoRun,
+    #[error(transparent)]
+    Journal(#[from] HistoryError),
+    #[error(transparent)]
+    Roster(#[from] RosterError),
+    #[error(transparent)]
+    File(#[from] io::Error),
+    #[error("the journal does not agree with itself: {0}")]
+    Books(#[from] EventError),
+    #[error("{0}")]
+    Nothing(String),
+}
+
+/// Calls that came back, in the order in which they were asked for.
+type Calls<K, V> = BTreeMap<K, BTreeMap<Ticket, V>>;
+
+/// A run that is read again.
+struct Kept {
+    history: History,
+    roster: Roster,
+    file: Fingerprint,
+}
+
+impl Kept {
+    fn open(path: &Path) -> Result<Self, RunsError> {
+        let folder = Folder::new(path);
+        if !folder.journal().exists() {
+            return Err(RunsError::NoRun);
+        }
+        let history = History::open(&folder.journal())?;
+        let roster = Roster::read(&folder, &history.charter, None)?;
+        let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())?;
+        Ok(Self { history, roster, file })
+    }
+}
+
+/// The names of all that a run's answers are scored by.
+pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, RunsError> {
+    let Kept { history, .. } = Kept::open(path)?;
+    Ok(history.charter.verifiers.into_iter().map(|terms| terms.name).collect())
+}
+
+/// What one verifier said, or of one with criteria what it said about one of them.
+pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, RunsError> {
+    let Kept { mut history, roster, file } = Kept::open(path)?;
+    let names: Vec<String> = history.charter.verifiers.iter().map(|it| it.name.clone()).collect();
+    let place = names.iter().position(|name| name == verifier);
+    let nothing = || RunsError::Nothing(nothing_of("verifier", verifier, &names));
+    let place = place.ok_or_else(nothing)?;
+    let first = history.charter.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
+    let [place, lead] = [place, first].map(attribute_at);
+    let mut books = Books::new(history.problem()?);
+    let mut on_arms: Calls<ArmId, Outcome> = BTreeMap::new();
+    let mut votes: Calls<QuestionId, (Option<Label>, Outcome)> = BTreeMap::new();
+    while let Some(entry) = history.next_entry()? {
+        books.apply(&entry.event)?;
+        let Some(call) = entry.call.filter(counts) else { continue };
+        let declared = books.problem().attribute(place);
+        let score = call.outcome_for(place.index() - lead.index(), declared).ok();
+        let outcome = Outcome { score, cost: call.cost };
+        match call.target {
+            Target::Arm(arm, by) if by == lead => {
+                on_arms.entry(arm).or_default().insert(call.ticket, outcome);
+            }
+            Target::Question(question, Source::Votes(by)) if by == place => {
+                let vote = (label(&call), outcome);
+                votes.entry(question).or_default().insert(call.ticket, vote);
+            }
+            _ => {}
+        }
+    }
+    let mut by_candidate = BTreeMap::new();
+    for arm in books.problem().arms() {
+        let voted = || {
+            let questions = books.problem().questions()?;
+            let votes = votes.get(&questions.of(arm))?.values();
+            let own = questions.label(arm);
+            let score = |label: Option<Label>| label.map(|it| f64::from(u8::from(it == own)));
+            Some(votes.map(|&(label, it)| Outcome { score: score(label), ..it }).collect())
+        };
+        let called = on_arms.remove(&arm).map(|calls| calls.into_values().collect::<Vec<_>>());
+        if let Some(outcomes) = called.or_else(voted) {
+            by_candidate.insert(roster.id(arm).to_owned(), outcomes);
+        }
+    }
+    if by_candidate.is_empty() {
+        return Err(nothing());
+    }
+    Ok(Recording { unit: history.charter.unit.name().to_owned(), file, by_candidate })
+}
+
+/// What one generator or solver answered.
+pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, RunsError> {
+    let Kept { mut history, roster, file } = Kept::open(path)?;
+    let charter = &history.charter;
+    let solvers = (0..).zip(&charter.verifiers).filter(|(_, terms)| terms.solves.is_some());
+    let solvers = solvers.map(|(at, terms)| (&terms.name, Source::Votes(AttributeId(at))));
+    let generators = (0..).zip(charter.generators());
+    let generators =
+        generators.map(|(at, terms)| (&terms.name, Source::Generator(GeneratorId(at))));
+    let sources: Vec<(String, Source)> =
+        solvers.chain(generators).map(|(name, source)| (name.clone(), source)).collect();
+    let names: Vec<String> = sources.iter().map(|(name, _)| name.clone()).collect();
+    let nothing = || RunsError::Nothing(nothing_of("generator or solver", of, &names));
+    let (_, wanted) = sources.iter().find(|(name, _)| name == of).ok_or_else(nothing)?;
+    let mut calls: Calls<QuestionId, RecordedAnswer> = BTreeMap::new();
+    while let Some(entry) = history.next_entry()? {
+        let Some(call) = entry.call.filter(counts) else { continue };
+        if let Target::Question(question, source) = call.target
+            && source == *wanted
+        {
+            let text = label(&call).map(|_| match source {
+                // A solver's reply may be kept in part, and its final answer is what counts.
+                Source::Votes(_) => call.note.answer.to_string(),
+                Source::Generator(_) => call.note.reply.to_string(),
+            });
+            let answer = RecordedAnswer { text, cost: call.cost };
+            calls.entry(question).or_default().insert(call.ticket, answer);
+        }
+    }
+    if calls.is_empty() {
+        return Err(nothing());
+    }
+    let by_question = calls.into_iter().map(|(question, calls)| {
+        (roster.question_id(question).to_owned(), calls.into_values().collect())
+    });
+    Ok(Answers { file, by_question: by_question.collect() })
+}
+
+/// Whether a call has brought something, a failure that counts included: what is void was made again, and the
+/// end of another recording is not an outcome.
+fn counts(call: &SettledCall<'_>) -> bool {
+    !matches!(
+        call.failure(),
+        Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
+    )
+}
+
+fn label(call: &SettledCall<'_>) -> Option<Label> {
+    match call.outcome {
+        goodarm_core::Outcome::Answer(label) => label,
+        _ => None,
+    }
+}
+
+fn attribute_at(place: usize) -> AttributeId {
+    AttributeId(u32::try_from(place).expect("a charter has fewer than 2^32 verifiers"))
+}

@@ -1,0 +1,126 @@
+//! What every front end does around a run: what it says about an earlier process, and what is written and
+//! said when the run has ended. Commands and arguments are the front end's own.
+
+use std::path::PathBuf;
+
+use goodarm_record::ending::{Ending, NeverScored};
+use goodarm_record::finish::{self, Recovery};
+use goodarm_record::outputs::{OutputError, Standing};
+use goodarm_record::view::Overview;
+
+use crate::report::{Report, ReportError};
+use crate::words::{counted, printable_note, were};
+
+/// What is left of a run that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its totals, as they are in `summary.json`.
+    pub overview: Overview,
+    /// Its page.
+    pub page: Page,
+}
+
+/// What became of the page of a run.
+#[derive(Debug)]
+pub enum Page {
+    /// It is in this file.
+    Written(PathBuf),
+    /// The run is so large that writing it takes longer than a person waits.
+    TooLarge,
+    /// It could not be written. The run itself is complete and safe.
+    Failed(ReportError),
+}
+
+/// Writes all files of a run that has ended, the page among them.
+///
+/// # Errors
+///
+/// A file cannot be written. One that is only for people, the page, is no error.
+pub fn finish_run(standing: &Standing<'_>, ending: &Ending) -> Result<Finished, OutputError> {
+    let overview = finish::write(standing, ending)?;
+    let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
+        Page::TooLarge
+    } else {
+        let written =
+            Report::read(standing.folder.path(), None).and_then(|report| report.write_page(None));
+        written.map_or_else(Page::Failed, Page::Written)
+    };
+    Ok(Finished { overview, page })
+}
+
+/// What a resumed run found of the last process, a sentence each.
+pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
+    let &Recovery { bytes_cut: cut, added, lost } = recovery;
+    let texts = [
+        (cut > 0).then(|| {
+            format!("cut {} of an unfinished write from the journal", counted(cut, "byte"))
+        }),
+        (added > 0).then(|| format!("{} added", were(added, "candidate"))),
+        (lost > 0).then(|| {
+            format!(
+                "{} in flight when the last process died: lost calls count as spent and as the lowest score",
+                were(lost, "call")
+            )
+        }),
+    ];
+    texts.into_iter().flatten().collect()
+}
+
+/// Why a run stopped before it was finished, in full. `None` if it was not stopped.
+pub fn why_stopped(ending: &Ending) -> Option<String> {
+    match ending {
+        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => None,
+        Ending::Interrupted => Some("stopped, and everything is saved".to_owned()),
+        Ending::Left => Some(
+            "left; calls in flight, but for those of people, count as spent and as the lowest score"
+                .to_owned(),
+        ),
+        Ending::VerifierDown { verifier, reason } => Some(format!(
+            "{} is down ({}), and everything is saved",
+            printable_note(verifier),
+            printable_note(reason)
+        )),
+        Ending::NeverScored(failed) => Some(never_scored(failed)),
+        Ending::Mistrusted { verifier, reason } => Some(format!(
+            "{}: {}.\nIts earlier scores may belong to other answers, so the run has stopped: do not rely on its certificates.",
+            printable_note(verifier),
+            printable_note(reason)
+        )),
+    }
+}
+
+/// All that there is to know about a verifier that does not work.
+fn never_scored(failed: &NeverScored) -> String {
+    let NeverScored { verifier, lacks, id, request, reason, reply } = failed;
+    let short = lacks.split(' ').next_back().unwrap_or(lacks);
+    let mut text = format!(
+        "{} has never given {lacks}, so the run has stopped; nothing is held against an answer.\n\
+         asked about {}:\n{}why there is no {short}:\n{}",
+        printable_note(verifier),
+        printable_note(id),
+        indented(request),
+        indented(reason),
+    );
+    if !reply.is_empty() && !reason.contains(reply.trim()) {
+        text += &format!("it replied:\n{}", indented(reply));
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.lines().take(SHOWN_LINES_MAX);
+    let shown = |line: &str| {
+        let kept: String = line.chars().take(SHOWN_CHARS_MAX).collect();
+        let more = if kept.len() < line.len() { " …" } else { "" };
+        format!("    {}{more}\n", printable_note(&kept))
+    };
+    lines.map(shown).collect()
+}
+
+/// Larger runs end without a page.
+const CALLS_MAX: u64 = 2_000_000;
+const CANDIDATES_MAX: usize = 200_000;
+const SHOWN_LINES_MAX: usize = 40;
+/// Of each line.
+const SHOWN_CHARS_MAX: usize = 2000;

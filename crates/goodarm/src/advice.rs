@@ -1,0 +1,143 @@
+//! What to type next. The libraries say what is the case, and this adds the commands and flags.
+
+use std::path::Path;
+
+use goodarm_data::problem::ProblemKind;
+use goodarm_live::job::JobError;
+use goodarm_plan::calibrate::CalibrateError;
+use goodarm_plan::forecast::ForecastError;
+use goodarm_record::audit;
+use goodarm_record::ending::{Ending, RunError};
+use goodarm_report::Page;
+
+use crate::cli::RunArguments;
+use crate::shell::shell_word;
+use crate::terminal::Failure;
+
+/// What to do after a run that stopped, behind the sentence that says why.
+pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
+    let resume = || run_command(arguments, "--resume");
+    let again = || run_command(arguments, "--again");
+    match ending {
+        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => {
+            String::new()
+        }
+        Ending::Interrupted | Ending::Left | Ending::VerifierDown { .. } => {
+            format!("; resume it with: {}", resume())
+        }
+        Ending::NeverScored(_) => format!(
+            "\nmend the job, see what its verifiers say with: goodarm try {}\nand begin again with: {}",
+            shell_word(&arguments.job),
+            again()
+        ),
+        Ending::Mistrusted { .. } => {
+            format!(" Mend the verifier, and begin again with: {}", again())
+        }
+    }
+}
+
+/// What to do about a run that cannot begin or continue, behind the sentence that says why.
+pub(crate) const fn about_run(error: &RunError) -> &'static str {
+    match error {
+        RunError::AlreadyBegun(_) => {
+            ": continue it with --resume, move it aside and begin again with --again, or choose another output"
+        }
+        RunError::OutputIsFile(_) => "; --output names another",
+        RunError::NothingToResume(_) => ": start it without --resume",
+        RunError::NotDurable(_) => ", and continue with --resume",
+        RunError::OlderJournal(_) => " with --again or another output",
+        RunError::Changed(_) => {
+            "\nto run the job as it is now, begin again with --again, which moves this run aside"
+        }
+        _ => "",
+    }
+}
+
+/// What is wrong with a job, and what to do about it.
+pub(crate) fn job(error: &JobError) -> Failure {
+    Failure::wrong_input(with_job(error))
+}
+
+fn with_job(error: &JobError) -> String {
+    let is_candidates = |kind: &ProblemKind| matches!(kind, ProblemKind::CandidatesFile);
+    let mut problems = error.problems.iter();
+    let file = problems.find(|it| is_candidates(&it.kind)).and_then(|it| it.file.as_ref());
+    match file {
+        Some(file) => format!("{error}; a job for it: goodarm init {}", shell_word(file)),
+        None => error.to_string(),
+    }
+}
+
+/// Why there is no forecast, and what to do about it.
+pub(crate) fn forecast(error: &ForecastError) -> Failure {
+    Failure::wrong_input(match error {
+        ForecastError::Job(error) => with_job(error),
+        ForecastError::RecordingOfQuestions => format!("{error}: leave out --recording"),
+        error => error.to_string(),
+    })
+}
+
+/// Why there are no thresholds, and what to do about it.
+pub(crate) fn calibrate(error: &CalibrateError) -> Failure {
+    Failure::wrong_input(match error {
+        // These are named like their flags.
+        CalibrateError::Precision(_)
+        | CalibrateError::Delta(_)
+        | CalibrateError::Planned { .. } => {
+            format!("--{error}")
+        }
+        CalibrateError::NoRecording { job, path, calls, cost } => format!(
+            "{}: there is no recording; `goodarm run {} --policy fixed -k {calls} --output {}` makes one, for {cost} at most",
+            path.display(),
+            shell_word(job),
+            shell_word(path)
+        ),
+        error => error.to_string(),
+    })
+}
+
+/// What writes files of a run again that an audit misses or does not know.
+pub(crate) fn about_audit(report: &audit::Report, folder: &Path) -> String {
+    let is_of_page = |problem: &audit::Problem| problem.area == audit::Area::Page;
+    let mut text = String::new();
+    if report.problems.iter().any(is_of_page) {
+        text += &format!("hint   goodarm report {} writes the page again\n", shell_word(folder));
+    }
+    if report.unfinished.is_some() {
+        text += "hint   goodarm run JOB --resume continues the run and writes its results\n";
+    }
+    text
+}
+
+/// Where the page of a run is, or how it is made.
+pub(crate) fn about_page(page: &Page, folder: &Path) -> String {
+    match page {
+        Page::Written(path) => format!("report: {}\n", path.display()),
+        Page::TooLarge => {
+            format!("for the page of so large a run: goodarm report {}\n", shell_word(folder))
+        }
+        Page::Failed(error) => format!("no report: {error}\n"),
+    }
+}
+
+/// The command that these arguments came with, and one more word.
+pub(crate) fn run_command(arguments: &RunArguments, flag: &str) -> String {
+    let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
+    if let Some(output) = &arguments.output {
+        words.extend(["--output".to_owned(), shell_word(output)]);
+    }
+    if let Some(budget) = arguments.budget {
+        words.extend(["--budget".to_owned(), budget.to_string()]);
+    }
+    if let Some(policy) = &arguments.policy {
+        words.extend(["--policy".to_owned(), shell_word(policy.as_ref())]);
+    }
+    if let Some(calls) = arguments.calls_per_pair {
+        words.extend(["-k".to_owned(), calls.to_string()]);
+    }
+    if arguments.no_wait {
+        words.push("--no-wait".to_owned());
+    }
+    words.push(flag.to_owned());
+    words.join(" ")
+}
