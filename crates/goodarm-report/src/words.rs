@@ -6,7 +6,7 @@ use goodarm_core::{Cost, Failure};
 pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
-use goodarm_files::{Unit, visible_line};
+use goodarm_files::{GuaranteeName, Unit, visible_line};
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
 use goodarm_record::view::{ClaimView, Overview, Remaining, VerifierView};
