@@ -20,7 +20,7 @@ use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::Draws;
 use goodarm_record::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
 use goodarm_record::fingerprint::{self, Fingerprint};
-use goodarm_record::job_file::{CallsName, ExpectFile, GuaranteeName, Scores, Unit};
+use goodarm_record::job_file::{ExpectFile, GuaranteeName, Scores, Unit};
 use goodarm_record::questions::{Finals, Questions};
 use serde::Serialize;
 
@@ -193,10 +193,6 @@ pub struct Settings {
     pub seed: u64,
     /// Where everything is written.
     pub output: PathBuf,
-    /// How every call is written down for others.
-    pub calls: CallsName,
-    /// Whether the certified answers are written as a table, too.
-    pub certified: CallsName,
     /// Stop when no answer has a realistic chance with the money that is left.
     pub stop_when_hopeless: bool,
     /// The field that names a candidate.
@@ -219,8 +215,6 @@ impl Settings {
             calls_per_pair: None,
             seed: 0,
             output: goodarm_record::job_file::output().into(),
-            calls: CallsName::default(),
-            certified: CallsName::default(),
             stop_when_hopeless: true,
             id_field: goodarm_record::job_file::id_field(),
             expect: None,

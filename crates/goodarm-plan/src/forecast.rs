@@ -144,12 +144,7 @@ fn verifier(job: &Job, terms: &VerifierTerms) -> VerifierSpec {
         proposes: terms.solves.is_some_and(|solves| solves.proposes),
         good_mean: mean(true),
         bad_mean: mean(false),
-        ..VerifierSpec::new(
-            &terms.name,
-            terms.ceiling.units(),
-            terms.threshold,
-            terms.scores.into(),
-        )
+        ..VerifierSpec::new(&terms.name, terms.ceiling.units(), terms.threshold, terms.scores)
     }
 }
 
@@ -240,7 +235,7 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
         } else {
             Scores::Bounded { range: [0.0, 1.0] }
         };
-        VerifierSpec::new(name, price, THRESHOLD, scores.into())
+        VerifierSpec::new(name, price, THRESHOLD, scores)
     });
     Ok(PlanSpec {
         delta: DELTA,

@@ -15,6 +15,7 @@ use std::fmt;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Ticket};
+use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
 use crate::account::Account;
@@ -124,7 +125,6 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     auditor.go_through(folder, report)?;
     if is_finished {
         findings::compare(folder, &auditor, report);
-        made::compare_table(folder, &auditor, report);
         made::compare_answers(folder, &auditor, report);
     }
     labelled.compare(folder, &auditor, report);
@@ -225,7 +225,7 @@ impl Auditor {
 
     fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
         let is_finished = report.unfinished.is_none();
-        let has_calls = folder.calls().exists() || folder.calls_table().exists();
+        let has_calls = folder.calls().exists();
         let calls = (is_finished || has_calls).then(|| CallFile::open(folder));
         let mut calls = calls.transpose().map_err(in_calls)?;
         let before = report.problem_count;
@@ -292,12 +292,11 @@ impl Auditor {
         before: usize,
         report: &mut Report,
     ) -> Result<(), Problem> {
-        let file = calls.as_ref().map_or("", |calls| calls.place().file);
         if let Some((first, count)) = self.missing {
             return Err(problem(
                 Area::Calls,
                 format!(
-                    "{file}: {} of the journal {} missing, from call {} on; if the run was cut off, resuming it writes the files again",
+                    "calls.jsonl: {} of the journal {} missing, from call {} on; if the run was cut off, resuming it writes the files again",
                     counted(count, "call"),
                     if count == 1 { "is" } else { "are" },
                     first.0
@@ -321,7 +320,7 @@ impl Auditor {
             unmade => format!(", and {unmade} that were asked for and not made"),
         };
         let text = if report.unfinished.is_none() {
-            format!("the journal is whole, and {file} has its {count}{unmade}")
+            format!("the journal is whole, and calls.jsonl has its {count}{unmade}")
         } else {
             let in_flight = self.history.in_flight().count();
             format!("the journal is whole: {count}{unmade}, and {in_flight} in flight")
@@ -433,5 +432,4 @@ fn shortened(text: &str) -> &str {
     &text[..end]
 }
 
-const PROBLEMS_MAX: usize = 20;
 const SHOWN_CHARS_MAX: usize = 100;

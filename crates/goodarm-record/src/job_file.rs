@@ -82,12 +82,6 @@ pub struct JobFile {
     /// The folder for the journal and everything the run writes; relative to the job file.
     #[serde(default = "output")]
     pub output: String,
-    /// How every call is written down for others: jsonl or parquet.
-    #[serde(default)]
-    pub calls: CallsName,
-    /// jsonl, or parquet: then certified.parquet is written beside certified.jsonl, with flat columns.
-    #[serde(default)]
-    pub certified: CallsName,
     /// Stop when no answer has a realistic chance with the money that is left, and keep the money.
     #[serde(default = "yes")]
     pub stop_when_hopeless: bool,
@@ -96,17 +90,6 @@ pub struct JobFile {
     pub verifiers: Vec<Map<String, Value>>,
     /// A guess at the answers, for the forecast of `--dry-run` only.
     pub expect: Option<ExpectFile>,
-}
-
-/// How something is written down for others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CallsName {
-    /// As lines, in a file that ends in `.jsonl`.
-    #[default]
-    Jsonl,
-    /// As a table, in a file that ends in `.parquet`.
-    Parquet,
 }
 
 /// The keys that every service has: a verifier all of them, a generator all but [`VERIFIER_KEYS`].

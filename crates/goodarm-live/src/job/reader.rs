@@ -121,7 +121,11 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
 /// The job's own keys.
 fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
     let known = keys_of::<JobFile>();
-    error::extend(problems, None, unknown_keys(table, &known).collect());
+    let unknown = unknown_keys(table, &known).map(|problem| match problem.key.as_str() {
+        "calls" | "certified" => Problem { message: NO_TABLES.into(), ..problem },
+        _ => problem,
+    });
+    error::extend(problems, None, unknown.collect());
     let mut more = Vec::new();
     if !table.has("candidates") && !table.has("questions") {
         let needed =
@@ -141,6 +145,9 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     error::extend(problems, None, more);
     file.filter(|_| is_complete)
 }
+
+/// What is said of the keys that once asked for tables.
+const NO_TABLES: &str = "no such key: a run writes calls.jsonl and certified.jsonl, and `goodarm export --to parquet` a table";
 
 /// One of `[[verifiers]]`.
 struct Entry<'a> {
@@ -571,8 +578,6 @@ fn settings(
         calls_max: file.calls_max,
         seed: file.seed,
         output: overrides.output.clone().unwrap_or_else(|| folder.join(&file.output)),
-        calls: file.calls,
-        certified: file.certified,
         stop_when_hopeless: file.stop_when_hopeless,
         id_field: file.id_field.clone(),
         expect: file.expect,

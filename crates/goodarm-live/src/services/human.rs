@@ -62,7 +62,7 @@ impl HumanKeys {
         }
         let hidden: BTreeSet<String> = self.hide.iter().flatten().cloned().collect();
         for (field, hint) in subjects.unknown_fields(&hidden) {
-            let hint = hint.map_or_else(String::new, |hint| format!("; did you mean {hint:?}?"));
+            let hint = goodarm_files::hint(hint.as_deref());
             problems.push(Problem::new("hide", format!("there is no field {field:?}{hint}")));
         }
         let cards_max = self.cards_max.unwrap_or(CARDS_MAX);

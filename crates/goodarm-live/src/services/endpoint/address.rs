@@ -139,8 +139,7 @@ fn url_of(written: &str) -> Result<Url, Problem> {
             Err(Problem::new("url", error.to_string()))
         }
         _ => {
-            let hint = with_scheme(written)
-                .map_or_else(String::new, |whole| format!("; did you mean {whole:?}?"));
+            let hint = goodarm_files::hint(with_scheme(written).as_deref());
             let message = format!("an address begins with http:// or https://{hint}");
             Err(Problem::new("url", message))
         }
