@@ -41,10 +41,10 @@ pub(crate) fn read(bytes: &[u8]) {
     match Job::read(&path, &Overrides::default()) {
         Ok(job) => {
             assert_eq!(Charter::read(&job.charter.text()).as_ref(), Ok(&job.charter));
-            for (place, called) in job.called().enumerate() {
-                let subjects = job.subjects_of(place);
+            for id in job.problem.services() {
+                let (service, subjects) = (job.service(id), job.subjects_of(id));
                 let last = subjects.arms().last().map(|arm| subjects.get(arm));
-                last.iter().for_each(|last| drop(called.verifier.preview(last)));
+                last.iter().for_each(|last| drop(service.verifier.preview(last)));
             }
         }
         Err(error) => {

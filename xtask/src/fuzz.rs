@@ -81,19 +81,17 @@ fn target_names() -> Vec<String> {
 /// The program, made with marks in all of its code and in that of its dependencies.
 fn build() -> Option<PathBuf> {
     tools::install_cpp_compiler();
-    let output = Command::new("rustc").arg("-vV").output().ok()?;
-    let version = String::from_utf8(output.stdout).ok()?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
+    let host = tools::host()?;
     let folder = work_folder().join("build");
     let arguments = ["build", "--quiet", "--package", "goodarm-fuzz", "--bin", "goodarm-fuzz"];
     eprintln!("xtask: fuzzing: cargo {}", arguments.join(" "));
     // With a target of its own, the flags are not those of build scripts.
     let status = cargo(&arguments)
-        .args(["--target", host])
+        .args(["--target", &host])
         .env("CARGO_TARGET_DIR", &folder)
         .env("RUSTFLAGS", FLAGS.join(" "))
         .status();
-    let program = folder.join(host).join("debug/goodarm-fuzz");
+    let program = folder.join(&host).join("debug/goodarm-fuzz");
     status.is_ok_and(|status| status.success()).then_some(program)
 }
 

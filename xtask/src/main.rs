@@ -1,95 +1,111 @@
 //! All automation: `cargo xtask test` is the one test command. It installs what the tests need.
 
-#![expect(clippy::print_stderr, reason = "a build tool talks to the person who runs it")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a build tool talks to the person who runs it"
+)]
 
 mod deny;
 mod dist;
 mod fuzz;
 mod python;
 mod simulate;
+mod timing;
 mod tools;
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// What `cargo xtask test` does, in order.
-const STEPS: [(&str, &[&str]); 4] = [
-    ("formatting", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    ("tests and doc tests", &["test", "--workspace"]),
-    ("documentation", &["doc", "--workspace", "--no-deps"]),
-];
+use self::timing::Timing;
 
-/// And then what is no command of cargo's own.
-const OTHERS: [(&str, Test); 3] = [
-    ("the check of dependencies", deny::test),
-    ("fuzzing", fuzz::test),
-    ("the tests of the Python package", python::test),
-];
+const FORMAT: Step = ("formatting", &["fmt", "--all", "--check"]);
+const LINTS: Step = ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+const UNIT_TESTS: Step = ("unit tests", &["test", "--workspace", "--lib", "--bins", "--"]);
+const TESTS: Step =
+    ("tests", &["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--"]);
+const DOC_TESTS: Step = ("doc tests", &["test", "--workspace", "--doc"]);
+const DOCUMENTATION: Step = ("documentation", &["doc", "--workspace", "--no-deps"]);
 
-/// Whether all is well.
-type Test = fn() -> bool;
+/// A name, and the arguments of cargo. Those of tests end with `--`.
+type Step = (&'static str, &'static [&'static str]);
 
 /// Parts of the toolchain that a minimal installation lacks.
 const COMPONENTS: [&str; 2] = ["rustfmt", "clippy"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("test") => test(),
-        Some("dist") => dist::dist(),
-        Some("wheel") => python::wheel(),
-        Some("simulate") => simulate::simulate(arguments[1..].iter().cloned()),
-        Some("fuzz") => fuzz::fuzz(&arguments[1..]),
-        other => {
-            if let Some(other) = other {
-                eprintln!("xtask: there is no task {other:?}");
-            }
-            eprintln!(
-                "usage: cargo xtask test   formatting, lints, dependencies, all tests, documentation"
-            );
-            eprintln!(
-                "       cargo xtask dist   a static binary for Linux, its size and start-up time"
-            );
-            eprintln!("       cargo xtask wheel  the Python package, its size and import time");
-            eprintln!(
-                "       cargo xtask simulate  whole runs with everything failing around them"
-            );
-            eprintln!(
-                "       cargo xtask fuzz [--target NAME] [--seconds N]  readers, with bytes that change"
-            );
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => test(whole_test),
+        ["test", "--fast"] => test(fast_test),
+        ["dist"] => dist::dist(),
+        ["wheel"] => python::wheel(),
+        ["simulate", ..] => simulate::simulate(arguments[1..].iter().cloned()),
+        ["fuzz", ..] => fuzz::fuzz(&arguments[1..]),
+        _ => {
+            eprint!("{USAGE}");
             ExitCode::from(2)
         }
     }
 }
 
-fn test() -> ExitCode {
+/// Runs tests, and prints how long they took, also if they failed.
+fn test(work: fn(&mut Timing) -> bool) -> ExitCode {
     install_components();
-    tools::install_browser();
-    let Some(python) = tools::install_model_server() else {
+    let mut timing = Timing::default();
+    let is_good = work(&mut timing);
+    timing.print();
+    eprintln!("xtask: {}", if is_good { "all passed" } else { "FAILED" });
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// For the inner loop: nothing is installed, and no test takes long.
+fn fast_test(timing: &mut Timing) -> bool {
+    [FORMAT, LINTS, UNIT_TESTS].into_iter().all(|step| run(timing, step, None))
+}
+
+fn whole_test(timing: &mut Timing) -> bool {
+    let mut python = None;
+    let is_installed = timing.step("installing a browser and a model", |_| {
+        tools::install_browser();
+        python = tools::install_model_server();
+        python.is_some()
+    });
+    if !is_installed {
         eprintln!(
             "xtask: no model server: python3 with venv and pip, and the package index, are needed"
         );
-        return ExitCode::FAILURE;
-    };
-    for (name, arguments) in STEPS {
-        eprintln!("xtask: {name}: cargo {}", arguments.join(" "));
-        let status = cargo(arguments)
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .env("GOODARM_MODEL_PYTHON", &python)
-            .status();
-        if !status.is_ok_and(|status| status.success()) {
-            eprintln!("xtask: {name} failed");
-            return ExitCode::FAILURE;
-        }
+        return false;
     }
-    for (name, test) in OTHERS {
-        if !test() {
-            eprintln!("xtask: {name} failed");
-            return ExitCode::FAILURE;
-        }
+    let python = python.as_deref();
+    [FORMAT, LINTS, TESTS, DOC_TESTS, DOCUMENTATION]
+        .into_iter()
+        .all(|step| run(timing, step, python))
+        && timing.step("dependencies", |_| deny::test())
+        && timing.step("fuzzing", |_| fuzz::test())
+        && timing.step("Python tests", python::test)
+}
+
+/// Runs a step of cargo. Test programs print the time of each test: that needs an option which is not
+/// stable, so they, and not the compiler, are told to accept it.
+fn run(timing: &mut Timing, (name, arguments): Step, model_python: Option<&Path>) -> bool {
+    eprintln!("xtask: {name}: cargo {}", arguments.join(" "));
+    let mut command = cargo(arguments);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    if let Some(python) = model_python {
+        command.env("GOODARM_MODEL_PYTHON", python);
     }
-    eprintln!("xtask: all passed");
-    ExitCode::SUCCESS
+    let are_tests = arguments.last() == Some(&"--");
+    if are_tests && let Some(host) = tools::host() {
+        let runner = format!("CARGO_TARGET_{}_RUNNER", host.to_uppercase().replace('-', "_"));
+        command.env(runner, "env RUSTC_BOOTSTRAP=1").args(["-Zunstable-options", "--report-time"]);
+    }
+    let is_good = timing.step(name, |timing| timing.run_tests(&mut command));
+    if !is_good {
+        eprintln!("xtask: {name} failed");
+    }
+    is_good
 }
 
 fn cargo(arguments: &[&str]) -> Command {
@@ -108,3 +124,13 @@ fn install_components() {
         }
     }
 }
+
+const USAGE: &str = "\
+usage: cargo xtask test [--fast]  formatting, lints, dependencies, all tests, documentation;
+                                  --fast: formatting, lints and unit tests
+       cargo xtask dist           a static binary for Linux, its size and start-up time
+       cargo xtask wheel          the Python package, its size and import time
+       cargo xtask simulate       whole runs with everything failing around them
+       cargo xtask fuzz [--target NAME] [--seconds N]
+                                  readers, with bytes that change
+";

@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::timing::Timing;
 use crate::tools::{self, succeeds};
 
 /// Builds the wheel as tests build everything, installs it into a fresh environment, and runs the
 /// Python tests there.
-pub(crate) fn test() -> bool {
+pub(crate) fn test(timing: &mut Timing) -> bool {
     let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
     let Some(wheel) = build(&tools, &["--profile", "dev"]) else { return false };
     let Some(python) = fresh(&tools, &wheel) else { return false };
-    let tests = ["-m", "pytest", "-q", "--durations=10", "-p", "no:cacheprovider", "."];
+    let tests = ["-m", "pytest", "-q", "--durations=20", "-p", "no:cacheprovider", "."];
     eprintln!("xtask: Python tests: {} {}", python.display(), tests.join(" "));
-    let status = Command::new(&python).args(tests).current_dir("crates/goodarm-py/tests").status();
-    status.is_ok_and(|status| status.success())
+    timing.run_tests(Command::new(&python).args(tests).current_dir("crates/goodarm-py/tests"))
 }
 
 /// Builds the wheel for a release, and tells its size and how long an import takes.

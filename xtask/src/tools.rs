@@ -77,6 +77,13 @@ pub(crate) fn install_model_server() -> Option<PathBuf> {
     is_ready(&python).then(|| std::path::absolute(&python).unwrap_or(python))
 }
 
+/// The platform of this machine, as rustc names it.
+pub(crate) fn host() -> Option<String> {
+    let output = Command::new("rustc").arg("-vV").output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?;
+    version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
+
 /// Where everything is built.
 pub(crate) fn target() -> PathBuf {
     let target =

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use goodarm_core::policy::bma_gai::{BmaGai, Settings};
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
-    Ask, AttributeSpec, Cost, Guarantee, Policy, Problem, ProblemSpec, Pull, ScoreModel, Session,
+    Ask, AttributeSpec, Call, Cost, Guarantee, Outcome, Policy, Problem, ProblemSpec, ScoreModel,
+    Session,
 };
 use goodarm_sim::random::Random;
 use peak_alloc::PeakAlloc;
@@ -121,13 +122,15 @@ impl Rig {
         if self.binary { f64::from(u8::from(noise < mean)) } else { mean + noise }
     }
 
-    /// One ask and tell; the pull and its score, or none when the session has ended.
-    fn step(&mut self) -> Option<(Pull, f64)> {
-        let Ok(Ask::Pull(pull)) = self.session.ask() else { return None };
-        let score = self.score(pull.arm.index());
-        let bill = Cost::from_units(PRICES[pull.attribute.index()]);
-        self.session.tell(pull.ticket, score, bill).expect("a sound answer");
-        Some((pull, score))
+    /// One ask and settle; the call and its score, or `None` when the session has ended.
+    fn step(&mut self) -> Option<(Call, f64)> {
+        let Ok(Ask::Call(call)) = self.session.ask() else { return None };
+        let [arm, attribute] = indices(&call);
+        let score = self.score(arm);
+        let bill = Cost::from_units(PRICES[attribute]);
+        let settled = self.session.settle(call.ticket, &Outcome::Score(score), bill);
+        settled.expect("a sound answer");
+        Some((call, score))
     }
 
     /// Nanoseconds per step over about `steps` steps, and bytes per pair after them.
@@ -174,18 +177,25 @@ fn transcribed(arm_count: usize, delta: f64) -> Transcription {
     .start()
 }
 
+/// The arm and the attribute of a call.
+fn indices(call: &Call) -> [usize; 2] {
+    let (arm, attribute) = call.pair().expect("there are no questions");
+    [arm.index(), attribute.index()]
+}
+
 /// Nanoseconds for the transcription to choose and observe, in the same state and on the same
 /// scores; it must choose the same.
 fn measure_direct(rig: &mut Rig, direct: &mut Transcription) -> f64 {
     let mut spent = Duration::ZERO;
     let mut steps = 0;
     while steps < 20_000 && (steps < 3 || spent < Duration::from_secs(1)) {
-        let Some((pull, score)) = rig.step() else { break };
+        let Some((call, score)) = rig.step() else { break };
+        let [arm, attribute] = indices(&call);
         let begin = Instant::now();
         let step = direct.next();
-        direct.observe(pull.arm.index(), pull.attribute.index(), score);
+        direct.observe(arm, attribute, score);
         spent += begin.elapsed();
-        assert_eq!(step, Some((pull.branch, pull.arm.index(), pull.attribute.index())));
+        assert_eq!(step, Some((call.branch, arm, attribute)));
         steps += 1;
     }
     per(spent, steps)
@@ -194,10 +204,11 @@ fn measure_direct(rig: &mut Rig, direct: &mut Transcription) -> f64 {
 /// Both at once until the rule is in the branch that is to be measured.
 fn warm_up(rig: &mut Rig, direct: &mut Transcription, branch: &str, steps_min: usize) {
     let mut steps = 0;
-    while let Some((pull, score)) = rig.step() {
-        direct.observe(pull.arm.index(), pull.attribute.index(), score);
+    while let Some((call, score)) = rig.step() {
+        let [arm, attribute] = indices(&call);
+        direct.observe(arm, attribute, score);
         steps += 1;
-        if steps >= steps_min && pull.branch == branch {
+        if steps >= steps_min && call.branch == branch {
             return;
         }
     }

@@ -7,8 +7,8 @@ use std::error::Error;
 
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
-    Ask, AttributeSpec, Cost, CountedFailure, Event, Failure, Guarantee, Problem, ProblemSpec,
-    Pull, ScoreModel, Session, VoidFailure,
+    Ask, AttributeSpec, Call, Cost, CountedFailure, Event, Failure, Guarantee, Outcome, Problem,
+    ProblemSpec, ScoreModel, Session, Target, VoidFailure,
 };
 
 /// Six answers, a free check and a judge; both have a price, which is a ceiling.
@@ -32,54 +32,47 @@ fn problem() -> Result<Problem, Box<dyn Error>> {
     })?)
 }
 
-/// What came back from a call: your verifiers go here. The third answer is bad.
-fn outcome(pull: &Pull) -> Result<f64, Failure> {
-    if pull.attribute.0 == 0 {
-        return Ok(1.0);
+/// What came of a call, and its bill: your verifiers go here. The third answer is bad.
+fn outcome(call: &Call) -> (Outcome, Cost) {
+    let Target::Arm(arm, verifier) = call.target else { unreachable!("there are no questions") };
+    if verifier.0 == 0 {
+        return (Outcome::Score(1.0), call.ceiling);
     }
-    if pull.ticket.0 % 7 == 3 && pull.attempt == 0 {
-        return Err(Failure::Void(VoidFailure::RateLimited)); // will be asked again, in its place
+    if call.ticket.0 % 7 == 3 && call.attempt == 0 {
+        // Will be asked again, in its place.
+        return (Outcome::Failed(Failure::Void(VoidFailure::RateLimited)), Cost::ZERO);
     }
-    if pull.ticket.0 % 31 == 30 {
-        return Err(Failure::Counted(CountedFailure::TimedOut)); // counts as the lowest score
+    if call.ticket.0 % 31 == 30 {
+        // Counts as the lowest score.
+        return (Outcome::Failed(Failure::Counted(CountedFailure::TimedOut)), call.ceiling);
     }
-    Ok(if pull.arm.0 == 2 { 0.0 } else { 1.0 })
+    (Outcome::Score(if arm.0 == 2 { 0.0 } else { 1.0 }), call.ceiling)
 }
 
-/// Tells the session about one call, and gives the event to be logged.
-fn settle(session: &mut Session, pull: Pull) -> Result<Event, Box<dyn Error>> {
-    let ticket = pull.ticket;
-    match outcome(&pull) {
-        Ok(score) => {
-            session.tell(ticket, score, pull.ceiling)?;
-            Ok(Event::Told { ticket, score, cost: pull.ceiling })
-        }
-        Err(failure) => {
-            let cost = if matches!(failure, Failure::Void(_)) { Cost::ZERO } else { pull.ceiling };
-            session.fail(ticket, failure, cost)?;
-            Ok(Event::Failed { ticket, failure, cost })
-        }
-    }
+/// Tells the session what came of one call, and gives the event to be logged.
+fn settle(session: &mut Session, call: &Call) -> Result<Event, Box<dyn Error>> {
+    let (outcome, cost) = outcome(call);
+    session.settle(call.ticket, &outcome, cost)?;
+    Ok(Event::Settled { ticket: call.ticket, outcome, cost })
 }
 
-/// Drives a session for so many events, or to its end; `log` is what a program keeps on its disk.
+/// Drives a session until the log has `events_max` events, or to its end; `log` is what a program keeps on its disk.
 fn drive(
     session: &mut Session,
     log: &mut Vec<Event>,
     events_max: usize,
 ) -> Result<(), Box<dyn Error>> {
-    let mut out: Vec<Pull> = Vec::new();
+    let mut out: Vec<Call> = Vec::new();
     while log.len() < events_max {
         match session.ask()? {
             // Durable first, sent second: that is what makes a crash harmless.
-            Ask::Pull(pull) => {
-                log.push(pull.into());
-                out.push(pull);
+            Ask::Call(call) => {
+                log.push(call.into());
+                out.push(call);
             }
-            Ask::Question(_) => unreachable!("there are no questions"),
             Ask::Wait => {
                 let back = out.remove(0); // or any other: they may come back in any order
-                log.push(settle(session, back)?);
+                log.push(settle(session, &back)?);
             }
             Ask::Done(reason) => {
                 println!("done: {reason:?}");
@@ -102,9 +95,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for &ticket in &lost {
         // They may have been made: spent, and the lowest score.
         let cost = Cost::of_price(0.02)?;
-        let failure = Failure::Counted(CountedFailure::Lost);
-        session.fail(ticket, failure, cost)?;
-        log.push(Event::Failed { ticket, failure, cost });
+        let outcome = Outcome::Failed(Failure::Counted(CountedFailure::Lost));
+        session.settle(ticket, &outcome, cost)?;
+        log.push(Event::Settled { ticket, outcome, cost });
     }
     drive(&mut session, &mut log, usize::MAX)?;
 

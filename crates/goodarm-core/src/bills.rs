@@ -1,6 +1,6 @@
 //! What the next call on one answer will cost: a guess from bills so far, never a bound.
 //!
-//! A long question makes all calls about it dear. So a bill, over the mean of its attribute, is taken
+//! A long question makes all calls about it expensive. So a bill, over the mean of its attribute, is taken
 //! to be 1 + a part of the arm's, common to its attributes + a part of the pair's own + noise, and the
 //! two parts are estimated by shrinking what was billed towards 0: an analysis of variance, with a
 //! normal model of random effects.
@@ -8,10 +8,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::books::{AttributeTotals, Books, Pair};
 use crate::cost::Cost;
+use crate::evidence::Pair;
 use crate::num::real;
-use crate::units::{ArmId, AttributeId};
+use crate::units::AttributeId;
 
 /// How bills differ, learned over all arms.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Bills {
     attributes: Vec<Spread>,
     /// The variance of the arms' common part, relative to the mean.
     common: f64,
-    /// Whether anything is known that makes one arm dearer than another.
+    /// Whether anything is known that makes one arm more expensive than another.
     differ: bool,
 }
 
@@ -31,6 +31,38 @@ struct Spread {
     /// The variances of the pairs' own parts and of single bills, relative to the mean.
     own: f64,
     noise: f64,
+}
+
+/// The bills of one service over all arms and questions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BillTotals {
+    /// How many came in.
+    pub count: u64,
+    /// Their sum.
+    pub spent: Cost,
+    /// The sum of their squares.
+    squares: f64,
+}
+
+impl BillTotals {
+    pub(crate) const NONE: Self = Self { count: 0, spent: Cost::ZERO, squares: 0.0 };
+
+    pub(crate) fn take(&mut self, bill: Cost) {
+        self.count += 1;
+        self.spent = self.spent.saturating_add(bill);
+        self.squares += bill.units() * bill.units();
+    }
+
+    /// What a call costs on average: its ceiling, until bills say otherwise.
+    pub(crate) fn mean(&self, ceiling: Cost) -> f64 {
+        ceiling.saturating_add(self.spent).units() / (real(self.count) + 1.0)
+    }
+
+    /// Whether all bills were the same, but for rounding.
+    fn are_equal(&self) -> bool {
+        let sum = self.spent.units();
+        self.squares * real(self.count) - sum * sum <= 1e-9 * sum * sum
+    }
 }
 
 /// The bills of one pair, relative to the attribute's mean.
@@ -45,16 +77,16 @@ impl Bills {
         Self { attributes, common: 0.0, differ: false }
     }
 
-    /// Learns anew from all pairs, arm by arm, and from each attribute's sum of squared bills.
-    pub(crate) fn refreshed(pairs: &[Pair], totals: &[AttributeTotals], squares: &[f64]) -> Self {
+    /// Learns again from all pairs, arm by arm, and from each attribute's totals.
+    pub(crate) fn refreshed(pairs: &[Pair], totals: &[&BillTotals]) -> Self {
         let mut bills = Self::new(totals.len());
         // Fixed prices are common, and a look at every pair takes time.
-        if totals.iter().zip(squares).all(|(totals, &squares)| all_equal(totals, squares)) {
+        if totals.iter().all(|totals| totals.are_equal()) {
             return bills;
         }
         for (index, spread) in bills.attributes.iter_mut().enumerate() {
             let pairs = pairs.iter().skip(index).step_by(totals.len());
-            *spread = Spread::learned(pairs, squares[index]);
+            *spread = Spread::learned(pairs, totals[index].squares);
         }
         bills.common = bills.learned_common(pairs);
         for spread in &mut bills.attributes {
@@ -84,10 +116,14 @@ impl Bills {
         (products / (count + COMMON_DOUBT)).clamp(0.0, most)
     }
 
-    /// The arm's common part, as far as its bills tell.
-    fn common_part(&self, arm: &[Pair]) -> f64 {
+    /// The arm's common part, as far as its bills tell; `None` if nothing makes one arm more expensive
+    /// than another.
+    pub(crate) fn common_part(&self, arm: &[Pair]) -> Option<f64> {
+        if !self.differ {
+            return None;
+        }
         if self.common <= 0.0 {
-            return 0.0;
+            return Some(0.0);
         }
         let (mut weighted, mut weight) = (0.0, 1.0 / self.common);
         for (pair, spread) in arm.iter().zip(&self.attributes) {
@@ -97,44 +133,30 @@ impl Bills {
                 weight += 1.0 / variance;
             }
         }
-        weighted / weight
-    }
-}
-
-/// The bills to expect from an arm's next calls.
-pub(crate) struct ExpectedBills<'a> {
-    books: &'a Books,
-    arm: ArmId,
-    common_part: Option<f64>,
-}
-
-impl<'a> ExpectedBills<'a> {
-    pub(crate) fn of(books: &'a Books, arm: ArmId) -> Self {
-        let bills = books.bills();
-        let common_part = bills.differ.then(|| bills.common_part(books.pairs_of(arm)));
-        Self { books, arm, common_part }
+        Some(weighted / weight)
     }
 
-    /// Of one attribute: its mean, until bills say otherwise.
-    pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
-        let spread = &self.books.bills().attributes[attribute.index()];
-        let Some(common_part) = self.common_part.filter(|_| spread.mean > 0.0) else {
-            return self.books.mean_bill(attribute);
-        };
-        let own_part = match spread.billed(self.books.pair(self.arm, attribute)) {
+    /// What the next call of a pair will cost, given the common part of its arm; `None` if nothing is known
+    /// of the attribute's bills.
+    pub(crate) fn expected(
+        &self,
+        attribute: AttributeId,
+        pair: &Pair,
+        common_part: f64,
+    ) -> Option<f64> {
+        let spread = &self.attributes[attribute.index()];
+        if spread.mean <= 0.0 {
+            return None;
+        }
+        let own_part = match spread.billed(pair) {
             Some(billed) if spread.own > 0.0 => {
                 let trust = spread.own / (spread.own + spread.noise / billed.count);
                 trust * (billed.excess - common_part)
             }
             _ => 0.0,
         };
-        spread.mean * (1.0 + common_part + own_part).max(BILL_SHARE_MIN)
+        Some(spread.mean * (1.0 + common_part + own_part).max(BILL_SHARE_MIN))
     }
-}
-
-/// What a call costs on average: its ceiling, until bills say otherwise.
-pub(crate) fn mean_bill(ceiling: Cost, totals: &AttributeTotals) -> f64 {
-    ceiling.saturating_add(totals.spent).units() / (real(totals.billed_count) + 1.0)
 }
 
 impl Spread {
@@ -185,16 +207,9 @@ impl Spread {
     }
 }
 
-/// Whether all bills of an attribute were the same, but for rounding.
-fn all_equal(totals: &AttributeTotals, squares: f64) -> bool {
-    let sum = totals.spent.units();
-    let count = real(totals.billed_count);
-    squares * count - sum * sum <= 1e-9 * sum * sum
-}
-
 /// Fewer tell nothing about how arms differ.
 const ARMS_MIN: f64 = 4.0;
-/// So many products count as 0 beforehand.
+/// This many products count as 0 beforehand.
 const COMMON_DOUBT: f64 = 4.0;
 const VARIANCE_MIN: f64 = 1e-9;
 /// Nothing is nearly free because its first bills were.

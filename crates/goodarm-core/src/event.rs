@@ -1,13 +1,12 @@
 //! What happened to a session, in a form that can be kept: events rebuild its books.
 
-use alloc::boxed::Box;
-
 use thiserror::Error;
 
-use crate::books::{AddArmsError, Books, DispatchError, LendError, Loan, TellError};
+use crate::books::{AddArmsError, Books, DispatchError, LendError, SettleError, Settled};
+use crate::call::{Call, Loan, Target, Ticket};
 use crate::cost::Cost;
-use crate::pull::{Dispatched, Failure, Pull, QuestionPull, Source, Target, Ticket};
-use crate::units::{ArmId, AttributeId, Label, QuestionId};
+use crate::outcome::Outcome;
+use crate::units::ArmId;
 
 /// One thing that happened. It is exhaustive on purpose: a new kind of event must be thought of
 /// wherever events are written, read or counted.
@@ -17,58 +16,18 @@ pub enum Event {
     Asked {
         /// Its number.
         ticket: Ticket,
-        /// Which answer.
-        arm: ArmId,
-        /// Which verifier.
-        attribute: AttributeId,
-        /// What the arm was lent just before, where shares of δ are lent.
-        loan: Option<Loan>,
-    },
-    /// A call about a question was dispatched.
-    QuestionAsked {
-        /// Its number.
-        ticket: Ticket,
-        /// Which question.
-        question: QuestionId,
-        /// And whom.
-        source: Source,
-        /// What an answer of the question was lent just before, where shares of δ are lent.
+        /// What it is about.
+        target: Target,
+        /// What an arm was lent just before, where shares of δ are lent: the arm of the call, or an
+        /// answer to its question.
         loan: Option<(ArmId, Loan)>,
     },
-    /// A call came back with a score.
-    Told {
+    /// A call came back.
+    Settled {
         /// Which call.
         ticket: Ticket,
-        /// Its score.
-        score: f64,
-        /// Its bill.
-        cost: Cost,
-    },
-    /// A call came back with a score for each attribute that it scores; none for one that the reply
-    /// lacks.
-    ToldAll {
-        /// Which call.
-        ticket: Ticket,
-        /// Its scores, in the order of [`Problem::members`](crate::Problem::members).
-        scores: Box<[Option<f64>]>,
-        /// Its bill.
-        cost: Cost,
-    },
-    /// A question was answered: a vote came back, or a fresh answer.
-    Answered {
-        /// Which call.
-        ticket: Ticket,
-        /// The number of the final answer; none if a vote is for no answer that could be read.
-        label: Option<Label>,
-        /// Its bill.
-        cost: Cost,
-    },
-    /// A call came back without a score.
-    Failed {
-        /// Which call.
-        ticket: Ticket,
-        /// What happened to it.
-        failure: Failure,
+        /// What came of it.
+        outcome: Outcome,
         /// Its bill.
         cost: Cost,
     },
@@ -89,34 +48,9 @@ pub enum Event {
     },
 }
 
-impl From<QuestionPull> for Event {
-    fn from(QuestionPull { ticket, question, source, loan, .. }: QuestionPull) -> Self {
-        Self::QuestionAsked { ticket, question, source, loan }
-    }
-}
-
-impl From<Pull> for Event {
-    fn from(Pull { ticket, arm, attribute, loan, .. }: Pull) -> Self {
-        Self::Asked { ticket, arm, attribute, loan }
-    }
-}
-
-impl From<Dispatched> for Event {
-    fn from(dispatched: Dispatched) -> Self {
-        match dispatched {
-            Dispatched::Arm(pull) => pull.into(),
-            Dispatched::Question(pull) => pull.into(),
-        }
-    }
-}
-
-impl Event {
-    /// The outcome of a call: its score, or why it has none.
-    pub const fn of_outcome(ticket: Ticket, outcome: Result<f64, Failure>, cost: Cost) -> Self {
-        match outcome {
-            Ok(score) => Self::Told { ticket, score, cost },
-            Err(failure) => Self::Failed { ticket, failure, cost },
-        }
+impl From<Call> for Event {
+    fn from(Call { ticket, target, loan, .. }: Call) -> Self {
+        Self::Asked { ticket, target, loan }
     }
 }
 
@@ -162,7 +96,7 @@ pub enum EventError {
     NotAdded(#[from] AddArmsError),
     /// The outcome cannot be taken.
     #[error("{0}")]
-    Told(#[from] TellError),
+    NotSettled(#[from] SettleError),
     /// A budget can only be raised.
     #[error("the budget is lowered")]
     BudgetLowered,
@@ -170,37 +104,21 @@ pub enum EventError {
 
 impl Books {
     /// Does what a record says was done. No policy is consulted: whether the call was a good choice
-    /// does not matter here, only whether it could be made.
-    pub fn apply(&mut self, event: &Event) -> Result<(), EventError> {
+    /// does not matter here, only whether it could be made. Gives what came of a call that was settled.
+    pub fn apply(&mut self, event: &Event) -> Result<Settled, EventError> {
         match *event {
-            Event::Asked { ticket, attribute, .. } if self.is_asked_of_questions(attribute) => {
-                let reason = DispatchError::AskedOfQuestions(attribute);
-                Err(EventError::Refused { ticket, reason })
+            Event::Asked { ticket, target, loan } => {
+                self.apply_asked(ticket, target, loan)?;
             }
-            Event::Asked { ticket, arm, attribute, loan } => {
-                let loan = loan.map(|loan| (arm, loan));
-                self.apply_asked(ticket, Target::Arm(arm, attribute), loan)
+            Event::Settled { ticket, ref outcome, cost } => {
+                return Ok(self.settle(ticket, outcome, cost)?);
             }
-            Event::QuestionAsked { ticket, question, source, loan } => {
-                self.apply_asked(ticket, Target::Question(question, source), loan)
-            }
-            Event::Told { ticket, score, cost } => Ok(self.tell(ticket, score, cost)?),
-            Event::ToldAll { ticket, ref scores, cost } => Ok(self.tell_all(ticket, scores, cost)?),
-            Event::Answered { ticket, label, cost } => {
-                self.answer(ticket, label, cost)?;
-                Ok(())
-            }
-            Event::Failed { ticket, failure, cost } => Ok(self.fail(ticket, failure, cost)?),
-            Event::BudgetRaised { budget } => {
-                if self.raise_budget(budget) {
-                    Ok(())
-                } else {
-                    Err(EventError::BudgetLowered)
-                }
-            }
-            Event::Released { arm } => self.release(arm).map_err(EventError::NotReleased),
-            Event::ArmsAdded { count } => Ok(self.add_arms(count as usize)?),
+            Event::BudgetRaised { budget } if self.raise_budget(budget) => {}
+            Event::BudgetRaised { .. } => return Err(EventError::BudgetLowered),
+            Event::Released { arm } => self.release(arm).map_err(EventError::NotReleased)?,
+            Event::ArmsAdded { count } => self.add_arms(count as usize)?,
         }
+        Ok(Settled::default())
     }
 
     fn apply_asked(
@@ -209,11 +127,12 @@ impl Books {
         target: Target,
         loan: Option<(ArmId, Loan)>,
     ) -> Result<(), EventError> {
+        let refused = |reason| EventError::Refused { ticket, reason };
+        self.check_asked_of(target).map_err(refused)?;
         let found = self.ticket_next();
         if found != ticket {
             return Err(EventError::Ticket { recorded: ticket, found });
         }
-        let refused = |reason| EventError::Refused { ticket, reason };
         let target = self.known_stream_of(target).map_err(refused)?;
         match self.owed() {
             Some(owed) if owed == target && loan.is_none() => {
@@ -231,7 +150,7 @@ impl Books {
                         return Err(EventError::Weights(ticket));
                     }
                 }
-                self.dispatch_target(target).map_err(refused)?;
+                self.dispatch_stream(target).map_err(refused)?;
             }
         }
         Ok(())

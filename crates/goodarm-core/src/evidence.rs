@@ -21,6 +21,7 @@ use crate::evidence::sub_gaussian::SubGaussian;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::num::{Sum, real};
 use crate::problem::{Guarantee, Problem, ScoreModel};
+use crate::tally::Tally;
 use crate::units::AttributeId;
 
 /// -ln 6.
@@ -92,6 +93,13 @@ pub(crate) struct Evidence {
     quiet_below: u32,
     /// No more calls: exact and asked, or blocked by a failure that has no safe score.
     pub(crate) closed: bool,
+}
+
+/// What has come back from an arm and an attribute, and what it proves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub(crate) tally: Tally,
+    pub(crate) evidence: Evidence,
 }
 
 /// What an attribute brings to the evidence of each of its pairs.

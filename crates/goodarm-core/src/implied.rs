@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::policy::rcb::Rcb;
-    use crate::{Ask, AttributeSpec, Guarantee, Problem, ProblemSpec, Session};
+    use crate::{Ask, AttributeSpec, Guarantee, Outcome, Problem, ProblemSpec, Session};
 
     /// Groups of arms: how many, and the verdicts of a cheap attribute and a dear one.
     fn found(
@@ -178,10 +178,10 @@ mod tests {
             prior_weights: None,
         });
         let mut session = Session::new(problem.unwrap(), Rcb::new());
-        while let Ask::Pull(pull) = session.ask().unwrap() {
-            let score = scores(pull.arm.0)[pull.attribute.index()];
-            let price = session.books().problem().attribute(pull.attribute).price();
-            session.tell(pull.ticket, score, price).unwrap();
+        while let Ask::Call(call) = session.ask().unwrap() {
+            let (arm, attribute) = call.pair().unwrap();
+            let outcome = Outcome::Score(scores(arm.0)[attribute.index()]);
+            session.settle(call.ticket, &outcome, call.ceiling).unwrap();
         }
         let books = session.books();
         let spent_on = |attribute: u32| -> f64 {

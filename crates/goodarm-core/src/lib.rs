@@ -8,7 +8,9 @@
 //! in whatever order answers come back, however many calls fail.
 //!
 //! ```
-//! use goodarm_core::{Ask, AttributeSpec, Cost, Guarantee, Problem, ProblemSpec, ScoreModel, Session};
+//! use goodarm_core::{
+//!     Ask, AttributeSpec, Cost, Guarantee, Outcome, Problem, ProblemSpec, ScoreModel, Session, Target,
+//! };
 //! use goodarm_core::policy::rcb::Rcb;
 //!
 //! let judge = AttributeSpec {
@@ -25,13 +27,18 @@
 //!     guarantee: Guarantee::Lent,
 //!     prior_weights: None,
 //! })?;
-//! let verify = |arm: u32| if arm == 1 { 0.0 } else { 1.0 }; // your verifier goes here
+//! let verify = |target| match target {
+//!     // Your verifier goes here.
+//!     Target::Arm(arm, _) => Outcome::Score(if arm.0 == 1 { 0.0 } else { 1.0 }),
+//!     Target::Question(..) => unreachable!("there are no questions"),
+//! };
 //!
 //! let mut session = Session::new(problem, Rcb::new());
 //! let reason = loop {
 //!     match session.ask()? {
-//!         Ask::Pull(pull) => session.tell(pull.ticket, verify(pull.arm.0), Cost::of_price(0.02)?)?,
-//!         Ask::Question(_) => unreachable!("there are no questions"),
+//!         Ask::Call(call) => {
+//!             session.settle(call.ticket, &verify(call.target), Cost::of_price(0.02)?)?;
+//!         }
 //!         Ask::Wait => unreachable!("no call is in flight"),
 //!         Ask::Done(reason) => break reason,
 //!     }
@@ -42,11 +49,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With many calls at once, keep asking until [`Ask::Wait`], and answer tickets in any order by
-//! [`Session::tell`] or [`Session::fail`].
+//! With many calls at once, keep asking until [`Ask::Wait`], and settle tickets in any order by
+//! [`Session::settle`].
 //!
-//! Data flows one way: [`problem`] → [`policy`] → [`pull`] → [`tally`] and evidence → guarantee →
-//! [`books`], which [`session`] drives. Evidence, guarantees and [`ledger`] know nothing of policies.
+//! Data flows one way: [`problem`] → [`policy`] → [`call`] → [`outcome`] → [`tally`] and evidence →
+//! guarantee → [`books`], which [`session`] drives. Evidence, guarantees and [`ledger`] know nothing of policies.
 
 #![no_std]
 
@@ -55,6 +62,7 @@ extern crate alloc;
 mod bills;
 pub mod books;
 pub mod calibration;
+pub mod call;
 pub mod claim;
 pub mod cost;
 pub mod event;
@@ -65,28 +73,27 @@ pub mod ledger;
 mod min_tree;
 mod num;
 mod offer;
+pub mod outcome;
 mod outlook;
 pub mod policy;
 pub mod prior;
 pub mod problem;
-pub mod pull;
 pub mod session;
 pub mod tally;
 pub mod units;
 
-pub use crate::books::{ArmStatus, Books, Change, Loan, TellError};
+pub use crate::bills::BillTotals;
+pub use crate::books::{ArmStatus, Books, Change, Lane, SettleError, Settled};
+pub use crate::call::{Call, Loan, Source, Target, Ticket};
 pub use crate::claim::Claim;
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
+pub use crate::outcome::{BlockingFailure, CountedFailure, Failure, Outcome, VoidFailure};
 pub use crate::outlook::Remainder;
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::design::{Design, GeneratorSpec, Questions, QuestionsSpec, ScoredBy};
 pub use crate::problem::{
-    Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
-};
-pub use crate::pull::{
-    BlockingFailure, CountedFailure, Dispatched, Failure, Pull, QuestionPull, Source, Target,
-    Ticket, VoidFailure,
+    Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, Role, ScoreModel, SpecError,
 };
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
-pub use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, Share};
+pub use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, ServiceId, Share};

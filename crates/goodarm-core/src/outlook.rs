@@ -6,12 +6,11 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::bills::ExpectedBills;
 use crate::books::{ArmStatus, Books};
 use crate::evidence::Process;
 use crate::num::{normal_cdf, real};
 use crate::offer::offered_level;
-use crate::prior::Belief;
+use crate::prior::{Belief, Sample};
 use crate::problem::ScoreModel;
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId, QuestionId};
@@ -102,7 +101,7 @@ impl Prospect {
     /// them would never end: it is expected to be little better than others that pass.
     pub(crate) fn of_nobody(books: &Books, attribute: AttributeId) -> Self {
         let declared = books.problem().attribute(attribute);
-        let belief = books.prior(attribute).given(declared, (&Tally::START, None));
+        let belief = books.prior(attribute).given(declared, Sample::of(&Tally::START));
         // E(gap | gap > 0) = m + s φ(m/s)/Φ(m/s)
         let ratio = belief.gap / belief.sd;
         let density = libm::exp(-0.5 * ratio * ratio) * FRAC_1_SQRT_2PI;
@@ -177,8 +176,21 @@ pub(crate) fn certification_cost_min(books: &Books) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// How many arms will have been certified when the money is gone, if every arm goes as believed.
-pub(crate) fn certified_count_forecast(books: &Books) -> f64 {
+impl Books {
+    /// How many arms will have been certified when the money is gone, if every arm goes as its
+    /// scores so far suggest: a guess, in a time that grows with the number of pairs.
+    pub fn certified_count_forecast(&self) -> f64 {
+        certified_count_forecast(self)
+    }
+
+    /// The undecided arms that look good, and what certifying them would still take, whether or not
+    /// the money is there: a guess, in the same time.
+    pub fn remainder(&self) -> Remainder {
+        remainder(self)
+    }
+}
+
+fn certified_count_forecast(books: &Books) -> f64 {
     let offered_level = offered_level(books);
     let mut forecasts: Vec<ArmForecast> = certifiable_arms(books)
         .map(|arm| forecast(books, arm, offered_level, EXPECTED_CASE))
@@ -209,8 +221,7 @@ pub struct Remainder {
     pub cost: f64,
 }
 
-/// The undecided arms that look good, whether or not there is money left for them.
-pub(crate) fn remainder(books: &Books) -> Remainder {
+fn remainder(books: &Books) -> Remainder {
     let offered_level = offered_level(books);
     // Of an arm that no noisy verifier has scored nothing is known.
     let is_known = |arm: &ArmId| {
@@ -238,6 +249,28 @@ pub(crate) fn remainder(books: &Books) -> Remainder {
         *least = least.min(cost);
     });
     least.into_values().fold(Remainder::default(), add)
+}
+
+/// The bills to expect from an arm's next calls.
+pub(crate) struct ExpectedBills<'a> {
+    books: &'a Books,
+    arm: ArmId,
+    common_part: Option<f64>,
+}
+
+impl<'a> ExpectedBills<'a> {
+    pub(crate) fn of(books: &'a Books, arm: ArmId) -> Self {
+        Self { books, arm, common_part: books.bills().common_part(books.pairs_of(arm)) }
+    }
+
+    /// Of one attribute: its mean, until bills say otherwise.
+    pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
+        let expected = self.common_part.and_then(|common_part| {
+            let pair = self.books.pair(self.arm, attribute);
+            self.books.bills().expected(attribute, pair, common_part)
+        });
+        expected.unwrap_or_else(|| self.books.lane_of(attribute).mean_bill())
+    }
 }
 
 /// What certifying an arm would cost, and how likely it is to work.
@@ -292,7 +325,7 @@ const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
 const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
 /// Standard deviations. Measured on invented questions, easy and hard, for which answers are cheap or
-/// dear: 0.2 is a few per cent worse, from 0.7 on answers that are cheap are made without end.
+/// expensive: 0.2 is a few per cent worse, from 0.7 on answers that are cheap are made without end.
 const OPTIMISM_OF_NOBODY: f64 = 0.4;
 const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
 const OPTIMISTIC_GAP_MIN: f64 = 0.02;

@@ -20,8 +20,8 @@ use alloc::vec::Vec;
 use thiserror::Error;
 
 use crate::books::{Books, Change};
+use crate::call::Target;
 use crate::problem::{Attribute, Guarantee, ScoreModel};
-use crate::pull::Target;
 use crate::units::{ArmId, AttributeId, Share};
 
 /// What a policy wants to be called next.

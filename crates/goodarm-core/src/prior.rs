@@ -3,13 +3,24 @@
 //! It guides allocation and the weights of bets that have not been made yet; it never enters
 //! evidence that has begun.
 
-use crate::evidence::bounded::Wealths;
 use crate::num::real;
 use crate::problem::{Attribute, ScoreModel};
 use crate::tally::Tally;
 
-/// What a pair has shown; the gamblers know the spread of bounded scores.
-pub(crate) type Sample<'a> = (&'a Tally, Option<&'a Wealths>);
+/// What a pair has shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample<'a> {
+    pub(crate) tally: &'a Tally,
+    /// Σ(x - x̄)² of bounded scores; 0 for others.
+    pub(crate) squared_deviations: f64,
+}
+
+impl<'a> Sample<'a> {
+    /// Of scores that are not bounded.
+    pub(crate) const fn of(tally: &'a Tally) -> Self {
+        Self { tally, squared_deviations: 0.0 }
+    }
+}
 
 /// A belief about an attribute before a given arm has been tried on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,10 +78,10 @@ impl Prior {
         attribute: &Attribute,
         pairs: impl Iterator<Item = Sample<'a>> + Clone,
     ) -> Self {
-        let tried = pairs.filter(|(tally, _)| tally.returned_count > 0);
+        let tried = pairs.filter(|sample| sample.tally.returned_count > 0);
         if attribute.is_exact() {
-            let (passes, count) = tried.fold((0.0, 0.0), |(passes, count), (tally, _)| {
-                let passed = tally.mean() >= attribute.threshold();
+            let (passes, count) = tried.fold((0.0, 0.0), |(passes, count), sample| {
+                let passed = sample.tally.mean() >= attribute.threshold();
                 (passes + f64::from(u8::from(passed)), count + 1.0)
             });
             return Self { pass_rate: (passes + 2.0) / (count + 3.0), ..*self };
@@ -79,8 +90,8 @@ impl Prior {
         let learned = Self { noise_variance, ..*self };
         let spread = learned.gap_sd * learned.gap_sd;
         let gap_and_error = |sample: Sample<'_>| {
-            let gap = sample.0.mean() - attribute.threshold();
-            (gap, learned.variance_of(attribute, sample) / real(sample.0.returned_count))
+            let gap = sample.tally.mean() - attribute.threshold();
+            (gap, learned.variance_of(attribute, sample) / real(sample.tally.returned_count))
         };
         let scale = gap_scale(attribute);
         let variance_start = scale * scale * GAP_VARIANCE_START;
@@ -106,17 +117,18 @@ impl Prior {
 
     /// What is believed about a pair, given what it has shown.
     pub(crate) fn given(&self, attribute: &Attribute, sample: Sample<'_>) -> Belief {
-        let count = real(sample.0.returned_count);
+        let count = real(sample.tally.returned_count);
         let variance = self.variance_of(attribute, sample);
         let prior_count = variance / (self.gap_sd * self.gap_sd);
-        let excess = sample.0.sum - attribute.threshold() * count;
+        let excess = sample.tally.sum - attribute.threshold() * count;
         let knowledge = prior_count + count;
         let gap = (self.gap_mean * prior_count + excess) / knowledge;
         Belief { gap, sd: libm::sqrt(variance / knowledge), variance, knowledge }
     }
 
     /// The variance of one score of a pair, given what the pair has shown.
-    pub(crate) fn variance_of(&self, attribute: &Attribute, (tally, wealths): Sample<'_>) -> f64 {
+    pub(crate) fn variance_of(&self, attribute: &Attribute, sample: Sample<'_>) -> f64 {
+        let Sample { tally, squared_deviations } = sample;
         let count = real(tally.returned_count);
         match attribute.scores() {
             ScoreModel::SubGaussian { sigma, .. } => sigma * sigma,
@@ -125,9 +137,9 @@ impl Prior {
                 (rate * (1.0 - rate)).max(BINARY_VARIANCE_MIN)
             }
             ScoreModel::Bounded { .. } => {
-                let own = wealths.map_or(0.0, |wealths| wealths.squared_deviations(tally));
                 let degrees = real(tally.returned_count.max(1) - 1);
-                ((4.0 * self.noise_variance + own) / (4.0 + degrees)).max(noise_min(attribute))
+                ((4.0 * self.noise_variance + squared_deviations) / (4.0 + degrees))
+                    .max(noise_min(attribute))
             }
             ScoreModel::Exact => NOISE_MIN,
         }
@@ -142,9 +154,9 @@ impl Prior {
             return self.noise_variance;
         }
         let (mut squares, mut degrees) = (4.0 * Self::start(attribute).noise_variance, 4.0);
-        for (tally, wealths) in tried {
-            squares += wealths.map_or(0.0, |wealths| wealths.squared_deviations(tally));
-            degrees += real(tally.returned_count - 1);
+        for sample in tried {
+            squares += sample.squared_deviations;
+            degrees += real(sample.tally.returned_count - 1);
         }
         (squares / degrees).max(noise_min(attribute))
     }

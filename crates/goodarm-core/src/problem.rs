@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
+use crate::call::{Source, Target};
 use crate::cost::{Cost, CostError};
-use crate::problem::design::{Calls, Design, DesignError, Questions};
-use crate::units::{ArmId, AttributeId, ErrorRate, Label, QuestionId};
+use crate::problem::design::{Calls, Design, DesignError, Generator, Questions};
+use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
 
 /// More arms than this are refused.
 pub const ARMS_MAX: usize = 1 << 28;
@@ -280,6 +281,15 @@ pub struct Problem {
     questions: Option<Questions>,
 }
 
+/// What a service does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It scores answers: by this attribute, and by all of its [`Problem::members`].
+    Verifier(AttributeId),
+    /// It makes answers.
+    Generator(GeneratorId),
+}
+
 /// A verifier that cannot be wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
@@ -480,6 +490,69 @@ impl Problem {
     /// What a call of this attribute scores, itself first; nothing if its calls are another's.
     pub fn members(&self, lead: AttributeId) -> &[AttributeId] {
         self.calls.members(lead)
+    }
+
+    fn generators(&self) -> &[Generator] {
+        self.questions.as_ref().map_or(&[], |questions| questions.generators())
+    }
+
+    /// Everything that is asked: the verifiers in the order of their first attribute, then the generators.
+    pub fn services(&self) -> impl ExactSizeIterator<Item = ServiceId> + use<> {
+        (0..self.service_count()).map(ServiceId::at)
+    }
+
+    /// How many services there are.
+    pub fn service_count(&self) -> usize {
+        self.calls.verifiers().len() + self.generators().len()
+    }
+
+    /// Which service a call is made to.
+    pub fn service(&self, target: Target) -> ServiceId {
+        match target {
+            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
+                self.service_of(attribute)
+            }
+            Target::Question(_, Source::Generator(generator)) => self.generator_service(generator),
+        }
+    }
+
+    /// The service whose calls score an attribute.
+    #[inline]
+    pub fn service_of(&self, attribute: AttributeId) -> ServiceId {
+        self.calls.service_of(attribute)
+    }
+
+    /// The service that a generator is.
+    pub fn generator_service(&self, generator: GeneratorId) -> ServiceId {
+        ServiceId::at(self.calls.verifiers().len() + generator.index())
+    }
+
+    /// What a service does; `None` if there is no such service.
+    pub fn role(&self, service: ServiceId) -> Option<Role> {
+        let verifiers = self.calls.verifiers();
+        if let Some(lead) = verifiers.get(service.index()) {
+            return Some(Role::Verifier(*lead));
+        }
+        let generator = service.index() - verifiers.len();
+        (generator < self.generators().len()).then(|| Role::Generator(GeneratorId::at(generator)))
+    }
+
+    /// The most that one call of a service may cost. Like an index out of range, a service that is not
+    /// there panics.
+    pub fn price(&self, service: ServiceId) -> Cost {
+        match self.role(service).expect("a service of this problem") {
+            Role::Verifier(lead) => self.attribute(lead).price,
+            Role::Generator(generator) => self.generators()[generator.index()].price(),
+        }
+    }
+
+    /// The number that seeds recorded draws of a service: the index of its first attribute, or the number
+    /// of attributes plus the index of a generator. Draws of a generator are never those of a verifier.
+    pub fn stream_number(&self, service: ServiceId) -> u32 {
+        match self.role(service).expect("a service of this problem") {
+            Role::Verifier(lead) => lead.0,
+            Role::Generator(generator) => AttributeId::at(self.attributes.len()).0 + generator.0,
+        }
     }
 
     /// Whether the attribute's calls are votes on the answers of a question.

@@ -6,47 +6,26 @@ use core::fmt;
 use thiserror::Error;
 
 use crate::books::{
-    AddArmsError, ArmStatus, Books, Change, DispatchError, LendError, Loan, TellError,
+    AddArmsError, ArmStatus, Books, Change, DispatchError, LendError, SettleError, Settled,
 };
+use crate::call::{Call, Loan, Source, Target, Ticket};
 use crate::cost::Cost;
 use crate::event::{Event, EventError};
+use crate::outcome::Outcome;
 use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
-use crate::problem::{Guarantee, Problem};
-use crate::pull::{Dispatched, Failure, Pull, QuestionPull, Source, Target, Ticket};
-use crate::units::{ArmId, AttributeId, GeneratorId, Label};
+use crate::problem::{Guarantee, Problem, Role};
+use crate::units::{ArmId, ServiceId};
 
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// Make this call.
-    Pull(Pull),
-    /// Make this call about a question; only where there are questions with votes or generators.
-    Question(QuestionPull),
-    /// Nothing until a call in flight has been answered.
+    Call(Call),
+    /// Nothing until a call in flight has been settled.
     Wait,
     /// Nothing more, and no call is in flight.
     Done(StopReason),
-}
-
-impl From<Dispatched> for Ask {
-    fn from(dispatched: Dispatched) -> Self {
-        match dispatched {
-            Dispatched::Arm(pull) => Self::Pull(pull),
-            Dispatched::Question(pull) => Self::Question(pull),
-        }
-    }
-}
-
-impl Ask {
-    /// What was dispatched, as it is kept.
-    fn event(self) -> Option<Event> {
-        match self {
-            Self::Pull(pull) => Some(pull.into()),
-            Self::Question(pull) => Some(pull.into()),
-            Self::Wait | Self::Done(_) => None,
-        }
-    }
 }
 
 /// Why there is nothing more to do.
@@ -137,8 +116,8 @@ pub enum ReplayError {
 
 /// A problem, a policy, and the state of the work: the only writer of its [`Books`].
 ///
-/// The contract: `ask` until it says [`Ask::Wait`] or [`Ask::Done`]; answer every ticket once, by
-/// `tell` or `fail`, in any order. Each call must be a fresh, independent run of the verifier: no
+/// The contract: `ask` until it says [`Ask::Wait`] or [`Ask::Done`]; settle every ticket once, in any
+/// order. Each call must be a fresh, independent run of the verifier: no
 /// cache, no duplicates raced against each other.
 pub struct Session {
     books: Books,
@@ -148,11 +127,11 @@ pub struct Session {
     is_held_by_money: bool,
 }
 
-/// A call that the policy did not choose. Its caller is a verifier, whether its calls are votes or not, or
-/// a generator.
+/// A call that the policy did not choose.
 #[derive(Clone, Copy)]
 struct Other {
-    caller: Source,
+    /// Of the service that is asked.
+    role: Role,
     /// What it was about, where that is on record.
     expected: Option<Target>,
 }
@@ -196,22 +175,12 @@ impl Session {
         self.ask_within(self.options.in_flight_share, None)
     }
 
-    /// The same for a runner whose calls in flight all hang, those of this attribute among them, and which
-    /// must know whether every call would: whatever they may be expected to cost, and on an arm that
-    /// waits for none if there is one. The budget holds as ever.
-    pub fn ask_another(&mut self, attribute: AttributeId) -> Result<Ask, AskError> {
-        // Calls that score several attributes have the name of the first, also when they are replayed.
-        let is_known = attribute.index() < self.books.problem().attribute_count();
-        let attribute = if is_known { self.books.problem().lead(attribute) } else { attribute };
-        let caller = Source::Votes(attribute);
-        self.ask_within(f64::INFINITY, Some(Other { caller, expected: None }))
-    }
-
-    /// The same for a runner whose answers on their way from a generator all hang: for a question that
-    /// waits for none from it if there is one.
-    pub fn ask_another_answer(&mut self, generator: GeneratorId) -> Result<Ask, AskError> {
-        let caller = Source::Generator(generator);
-        self.ask_within(f64::INFINITY, Some(Other { caller, expected: None }))
+    /// The same for a runner whose calls in flight all hang, those of this service among them, and which
+    /// must know whether every call would: whatever they may be expected to cost, and on an arm or a
+    /// question that waits for none of its calls if there is one. The budget holds as ever.
+    pub fn ask_another(&mut self, service: ServiceId) -> Result<Ask, AskError> {
+        let role = self.books.problem().role(service);
+        self.ask_within(f64::INFINITY, role.map(|role| Other { role, expected: None }))
     }
 
     fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
@@ -222,11 +191,11 @@ impl Session {
         if let Some(call) = other.and_then(|other| self.dispatch_other(chosen, other)) {
             self.is_held_by_money = false;
             self.deliver();
-            return Ok(call.into());
+            return Ok(Ask::Call(call));
         }
         if let Some(retry) = self.books.dispatch_owed() {
             self.deliver();
-            return Ok(retry.chosen("retry", None).into());
+            return Ok(Ask::Call(Call { branch: "retry", ..retry }));
         }
         let stop = match chosen {
             Ok(choice) => {
@@ -236,14 +205,14 @@ impl Session {
                     |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
                 self.books.check_dispatch(target).map_err(refused)?;
                 self.is_held_by_money = self.must_wait(target, in_flight_share);
-                if self.is_held_by_money || self.books.is_stream_held(self.books.stream_of(target))
-                {
+                let service = self.books.problem().service(target);
+                if self.is_held_by_money || self.books.lane(service).is_held() {
                     return Ok(Ask::Wait);
                 }
                 let loan = self.lend(choice)?;
-                let call = self.books.dispatch_target(target).map_err(refused)?;
+                let call = self.books.dispatch_stream(target).map_err(refused)?;
                 self.deliver();
-                return Ok(call.chosen(branch, loan).into());
+                return Ok(Ask::Call(Call { branch, loan, ..call }));
             }
             Err(stop) => stop,
         };
@@ -255,13 +224,13 @@ impl Session {
     fn dispatch_other(
         &mut self,
         chosen: Result<Choice, StopReason>,
-        Other { caller, expected }: Other,
-    ) -> Option<Dispatched> {
+        Other { role, expected }: Other,
+    ) -> Option<Call> {
         // A record may name what is not there.
         let problem = self.books.problem();
-        let is_known = match caller {
-            Source::Votes(attribute) => attribute.index() < problem.attribute_count(),
-            Source::Generator(generator) => {
+        let is_known = match role {
+            Role::Verifier(attribute) => attribute.index() < problem.attribute_count(),
+            Role::Generator(generator) => {
                 let generators = problem.questions().map_or(&[][..], |it| it.generators());
                 generator.index() < generators.len()
             }
@@ -275,88 +244,66 @@ impl Session {
             return None;
         }
         let waits = |arm, attribute| self.books.tally(arm, attribute).pending_count() > 0;
-        let is_awaited = |question| match caller {
-            Source::Votes(attribute) => self.books.vote_is_awaited(question, attribute),
-            Source::Generator(generator) => {
+        let source = match role {
+            Role::Verifier(attribute) => Source::Votes(attribute),
+            Role::Generator(generator) => Source::Generator(generator),
+        };
+        let is_awaited = |question| match role {
+            Role::Verifier(attribute) => self.books.vote_is_awaited(question, attribute),
+            Role::Generator(generator) => {
                 let state = self.books.question(question);
                 state.asked_count_of(generator) > state.back_count_of(generator)
             }
         };
         let stream = |target| self.books.stream_of(target);
-        let is_new = |choice: Choice| match (expected, stream(choice.target), caller) {
+        let is_new = |choice: Choice| match (expected, stream(choice.target), role) {
             (Some(expected), target, _) => target == expected,
-            (None, Target::Arm(arm, lead), Source::Votes(attribute)) => {
+            (None, Target::Arm(arm, lead), Role::Verifier(attribute)) => {
                 lead != attribute || !waits(arm, attribute)
             }
-            (None, Target::Question(question, of), caller) => of != caller || !is_awaited(question),
-            (None, Target::Arm(..), Source::Generator(_)) => true,
+            (None, Target::Question(question, of), _) => of != source || !is_awaited(question),
+            (None, Target::Arm(..), Role::Generator(_)) => true,
         };
         if self.books.in_flight_count() == 0 || chosen.is_ok_and(is_new) {
             return None;
         }
         let may = |target: &Target| self.books.check_dispatch(*target).is_ok();
-        let target = match caller {
-            Source::Votes(attribute) if !problem.are_votes(attribute) => {
+        let target = match role {
+            Role::Verifier(attribute) if !problem.are_votes(attribute) => {
                 let free = problem.arms().filter(|&arm| !waits(arm, attribute));
                 free.map(|arm| Target::Arm(arm, attribute)).find(may)?
             }
-            caller => {
+            _ => {
                 let free = problem.questions()?.ids().filter(|&question| !is_awaited(question));
-                free.map(|question| Target::Question(question, caller)).find(may)?
+                free.map(|question| Target::Question(question, source)).find(may)?
             }
         };
         if expected.is_some_and(|expected| expected != stream(target)) {
             return None;
         }
-        let call = self.books.dispatch_target(target).ok()?;
-        Some(call.chosen("another", None))
+        let call = self.books.dispatch_stream(target).ok()?;
+        Some(Call { branch: "another", ..call })
     }
 
-    /// Takes the score of a call, and what it cost.
-    pub fn tell(&mut self, ticket: Ticket, score: f64, cost: Cost) -> Result<(), TellError> {
-        self.books.tell(ticket, score, cost)?;
-        self.deliver();
-        Ok(())
-    }
-
-    /// Takes the scores of a call that scores several attributes; see [`Books::tell_all`].
-    pub fn tell_all(
+    /// Takes what came of a call, and what it cost; see [`Books::settle`].
+    pub fn settle(
         &mut self,
         ticket: Ticket,
-        scores: &[Option<f64>],
+        outcome: &Outcome,
         cost: Cost,
-    ) -> Result<(), TellError> {
-        self.books.tell_all(ticket, scores, cost)?;
+    ) -> Result<Settled, SettleError> {
+        let settled = self.books.settle(ticket, outcome, cost)?;
         self.deliver();
-        Ok(())
+        Ok(settled)
     }
 
-    /// Takes the final answer to a question, a vote or a fresh one; see [`Books::answer`].
-    pub fn answer(
-        &mut self,
-        ticket: Ticket,
-        label: Option<Label>,
-        cost: Cost,
-    ) -> Result<Option<ArmId>, TellError> {
-        let born = self.books.answer(ticket, label, cost)?;
-        self.deliver();
-        Ok(born)
-    }
-
-    /// Takes the failure of a call, and what it cost.
-    pub fn fail(&mut self, ticket: Ticket, failure: Failure, cost: Cost) -> Result<(), TellError> {
-        self.books.fail(ticket, failure, cost)?;
-        self.deliver();
-        Ok(())
-    }
-
-    /// Declares that calls of this caller may take hours, as those of people do; so many at most are in
-    /// flight, at least one. Others are made meanwhile, whatever share of the money these have, and a
-    /// policy may leave them for last. To be said before the first call, and again before a replay. A caller
-    /// that is not there is passed over.
-    pub fn set_slow(&mut self, caller: Source, in_flight_max: u32) {
-        self.books.set_slow(caller, in_flight_max);
-        self.begin_anew();
+    /// Declares that calls of this service may take hours, as those of people do, and how many at most are
+    /// in flight, at least one. Others are made meanwhile, whatever share of the money these have, and a
+    /// policy may leave them for last. To be said before the first call, and again before a replay. A
+    /// service that is not there is passed over.
+    pub fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
+        self.books.set_slow(service, in_flight_max);
+        self.begin_again();
     }
 
     /// Takes a larger budget, which is valid at any time; false, and no change, if it is smaller.
@@ -384,49 +331,54 @@ impl Session {
     /// Takes more arms, in a time that grows with the number of all arms; see [`Books::add_arms`].
     pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
         self.books.add_arms(count)?;
-        self.begin_anew();
+        self.begin_again();
         Ok(())
     }
 
     /// Does again what was done before: after it the session is as it was, or an error says where
-    /// the record and the session part.
-    pub fn replay(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), ReplayError> {
+    /// the record and the session part. Gives what came of the last event, if a call was settled by it.
+    pub fn replay(
+        &mut self,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<Settled, ReplayError> {
+        let mut settled = Settled::default();
         for (index, recorded) in events.into_iter().enumerate() {
-            // When to ask, and how, is up to the runner.
-            let other = match recorded {
-                Event::Asked { arm, attribute, .. } => Some(Other {
-                    caller: Source::Votes(attribute),
-                    expected: Some(Target::Arm(arm, attribute)),
-                }),
-                Event::QuestionAsked { question, source, .. } => Some(Other {
-                    caller: source,
-                    expected: Some(Target::Question(question, source)),
-                }),
-                _ => None,
-            };
-            if let Some(other) = other {
-                let asked = self.ask_within(f64::INFINITY, Some(other));
-                let event = asked.as_ref().ok().and_then(|ask| ask.event());
-                if event.as_ref() != Some(&recorded) {
-                    let asked = Box::new(asked);
-                    return Err(ReplayError::Diverged { event: index, recorded, asked });
-                }
-            } else {
-                let refused = |reason| ReplayError::Refused { event: index, reason };
-                let adds_arms = matches!(recorded, Event::ArmsAdded { .. });
-                self.books.apply(&recorded).map_err(refused)?;
-                if adds_arms {
-                    self.begin_anew();
-                } else {
-                    self.deliver();
-                }
-            }
+            settled = self.replay_one(index, recorded)?;
         }
-        Ok(())
+        Ok(settled)
+    }
+
+    fn replay_one(&mut self, index: usize, recorded: Event) -> Result<Settled, ReplayError> {
+        // When to ask, and how, is up to the runner.
+        if let Event::Asked { target, .. } = recorded {
+            let role = match target {
+                Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
+                    Role::Verifier(attribute)
+                }
+                Target::Question(_, Source::Generator(generator)) => Role::Generator(generator),
+            };
+            let other = Other { role, expected: Some(target) };
+            let asked = self.ask_within(f64::INFINITY, Some(other));
+            return match asked {
+                Ok(Ask::Call(call)) if Event::from(call) == recorded => Ok(Settled::default()),
+                asked => {
+                    let asked = Box::new(asked);
+                    Err(ReplayError::Diverged { event: index, recorded, asked })
+                }
+            };
+        }
+        let refused = |reason| ReplayError::Refused { event: index, reason };
+        let settled = self.books.apply(&recorded).map_err(refused)?;
+        if matches!(recorded, Event::ArmsAdded { .. }) {
+            self.begin_again();
+        } else {
+            self.deliver();
+        }
+        Ok(settled)
     }
 
     /// With more arms, nothing that was concluded of those that were there holds.
-    fn begin_anew(&mut self) {
+    fn begin_again(&mut self) {
         self.policy.begin(&self.books);
         self.chance = Chance::default();
         self.deliver();
@@ -447,7 +399,7 @@ impl Session {
                 StopReason::AllDecided
             });
         }
-        if !self.books.is_anything_affordable() {
+        if !self.books.lanes().is_anything_affordable() {
             return Err(StopReason::BudgetSpent);
         }
         if self.options.stop_when_hopeless && self.chance.is_gone {
@@ -475,12 +427,12 @@ impl Session {
 
     /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
-        let call = self.books.stream_of(target);
-        let (count, bill) = self.books.hurried_in_flight();
-        if count == 0 || self.books.is_stream_slow(call) {
+        let lane = self.books.lane(self.books.problem().service(target));
+        let (count, bill) = self.books.lanes().fast_in_flight();
+        if count == 0 || lane.is_slow() {
             return false;
         }
-        let bill = bill + self.books.mean_bill_of(call);
+        let bill = bill + lane.mean_bill();
         // Sums of prices round.
         bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
     }
@@ -553,7 +505,7 @@ impl Chance {
     }
 }
 
-/// The chance is computed anew when this share of the money is gone.
+/// The chance is computed again when this share of the money is gone.
 const CHANCE_CHECK_SHARE: f64 = 0.02;
 
 /// Changes whenever the same events would lead to another decision: another policy, certificate or

@@ -20,6 +20,11 @@ pub struct QuestionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GeneratorId(pub u32);
 
+/// Something that is asked, counted from 0: the verifiers in the order of their first attribute, then
+/// the generators. A verifier whose reply scores several attributes is one service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceId(pub u32);
+
 /// The number of a final answer among those of its question: equal numbers are equal answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(pub u32);
@@ -91,6 +96,24 @@ impl fmt::Display for GeneratorId {
 }
 
 impl fmt::Display for AttributeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl ServiceId {
+    /// The position of this service in arrays.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The service at a position among at most as many verifiers and generators as there can be.
+    pub fn at(index: usize) -> Self {
+        Self(u32::try_from(index).expect("a problem has at most 2 ATTRIBUTES_MAX services"))
+    }
+}
+
+impl fmt::Display for ServiceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-use goodarm_core::{Ask, Options, Session, policy};
+use goodarm_core::{Ask, Options, Outcome, Session, policy};
 use goodarm_live::job::Job;
 use goodarm_live::run::Run;
 use goodarm_live::verifier::{Place, Verdict};
@@ -75,16 +75,18 @@ fn bare_session(job: &Job) -> f64 {
         Session::with_options(job.problem.clone(), policy, options).expect("default options");
     let mut count = 0.0;
     let begin = Instant::now();
-    while let Ask::Pull(pull) = session.ask().expect("policies name open pairs") {
-        let verifier = &job.verifiers[pull.attribute.index()];
-        let tally = session.books().tally(pull.arm, pull.attribute);
+    while let Ask::Call(call) = session.ask().expect("policies name open pairs") {
+        let (arm, attribute) = call.pair().expect("there are no questions");
+        let verifier = &job.verifiers[attribute.index()];
+        let tally = session.books().tally(arm, attribute);
         let order = tally.dispatched_count - 1;
         let candidates = &job.candidates;
-        let place = Place { candidates, arm: pull.arm, attribute: pull.attribute, order };
+        let place = Place { candidates, arm, attribute, order };
         let reply = verifier.verifier.answer_here(place).expect("it answers here");
         let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };
         let cost = verifier.tariff.charge(&reply.usage);
-        session.tell(pull.ticket, score, cost).expect("the ticket is out");
+        let settled = session.settle(call.ticket, &Outcome::Score(score), cost);
+        settled.expect("the ticket is out");
         count += 1.0;
     }
     count / begin.elapsed().as_secs_f64()

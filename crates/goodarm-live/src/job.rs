@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, AttributeId, Cost, GeneratorId, QuestionId, Source, Target, policy};
+use goodarm_core::{ArmId, AttributeId, Cost, QuestionId, Role, ServiceId, Source, Target, policy};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::Draws;
@@ -60,8 +60,6 @@ pub struct Job {
     pub charter: Charter,
     /// The same, checked.
     pub problem: goodarm_core::Problem,
-    /// Of each attribute of the problem, the place of the verifier whose calls score it.
-    callers: Vec<usize>,
 }
 
 /// One verifier of a job, ready to be called.
@@ -364,51 +362,39 @@ impl Job {
         self.settings.calls_max.unwrap_or_else(derived)
     }
 
-    /// The place of the verifier whose calls score an attribute of the problem.
-    pub fn caller(&self, attribute: AttributeId) -> usize {
-        self.callers[attribute.index()]
-    }
-
-    /// All who are called: the verifiers, and behind them the generators.
-    pub fn called(&self) -> impl Iterator<Item = &JobVerifier> + Clone {
+    /// Everything that is asked: the verifiers, then the generators.
+    pub fn services(&self) -> impl Iterator<Item = &JobVerifier> + Clone {
         self.verifiers.iter().chain(&self.generators)
     }
 
-    /// The place of who is called among [`Self::called`].
-    pub fn caller_of(&self, target: Target) -> usize {
-        match target {
-            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
-                self.caller(attribute)
-            }
-            Target::Question(_, Source::Generator(generator)) => {
-                self.verifiers.len() + generator.index()
-            }
-        }
-    }
-
-    /// Who is at this place among [`Self::called`].
-    pub fn called_at(&self, place: usize) -> &JobVerifier {
-        let count = self.verifiers.len();
+    /// One of [`Self::services`].
+    pub fn service(&self, service: ServiceId) -> &JobVerifier {
+        let (place, count) = (service.index(), self.verifiers.len());
         self.verifiers.get(place).unwrap_or_else(|| &self.generators[place - count])
     }
 
-    /// What a call of who is at this place is about, but for the answer or the question.
-    pub(crate) fn target_of(&self, place: usize) -> Target {
-        let Some(verifier) = self.verifiers.get(place) else {
-            let generator = u32::try_from(place - self.verifiers.len());
-            let generator = GeneratorId(generator.expect("there are fewer than 2^32"));
-            return Target::Question(QuestionId(0), Source::Generator(generator));
-        };
-        if verifier.verifier.answers_questions() {
-            return Target::Question(QuestionId(0), Source::Votes(verifier.lead));
-        }
-        Target::Arm(ArmId(0), verifier.lead)
+    /// The service that a call is made to.
+    pub fn service_of(&self, target: Target) -> &JobVerifier {
+        self.service(self.problem.service(target))
     }
 
-    /// What who is at this place is called with: answers, or questions.
-    pub fn subjects_of(&self, place: usize) -> &Candidates {
+    /// What a call of a service is about, but for the answer or the question.
+    pub(crate) fn target_of(&self, service: ServiceId) -> Target {
+        match self.problem.role(service).expect("a service of this job") {
+            Role::Generator(generator) => {
+                Target::Question(QuestionId(0), Source::Generator(generator))
+            }
+            Role::Verifier(lead) if self.service(service).verifier.answers_questions() => {
+                Target::Question(QuestionId(0), Source::Votes(lead))
+            }
+            Role::Verifier(lead) => Target::Arm(ArmId(0), lead),
+        }
+    }
+
+    /// What a service is called with: answers, or questions.
+    pub fn subjects_of(&self, service: ServiceId) -> &Candidates {
         match &self.questions {
-            Some(questions) if self.called_at(place).verifier.answers_questions() => {
+            Some(questions) if self.service(service).verifier.answers_questions() => {
                 &questions.list
             }
             _ => &self.candidates,
@@ -417,7 +403,7 @@ impl Job {
 
     /// Those whose calls others make.
     pub fn others(&self) -> impl Iterator<Item = &JobVerifier> {
-        self.called().filter(|called| !called.verifier.is_reproducible())
+        self.services().filter(|service| !service.verifier.is_reproducible())
     }
 
     /// What a person should know about how the candidates and the questions were read.
@@ -472,7 +458,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let ready = checker.verifiers(&origin.places, verifiers);
     let generators = checker.generators(&origin.generator_places, specs);
     JobError::check(checker.problems)?;
-    let (mut verifiers, terms, callers) = placed(ready);
+    let (mut verifiers, terms) = placed(ready);
     let (mut generators, generator_terms): (Vec<_>, Vec<_>) = generators.into_iter().unzip();
     let called = || verifiers.iter().chain(&generators);
     let places = origin.places.iter().chain(&origin.generator_places).copied();
@@ -514,7 +500,6 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         generators,
         charter,
         problem,
-        callers,
     })
 }
 
@@ -622,23 +607,20 @@ fn check_used_up<'a>(
     JobError::check(problems)
 }
 
-/// All verifiers, all terms, and whose calls each of the terms go by: a verifier has as many as criteria.
-fn placed(
-    ready: Vec<(JobVerifier, Vec<VerifierTerms>)>,
-) -> (Vec<JobVerifier>, Vec<VerifierTerms>, Vec<usize>) {
-    let (mut verifiers, mut terms, mut callers) = (Vec::new(), Vec::new(), Vec::new());
-    for (caller, (mut verifier, own)) in ready.into_iter().enumerate() {
+/// All verifiers, and all terms: a verifier has as many as criteria.
+fn placed(ready: Vec<(JobVerifier, Vec<VerifierTerms>)>) -> (Vec<JobVerifier>, Vec<VerifierTerms>) {
+    let (mut verifiers, mut terms) = (Vec::new(), Vec::new());
+    for (mut verifier, own) in ready {
         verifier.lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
         for mut one in own {
             if let Some(criterion) = &mut one.criterion {
                 criterion.first = verifier.lead.index();
             }
             terms.push(one);
-            callers.push(caller);
         }
         verifiers.push(verifier);
     }
-    (verifiers, terms, callers)
+    (verifiers, terms)
 }
 
 impl Settings {

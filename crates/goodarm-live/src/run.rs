@@ -21,17 +21,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, ArmStatus, Ask, AskError, Attribute, AttributeId, BlockingFailure, Cost, CountedFailure,
-    DECISIONS, Dispatched, Event, Failure, Options, Problem, QuestionId, Session, Source,
-    StopReason, Target, Ticket, VoidFailure, policy,
+    ArmId, ArmStatus, Ask, AskError, Attribute, AttributeId, BlockingFailure, Call, Cost,
+    CountedFailure, DECISIONS, Event, Failure, Options, Outcome, Problem, QuestionId, Role,
+    ServiceId, Session, Settled, Source, StopReason, Target, Ticket, VoidFailure, policy,
 };
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_record::account::Account;
+use goodarm_record::account::{Account, OutcomeTotals};
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored, RunError};
-use goodarm_record::failure::is_free;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{Call, Scores};
+use goodarm_record::history::SettledCall;
 use goodarm_record::journal::{FolderLock, Header, Journal, Note, Record, Storage as _, VERSION};
 use goodarm_record::notice::{HeldBy, Observer};
 use goodarm_record::outputs;
@@ -53,19 +52,19 @@ pub struct Run {
     job: Arc<Job>,
     session: Session,
     disk: Disk,
-    engine: Engine<Dispatched, Reply>,
+    engine: Engine<Call, Reply>,
     account: Account,
     /// The job's, and those that were made for its questions.
     candidates: Arc<Candidates>,
     finals: Finals,
     /// Calls that were not told yet, for an observer that wants calls.
-    untold: Vec<Call<'static>>,
+    untold: Vec<SettledCall<'static>>,
     /// How many certificates were told.
     announced_count: usize,
     /// What keeps more calls from being in flight.
     held_by: Option<HeldBy>,
     /// Of each verifier that has yet to give a score: the first call that brought none.
-    unscored: Vec<Option<Call<'static>>>,
+    unscored: Vec<Option<SettledCall<'static>>>,
     /// And what it has yet to give a score for: its only attribute, or some criteria. A generator, which
     /// has none, has the number behind all of them.
     silent: Vec<BTreeSet<usize>>,
@@ -145,19 +144,12 @@ impl Run {
         (journal, ticket_next): (Journal<Box<dyn Medium>>, Ticket),
         lock: FolderLock,
     ) -> Result<Self, RunError> {
-        let called_count = job.called().count();
-        let mut silent: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); called_count];
-        let verifiers = job.problem.attributes().map(|attribute| job.caller(attribute));
-        let callers = verifiers.chain(job.verifiers.len()..called_count);
-        for (place, caller) in callers.enumerate() {
-            if account.callers[place].score_count() == 0 {
-                silent[caller].insert(place);
-            }
-        }
-        let throttles = job.called().zip(&silent).map(|(called, silent)| {
-            let throttle = called.throttle(called.limits);
+        let silent: Vec<BTreeSet<usize>> =
+            job.problem.services().map(|service| never_scored(&job, &account, service)).collect();
+        let throttles = job.services().zip(&silent).map(|(service, silent)| {
+            let throttle = service.throttle(service.limits);
             // A person who cannot tell works all the same.
-            let is_tried = !silent.is_empty() && called.verifier.people().is_none();
+            let is_tried = !silent.is_empty() && service.verifier.people().is_none();
             if is_tried { throttle.on_trial() } else { throttle }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
@@ -166,7 +158,7 @@ impl Run {
         Ok(Self {
             untold: Vec::new(),
             announced_count: session.certified().len(),
-            unscored: vec![None; called_count],
+            unscored: vec![None; silent.len()],
             candidates,
             finals,
             silent,
@@ -359,7 +351,7 @@ impl Run {
     }
 
     fn given_up(&self, GivenUp { verifier: index, cause, reason }: GivenUp) -> Ending {
-        let verifier = self.job.called_at(index);
+        let verifier = self.job.service(ServiceId::at(index));
         let name = verifier.name.clone();
         match cause {
             Cause::Down => Ending::VerifierDown { verifier: name, reason },
@@ -394,48 +386,49 @@ impl Run {
 
     /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not
     /// asked for long.
-    fn note_whether_scored(&mut self, call: &Call<'_>) {
-        let index = self.job.caller_of(call.target);
-        if self.people.are_asked(index) {
+    fn note_whether_scored(&mut self, call: &SettledCall<'_>) {
+        let service = self.job.problem.service(call.target);
+        if self.people.are_asked(service) {
             return;
         }
+        let index = service.index();
         let problem = self.session.books().problem();
         match call.target {
             Target::Arm(_, lead) => {
-                for (place, attribute) in problem.members(lead).iter().enumerate() {
-                    if call.outcome_for(place, problem.attribute(*attribute)).is_ok() {
-                        self.silent[index].remove(&attribute.index());
+                for (criterion, attribute) in problem.members(lead).iter().enumerate() {
+                    if call.outcome_for(criterion, problem.attribute(*attribute)).is_ok() {
+                        self.silent[index].remove(&criterion);
                     }
                 }
             }
-            Target::Question(..) if call.outcome.is_ok() => self.silent[index].clear(),
+            Target::Question(..) if !call.outcome.is_failed() => self.silent[index].clear(),
             Target::Question(..) => {}
         }
         let throttle = self.engine.throttle(index);
-        let is_on_trial = match &call.outcome {
-            Ok(_) if self.silent[index].is_empty() => {
+        let is_on_trial = match call.failure() {
+            None if self.silent[index].is_empty() => {
                 throttle.scored();
                 self.unscored[index] = None;
                 return;
             }
-            Ok(_) => throttle.unscored(&call.note.reason),
+            None => throttle.unscored(&call.note.reason),
             // It was turned away for its answer, which says nothing about the verifier.
-            Err(Failure::Counted(CountedFailure::GivenUp))
+            Some(Failure::Counted(CountedFailure::GivenUp))
                 if throttle.on_answer(place_of(call.target)).is_refused() =>
             {
                 throttle.unmade()
             }
-            Err(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
+            Some(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
                 throttle.unscored(&call.note.reason)
             }
-            Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
+            Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
                 throttle.unmade() && !call.note.reason.is_empty()
             }
         };
         if is_on_trial && self.unscored[index].is_none() {
             let note = call.note.clone().into_owned();
             let outcome = call.outcome.clone();
-            self.unscored[index] = Some(Call { note, outcome, ..*call });
+            self.unscored[index] = Some(SettledCall { note, outcome, ..*call });
         }
     }
 
@@ -445,20 +438,20 @@ impl Run {
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
         for _ in started_count..self.engine.concurrency() {
             let Some(call) = self.disk.next_ready() else { break };
-            let target = call.target();
+            let target = call.target;
             let job = Arc::clone(&self.job);
-            let caller = job.caller_of(target);
+            let service = job.problem.service(target);
             // One of the job's is looked up when its turn has come: many calls may wait.
             let made = match target {
                 Target::Arm(arm, _) if arm.index() < job.candidates.len() => None,
                 target => Some(self.subject(target)),
             };
-            self.engine.start(call, caller, async move |throttle| {
+            self.engine.start(call, service.index(), async move |throttle| {
                 let place = place_of(target);
                 let throttle = throttle.on_answer(place);
                 throttle.begin().await;
                 let subject = made.unwrap_or_else(|| job.candidates.get(place));
-                job.called_at(caller).call(&subject, &throttle).await
+                job.service(service).call(&subject, &throttle).await
             });
         }
     }
@@ -513,23 +506,22 @@ impl Run {
                 return if is_last { Ok(Next::Done(ending)) } else { self.wait() };
             }
             let call = match self.ask()? {
-                Ask::Pull(pull) => Dispatched::Arm(pull),
-                Ask::Question(pull) => Dispatched::Question(pull),
+                Ask::Call(call) => call,
                 Ask::Wait => {
                     self.held_by = self.session.is_held_by_money().then_some(HeldBy::Money);
                     return self.wait();
                 }
                 Ask::Done(reason) => return Ok(Next::Done(Ending::Done(reason))),
             };
-            announcer.asked(call.target());
+            announcer.asked(call.target);
             let intent = Record::from(Event::from(call));
-            if self.people.are_asked(self.job.caller_of(call.target())) {
+            if self.people.are_asked(self.job.problem.service(call.target)) {
                 self.disk.append_card(&intent);
                 self.ask_people(call);
                 calls_left -= 1;
                 continue;
             }
-            let Some(reply) = self.own_reply(call.target()) else {
+            let Some(reply) = self.own_reply(call.target) else {
                 self.disk.append_intent(&intent, call);
                 calls_left -= 1;
                 continue;
@@ -571,43 +563,30 @@ impl Run {
     /// Calls that others have made, in whatever process, or are making. One that was taken back, or
     /// found nobody, is not among them: its retry is.
     fn others_count(&self) -> u64 {
-        let is_other = |place: &usize| !self.job.called_at(*place).verifier.is_reproducible();
-        let others = (0..self.job.called().count()).filter(is_other);
-        let made_count: u64 =
-            others.map(|it| self.account.callers[self.totals_place(it)].call_count).sum();
+        let services = self.job.services().zip(self.account.services());
+        let others = services.filter(|(service, _)| !service.verifier.is_reproducible());
+        let made_count: u64 = others.map(|(_, totals)| totals.outcomes.call_count).sum();
         made_count + self.session.books().in_flight_count() as u64
-    }
-
-    /// Where the calls of who is at this place among all who are called are counted.
-    fn totals_place(&self, called: usize) -> usize {
-        match self.job.verifiers.get(called) {
-            Some(verifier) => verifier.lead.index(),
-            None => self.job.problem.attribute_count() + called - self.job.verifiers.len(),
-        }
     }
 
     /// Asks for a call; on another answer if all that a verifier has are turned away, to find out whether
     /// every call is.
     fn ask(&mut self) -> Result<Ask, AskError> {
         let books = self.session.books();
-        let generators = books.problem().questions().map(|questions| questions.generator_ids());
-        let callers = (self.job.verifiers.iter().map(|verifier| Source::Votes(verifier.lead)))
-            .chain(generators.into_iter().flatten().map(Source::Generator));
-        let in_flight_count = |caller| match caller {
-            Source::Votes(lead) => books.in_flight_count_of(lead),
-            Source::Generator(generator) => books.fresh_in_flight_count(generator),
+        let mut aside = books.problem().services().zip(self.engine.aside_counts());
+        let hangs = |&(service, count): &(ServiceId, usize)| {
+            count > 0 && books.lane(service).in_flight_count() <= count
         };
-        let mut aside = callers.zip(self.engine.aside_counts());
-        match aside.find(|&(caller, count)| count > 0 && in_flight_count(caller) <= count) {
-            Some((Source::Votes(lead), _)) => self.session.ask_another(lead),
-            Some((Source::Generator(generator), _)) => self.session.ask_another_answer(generator),
+        match aside.find(hangs) {
+            Some((service, _)) => self.session.ask_another(service),
             None => self.session.ask(),
         }
     }
 
     /// What a verifier says that this process evaluates itself; none if others do.
     fn own_reply(&self, target: Target) -> Option<Reply> {
-        let called = self.job.called_at(self.job.caller_of(target));
+        let service = self.job.problem.service(target);
+        let called = self.job.service(service);
         if !called.verifier.is_reproducible() {
             return None;
         }
@@ -625,48 +604,48 @@ impl Run {
             (Target::Question(..), Some(questions)) => &questions.list,
             _ => &*self.candidates,
         };
-        // Draws of a generator must not be those of a verifier.
-        let caller = target.caller(books.problem().attribute_count());
         called.answer_here(Place {
             candidates,
             arm: place_of(target),
-            attribute: AttributeId(u32::try_from(caller).expect("there are fewer than 2^32")),
+            attribute: AttributeId(books.problem().stream_number(service)),
             order: dispatched_count - 1,
         })
     }
 
     fn settle_returned(
         &mut self,
-        Returned { tag: dispatched, reply }: Returned<Dispatched, Reply>,
+        Returned { tag: call, reply }: Returned<Call, Reply>,
         announcer: &mut Announcer<'_>,
     ) {
         if let Some(reply) = reply {
-            self.settle(dispatched, reply, Origin::Others, announcer);
+            self.settle(call, reply, Origin::Others, announcer);
             return;
         }
         // Its task died, by a bug or with its runtime. The call may have been made, and is paid.
-        let (ticket, target) = (dispatched.ticket(), dispatched.target());
         let reason = "the task that made the call died: a bug, or the runtime is gone".into();
-        let note = Note { reason, ..Note::default() };
-        let outcome = Err(Failure::Counted(CountedFailure::Crashed));
-        let call = Call { ticket, target, outcome, cost: dispatched.ceiling(), note };
-        self.book(&call, Origin::Others);
-        self.note_whether_scored(&call);
-        let attribute_count = self.job.problem.attribute_count();
-        self.untold.extend(announcer.settled(call, attribute_count));
+        let settled = SettledCall {
+            ticket: call.ticket,
+            target: call.target,
+            outcome: Outcome::Failed(Failure::Counted(CountedFailure::Crashed)),
+            cost: call.ceiling,
+            note: Note { reason, ..Note::default() },
+        };
+        self.book(&settled, Origin::Others);
+        self.note_whether_scored(&settled);
+        let service = self.job.problem.service(call.target);
+        self.untold.extend(announcer.settled(settled, service));
     }
 
     /// Books what came back.
     fn settle(
         &mut self,
-        dispatched: Dispatched,
+        Call { ticket, target, attempt, .. }: Call,
         mut reply: Reply,
         origin: Origin,
         announcer: &mut Announcer<'_>,
     ) {
-        let (target, attempt) = (dispatched.target(), dispatched.attempt());
-        let caller = self.job.caller_of(target);
-        let charged = self.job.called_at(caller).charge(&reply.usage);
+        let service = self.job.problem.service(target);
+        let charged = self.job.service(service).charge(&reply.usage);
         let remark = self.remark(target, &reply);
         let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
         let mut answer = String::new();
@@ -677,9 +656,10 @@ impl Run {
                     answer = kept_answer(&last);
                     // What may become a candidate is kept as a whole.
                     reply.text = if self.makes_answers(source) { text } else { shorten(text) };
-                    (Ok(Scores::Answer(self.finals.label(question, &answer))), String::new())
+                    let label = self.finals.label(question, &answer);
+                    (Outcome::Answer(Some(label)), String::new())
                 }
-                Err((failure, reason)) => (Err(failure), reason),
+                Err((failure, reason)) => (Outcome::Failed(failure), reason),
             },
         };
         if answer.is_empty() {
@@ -687,17 +667,19 @@ impl Run {
         }
         let (outcome, reason) = match (outcome, reason) {
             // Its verifier does not wait for its throttle between attempts, or it would not come here.
-            (Err(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
+            (Outcome::Failed(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
                 let reason = format!("given up after {attempt} void attempts");
-                (Err(Failure::Counted(CountedFailure::GivenUp)), reason)
+                (Outcome::Failed(Failure::Counted(CountedFailure::GivenUp)), reason)
             }
             // Why it was not made, if there is more to say than that the run stopped.
-            (outcome @ Err(Failure::Void(_)), _) => (outcome, std::mem::take(&mut reply.text)),
+            (outcome @ Outcome::Failed(Failure::Void(_)), _) => {
+                (outcome, std::mem::take(&mut reply.text))
+            }
             outcome => outcome,
         };
-        let is_unpaid = outcome.as_ref().is_err_and(|failure| is_free(*failure));
-        let call = Call {
-            ticket: dispatched.ticket(),
+        let is_unpaid = outcome.failure().is_some_and(Failure::is_free);
+        let call = SettledCall {
+            ticket,
             target,
             outcome,
             cost: if is_unpaid { Cost::ZERO } else { charged },
@@ -715,12 +697,11 @@ impl Run {
         match origin {
             Origin::Own | Origin::Others if is_made => self.note_whether_scored(&call),
             Origin::Others => {
-                self.engine.throttle(caller).unmade();
+                self.engine.throttle(service.index()).unmade();
             }
             Origin::Own | Origin::Unstarted => {}
         }
-        let attribute_count = self.job.problem.attribute_count();
-        self.untold.extend(announcer.settled(call, attribute_count));
+        self.untold.extend(announcer.settled(call, service));
     }
 
     /// Whether an answer to a question from there may become a candidate.
@@ -739,7 +720,8 @@ impl Run {
 
     /// What is to be known about a verifier since this reply, and is not in the journal yet.
     fn remark(&self, target: Target, reply: &Reply) -> Option<Remark> {
-        let known = &self.account.totals(target).remarks;
+        let service = self.job.problem.service(target);
+        let known = &self.account.service(service).remarks;
         if known.len() >= REMARKS_MAX {
             return None;
         }
@@ -764,31 +746,22 @@ impl Run {
                 ),
             })
         });
-        let of_verifier = || self.job.called_at(self.job.caller_of(target)).remark();
+        let of_verifier = || self.job.service(service).remark();
         off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
     }
 
     /// Writes a call down, tells the session, and counts it.
-    fn book(&mut self, call: &Call<'_>, origin: Origin) {
+    fn book(&mut self, call: &SettledCall<'_>, origin: Origin) {
         let record = Record { event: call.event(), note: call.note.borrowed() };
         match origin {
             Origin::Own => self.disk.append(&record),
             Origin::Others | Origin::Unstarted => self.disk.append_outcome(&record),
         }
-        let told = match &call.outcome {
-            Ok(Scores::One(score)) => self.session.tell(call.ticket, *score, call.cost),
-            Ok(Scores::Each(scores)) => self.session.tell_all(call.ticket, scores, call.cost),
-            Ok(Scores::Answer(label)) => {
-                self.session.answer(call.ticket, Some(*label), call.cost).map(drop)
-            }
-            Err(failure) => self.session.fail(call.ticket, *failure, call.cost),
-        };
-        told.expect("the ticket is in flight, and the score checked");
-        if let Some(questions) = &self.job.questions
-            && self.session.books().problem().arm_count() > self.candidates.len()
-        {
-            let candidates = Arc::make_mut(&mut self.candidates);
-            questions.take(candidates, self.session.books(), call);
+        let settled = self.session.settle(call.ticket, &call.outcome, call.cost);
+        let Settled { born, .. } = settled.expect("the ticket is in flight, and the score checked");
+        if let (Some(born), Some(questions)) = (born, &self.job.questions) {
+            let problem = self.session.books().problem();
+            questions.take(Arc::make_mut(&mut self.candidates), problem, born, call);
         }
         self.account.take_call(self.session.books(), call);
     }
@@ -825,6 +798,22 @@ enum Origin {
     Others,
     /// Nobody: the call was taken back before it began.
     Unstarted,
+}
+
+/// The criteria of a service that no call has scored yet, counted from 0.
+fn never_scored(job: &Job, account: &Account, service: ServiceId) -> BTreeSet<usize> {
+    let is_silent = |totals: &OutcomeTotals| totals.score_count() == 0;
+    match job.problem.role(service).expect("a service of this job") {
+        Role::Verifier(lead) => {
+            let members = job.problem.members(lead).iter().enumerate();
+            let silent = members.filter(|(_, member)| is_silent(account.attribute(**member)));
+            silent.map(|(criterion, _)| criterion).collect()
+        }
+        Role::Generator(_) => {
+            let is_silent = is_silent(&account.service(service).outcomes);
+            is_silent.then_some(0).into_iter().collect()
+        }
+    }
 }
 
 /// What there is to do once all has been asked for.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use goodarm_core::{ArmId, Attribute, Cost, CountedFailure, Failure, Label, QuestionId};
+use goodarm_core::{
+    ArmId, Attribute, Cost, CountedFailure, Failure, Label, Outcome, QuestionId, Role, ServiceId,
+};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Scores as Declared;
 use goodarm_files::words::counted;
 use goodarm_record::control::Control;
-use goodarm_record::history::Scores;
 use goodarm_record::notice::Condition;
 use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_record::questions::MadeAnswer;
@@ -30,9 +31,9 @@ use crate::verifier::{Place, Reply};
 /// One call that was tried.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trial {
-    /// The verifier's number.
+    /// Which verifier or generator.
     #[serde(skip)]
-    pub place: usize,
+    pub service: ServiceId,
     /// The verifier's name.
     pub verifier: String,
     /// The candidate's name, or the question's if it answers questions.
@@ -107,10 +108,10 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
     let mut trials = engine::block_on(runtime, try_all(job, arms, control));
     // Those first whose answers the others get to see.
     let stage = |trial: &Trial| {
-        let terms = job.charter.called(job.target_of(trial.place));
+        let terms = job.charter.terms(job.target_of(trial.service));
         (!terms.is_generator, !terms.answers_questions)
     };
-    trials.sort_by_key(|trial| (stage(trial), trial.place, trial.order));
+    trials.sort_by_key(|trial| (stage(trial), trial.service, trial.order));
     Ok(trials)
 }
 
@@ -153,7 +154,8 @@ async fn try_some(
 ) -> Vec<Trial> {
     let (sender, mut receiver) = unbounded_channel();
     let mut tasks = JoinSet::new();
-    for (place, called) in job.called().enumerate() {
+    for service in job.problem.services() {
+        let called = job.service(service);
         if called.verifier.answers_questions() != are_questions {
             continue;
         }
@@ -163,7 +165,7 @@ async fn try_some(
         let subjects = Arc::clone(subjects);
         tasks.spawn(async move {
             for (order, arm) in arms.into_iter().enumerate() {
-                let trial = one(&job, place, &subjects, arm, &throttle).await;
+                let trial = one(&job, service, &subjects, arm, &throttle).await;
                 // No one listens any more if all was stopped.
                 drop(sender.send(Trial { order, ..trial }));
             }
@@ -186,12 +188,12 @@ async fn try_some(
 
 async fn one(
     job: &Job,
-    place: usize,
+    service: ServiceId,
     subjects: &Candidates,
     arm: ArmId,
     throttle: &Throttle,
 ) -> Trial {
-    let verifier = job.called_at(place);
+    let verifier = job.service(service);
     let candidate = subjects.get(arm);
     let attribute = verifier.lead;
     let call = Place { candidates: subjects, arm, attribute, order: 0 };
@@ -208,19 +210,20 @@ async fn one(
         match of_answer(verdict) {
             Ok(found) => {
                 (answer, made) = (Some(found.last), Some(found.text));
-                (Ok(Scores::Answer(Label(0))), String::new())
+                (Outcome::Answer(Some(Label(0))), String::new())
             }
-            Err((failure, reason)) => (Err(failure), reason),
+            Err((failure, reason)) => (Outcome::Failed(failure), reason),
         }
     } else {
         outcome(&declared, verdict)
     };
-    if matches!(outcome, Err(Failure::Void(_))) {
+    if matches!(outcome, Outcome::Failed(Failure::Void(_))) {
         reason.clone_from(&text);
     }
     // A call that is given up has never begun.
-    let is_unmade = outcome == Err(Failure::Counted(CountedFailure::GivenUp))
-        || outcome.as_ref().is_err_and(|failure| goodarm_record::failure::is_free(*failure));
+    let is_unmade = outcome.failure().is_some_and(|failure| {
+        failure == Failure::Counted(CountedFailure::GivenUp) || failure.is_free()
+    });
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
     let overheard = throttle.transcript().take().into_iter();
     let mut exchanges: Vec<Exchange> = overheard.map(|it| verifier.exchange(it)).collect();
@@ -229,24 +232,25 @@ async fn one(
         exchanges.push(Exchange { sent, received: text.clone() });
     }
     let (score, scores) = match &outcome {
-        Ok(Scores::One(score)) => (Some(*score), None),
-        Ok(Scores::Each(each)) => {
+        Outcome::Score(score) => (Some(*score), None),
+        Outcome::Scores(each) => {
             let named = verifier.criteria.iter().cloned().zip(each.iter().copied());
             (None, Some(CriterionScores(named.collect())))
         }
-        Ok(Scores::Answer(_)) | Err(_) => (None, None),
+        Outcome::Answer(_) | Outcome::Failed(_) => (None, None),
     };
+    let is_generator = matches!(job.problem.role(service), Some(Role::Generator(_)));
     Trial {
-        place,
+        service,
         order: 0,
         answer,
-        made: made.filter(|_| place >= job.verifiers.len() || job.problem.votes_propose(attribute)),
+        made: made.filter(|_| is_generator || job.problem.votes_propose(attribute)),
         verifier: verifier.name.clone(),
         id: candidate.id,
         exchanges,
         score,
         scores,
-        reason: (outcome.is_err() || !reason.is_empty()).then_some(reason),
+        reason: (outcome.is_failed() || !reason.is_empty()).then_some(reason),
         reply: text,
         cost,
         ceiling: verifier.tariff.ceiling,
@@ -258,32 +262,32 @@ async fn one(
 
 /// What looks wrong before any call is made.
 pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
-    let of_verifier = |place: usize| {
-        let verifier = job.called_at(place).name.clone();
-        let texts = before_any_call(job, place);
+    let of_service = |service: ServiceId| {
+        let verifier = job.service(service).name.clone();
+        let texts = before_any_call(job, service);
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
     };
-    (0..job.called().count()).flat_map(of_verifier).collect()
+    job.problem.services().flat_map(of_service).collect()
 }
 
 /// What looks wrong.
 pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
-    let of_verifier = |place: usize| {
-        let own: Vec<&Trial> = trials.iter().filter(|it| it.place == place).collect();
-        let texts = suspicions_of(job, place, &own);
-        let verifier = job.called_at(place).name.clone();
+    let of_service = |service: ServiceId| {
+        let own: Vec<&Trial> = trials.iter().filter(|it| it.service == service).collect();
+        let texts = suspicions_of(job, service, &own);
+        let verifier = job.service(service).name.clone();
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
     };
-    (0..job.called().count()).flat_map(of_verifier).collect()
+    job.problem.services().flat_map(of_service).collect()
 }
 
-fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
-    let verifier = job.called_at(place);
+fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String> {
+    let verifier = job.service(service);
     let answers_questions = verifier.verifier.answers_questions();
-    let terms = job.charter.called(job.target_of(place));
+    let terms = job.charter.terms(job.target_of(service));
     // Nobody was asked, and a run waits for them.
     if terms.people.is_some() {
-        return before_any_call(job, place);
+        return before_any_call(job, service);
     }
     let declared = job.charter.verifiers.get(verifier.lead.index()).filter(|_| !terms.is_generator);
     let mut texts = Vec::new();
@@ -333,7 +337,7 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
         let text = "gave only 0 and 1: if it never says anything else, scores = \"binary\" needs fewer calls";
         texts.push(text.to_owned());
     }
-    texts.extend(before_any_call(job, place));
+    texts.extend(before_any_call(job, service));
     let paid: Vec<&Trial> =
         trials.iter().copied().filter(|trial| terms.metered && trial.has_scored()).collect();
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
@@ -348,10 +352,10 @@ fn suspicions_of(job: &Job, place: usize, trials: &[&Trial]) -> Vec<String> {
     texts
 }
 
-fn before_any_call(job: &Job, place: usize) -> Vec<String> {
-    let called = job.called_at(place);
+fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
+    let called = job.service(service);
     let fields = called.verifier.fields();
-    let mut texts: Vec<String> = single_braces(job, place).into_iter().collect();
+    let mut texts: Vec<String> = single_braces(job, service).into_iter().collect();
     texts.extend(called.verifier.suspicion());
     if called.verifier.answers_questions() {
         return texts;
@@ -360,7 +364,7 @@ fn before_any_call(job: &Job, place: usize) -> Vec<String> {
         job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
     let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));
     let sees_answer = fields.iter().any(|field| field.split('.').next() == Some(ANSWER));
-    let is_llm = job.charter.called(job.target_of(place)).kind == "llm";
+    let is_llm = job.charter.terms(job.target_of(service)).kind == "llm";
     if is_llm && has_answer && !fields.is_empty() && !sees_answer {
         texts.push(
             "does not see the field `answer`: {{ answer }} puts it into the prompt".to_owned(),
@@ -377,10 +381,10 @@ fn before_any_call(job: &Job, place: usize) -> Vec<String> {
 }
 
 /// A field's name in single braces, as other tools have it, is sent as it stands.
-fn single_braces(job: &Job, place: usize) -> Option<String> {
-    let subjects = job.subjects_of(place);
+fn single_braces(job: &Job, service: ServiceId) -> Option<String> {
+    let subjects = job.subjects_of(service);
     let candidate = subjects.arms().next().map(|arm| subjects.get(arm))?;
-    let preview = job.called_at(place).preview(&candidate);
+    let preview = job.service(service).preview(&candidate);
     let fields = candidate.fields();
     let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
     // The answer itself may have it.

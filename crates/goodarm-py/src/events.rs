@@ -1,7 +1,8 @@
 //! What happened to a session, as plain tuples that can be kept as JSON.
 
-use goodarm_core::{ArmId, AttributeId, Cost, Event, Failure, Loan, Share, Ticket};
-use goodarm_record::failure::{FAILURES, failure_name, failure_of};
+use goodarm_core::{
+    ArmId, AttributeId, Cost, Event, Failure, Loan, Outcome, Share, Target, Ticket,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,20 +12,20 @@ use crate::errors::{raised, unknown};
 /// An event as a plain tuple, which can be kept as JSON.
 pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
     match *event {
-        Event::Asked { ticket, arm, attribute, loan } => {
-            let loan = loan.map(|loan| (loan.share.parts(), loan.weights));
+        Event::Asked { ticket, target: Target::Arm(arm, attribute), loan } => {
+            let loan = loan.map(|(_, loan)| (loan.share.parts(), loan.weights));
             ("asked", ticket.0, arm.0, attribute.0, loan).into_pyobject(py)
         }
-        Event::Told { ticket, score, cost } => {
+        Event::Settled { ticket, outcome: Outcome::Score(score), cost } => {
             ("told", ticket.0, score, cost.to_string()).into_pyobject(py)
         }
-        Event::Failed { ticket, failure, cost } => {
-            ("failed", ticket.0, failure_name(failure), cost.to_string()).into_pyobject(py)
+        Event::Settled { ticket, outcome: Outcome::Failed(failure), cost } => {
+            ("failed", ticket.0, failure.name(), cost.to_string()).into_pyobject(py)
         }
         Event::BudgetRaised { budget } => ("budget-raised", budget.to_string()).into_pyobject(py),
         Event::Released { arm } => ("released", arm.0).into_pyobject(py),
         Event::ArmsAdded { count } => ("arms-added", count).into_pyobject(py),
-        Event::QuestionAsked { .. } | Event::ToldAll { .. } | Event::Answered { .. } => {
+        Event::Asked { .. } | Event::Settled { .. } => {
             unreachable!("a session in Python has no questions, and one score a call")
         }
     }
@@ -37,23 +38,21 @@ pub(crate) fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
     let name: String = event.get_item(0)?.extract()?;
     Ok(match name.as_str() {
         "asked" => {
+            let ticket = Ticket(event.get_item(1)?.extract()?);
+            let arm = ArmId(event.get_item(2)?.extract()?);
+            let attribute = AttributeId(event.get_item(3)?.extract()?);
             let loan = event.get_item(4)?;
-            let loan = if loan.is_none() { None } else { Some(loan_of(&loan)?) };
-            Event::Asked {
-                ticket: Ticket(event.get_item(1)?.extract()?),
-                arm: ArmId(event.get_item(2)?.extract()?),
-                attribute: AttributeId(event.get_item(3)?.extract()?),
-                loan,
-            }
+            let loan = if loan.is_none() { None } else { Some((arm, loan_of(&loan)?)) };
+            Event::Asked { ticket, target: Target::Arm(arm, attribute), loan }
         }
-        "told" => Event::Told {
+        "told" => Event::Settled {
             ticket: Ticket(event.get_item(1)?.extract()?),
-            score: event.get_item(2)?.extract()?,
+            outcome: Outcome::Score(event.get_item(2)?.extract()?),
             cost: cost(event.get_item(3)?.extract()?)?,
         },
-        "failed" => Event::Failed {
+        "failed" => Event::Settled {
             ticket: Ticket(event.get_item(1)?.extract()?),
-            failure: named_failure(&event.get_item(2)?.extract::<String>()?)?,
+            outcome: Outcome::Failed(named_failure(&event.get_item(2)?.extract::<String>()?)?),
             cost: cost(event.get_item(3)?.extract()?)?,
         },
         "budget-raised" => Event::BudgetRaised { budget: cost(event.get_item(1)?.extract()?)? },
@@ -74,8 +73,8 @@ fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
 
 /// The failure of a name, or the exception that there is no such failure.
 pub(crate) fn named_failure(name: &str) -> PyResult<Failure> {
-    failure_of(name).ok_or_else(|| {
-        let names: Vec<&str> = FAILURES.into_iter().map(failure_name).collect();
+    Failure::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Failure::ALL.into_iter().map(Failure::name).collect();
         PyValueError::new_err(unknown("failure", name, &names))
     })
 }

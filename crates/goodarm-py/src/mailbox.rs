@@ -11,7 +11,6 @@ use goodarm_live::pricing::Extent;
 use goodarm_live::throttle::Throttle;
 use goodarm_live::verifier::attempt::{Attempt, attempts};
 use goodarm_live::verifier::{Called, Reply, Usage, Verdict, Verifier};
-use goodarm_record::failure::failure_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -277,7 +276,7 @@ fn outcome_of(outcome: &Bound<'_, PyTuple>) -> PyResult<Outcome> {
         }
         "failed" => {
             let name = text(1)?;
-            let Some(Failure::Counted(failure)) = failure_of(&name) else {
+            let Some(Failure::Counted(failure)) = Failure::from_name(&name) else {
                 return Err(PyValueError::new_err(format!("{name:?} is no failure that counts")));
             };
             Outcome::Failed { failure, reason: text(2)?, cost: cost(3)?, text: text(4)? }

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use goodarm_core::policy::{self, Parameters};
 use goodarm_core::{
-    ArmId, Ask, AttributeSpec, Cost, Event, Failure, Guarantee, Options, Policy, Problem,
-    ProblemSpec, ScoreModel, Share, StopReason, Ticket,
+    ArmId, Ask, AttributeSpec, Call, Cost, Event, Failure, Guarantee, Options, Outcome, Policy,
+    Problem, ProblemSpec, ScoreModel, Share, StopReason, Ticket,
 };
 use goodarm_files::GuaranteeName;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
@@ -145,7 +145,7 @@ impl Session {
         score: f64,
         cost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.take(pull.py(), &[(Called::new(pull, cost)?, Ok(score))])
+        self.take(pull.py(), &[(Called::new(pull, cost)?, Outcome::Score(score))])
     }
 
     /// Many at once. If one of them cannot be taken, those before it are, and those after it are not.
@@ -165,7 +165,7 @@ impl Session {
         }
         let told = pulls.iter().zip(scores).enumerate().map(|(index, (pull, score))| {
             let call = Called::new(pull, costs.as_ref().map(|costs| &costs[index]))?;
-            Ok((call, Ok(score)))
+            Ok((call, Outcome::Score(score)))
         });
         self.take(py, &told.collect::<PyResult<Vec<_>>>()?)
     }
@@ -187,7 +187,7 @@ impl Session {
             None if !is_made => Called { ticket: ticket_of(pull)?, cost: Cost::ZERO },
             _ => Called::new(pull, cost)?,
         };
-        self.take(pull.py(), &[(call, Err(failure))])
+        self.take(pull.py(), &[(call, Outcome::Failed(failure))])
     }
 
     /// Whether there is nothing more to do, and no call is out.
@@ -368,57 +368,52 @@ impl Session {
         }))
     }
 
-    fn take(&self, py: Python<'_>, told: &[(Called, Result<f64, Failure>)]) -> PyResult<()> {
+    fn take(&self, py: Python<'_>, told: &[(Called, Outcome)]) -> PyResult<()> {
         let result = self.with(py, |inner| {
             told.iter().try_for_each(|(Called { ticket, cost }, outcome)| {
-                match *outcome {
-                    Ok(score) => inner.session.tell(*ticket, score, *cost)?,
-                    Err(failure) => inner.session.fail(*ticket, failure, *cost)?,
-                }
-                inner.note(Event::of_outcome(*ticket, *outcome, *cost));
+                let (ticket, cost) = (*ticket, *cost);
+                inner.session.settle(ticket, outcome, cost)?;
+                inner.note(Event::Settled { ticket, outcome: outcome.clone(), cost });
                 Ok(())
             })
         })?;
         self.raised.check()?;
-        result.map_err(|error: goodarm_core::TellError| raised("TellError", &error))
+        result.map_err(|error: goodarm_core::SettleError| raised("TellError", &error))
     }
 
-    fn pull(&self, py: Python<'_>, pull: &goodarm_core::Pull) -> Pull {
+    fn pull(&self, py: Python<'_>, call: &Call) -> Pull {
+        let (arm, attribute) = call.pair().expect("a session in Python has no questions");
         Pull {
-            call: pull.ticket.0,
-            arm: pull.arm.0,
-            verifier: self.names[pull.attribute.index()].clone_ref(py),
-            attempt: pull.attempt,
-            attribute: pull.attribute,
-            ceiling: pull.ceiling,
-            loan: pull.loan,
-            branch: pull.branch,
+            call: call.ticket.0,
+            arm: arm.0,
+            verifier: self.names[attribute.index()].clone_ref(py),
+            attempt: call.attempt,
+            attribute,
+            ceiling: call.ceiling,
+            loan: call.loan.map(|(_, loan)| loan),
+            branch: call.branch,
         }
     }
 }
 
 impl Inner {
-    fn ask(
-        &mut self,
-        most: usize,
-    ) -> (Vec<goodarm_core::Pull>, Result<(), goodarm_core::AskError>) {
-        let mut pulls = Vec::with_capacity(most.min(PULLS_AT_ONCE));
-        while pulls.len() < most {
+    fn ask(&mut self, most: usize) -> (Vec<Call>, Result<(), goodarm_core::AskError>) {
+        let mut calls = Vec::with_capacity(most.min(CALLS_AT_ONCE));
+        while calls.len() < most {
             match self.session.ask() {
-                Ok(Ask::Pull(pull)) => {
-                    self.note(pull.into());
-                    pulls.push(pull);
+                Ok(Ask::Call(call)) => {
+                    self.note(call.into());
+                    calls.push(call);
                 }
-                Ok(Ask::Question(_)) => unreachable!("a session in Python has no questions"),
                 Ok(Ask::Wait) => break,
                 Ok(Ask::Done(reason)) => {
                     self.stop = Some(reason);
                     break;
                 }
-                Err(error) => return (pulls, Err(error)),
+                Err(error) => return (calls, Err(error)),
             }
         }
-        (pulls, Ok(()))
+        (calls, Ok(()))
     }
 
     fn note(&mut self, event: Event) {
@@ -429,7 +424,7 @@ impl Inner {
 }
 
 /// Room that is made before anything is asked.
-const PULLS_AT_ONCE: usize = 1024;
+const CALLS_AT_ONCE: usize = 1024;
 
 /// Which call, and what it cost.
 struct Called {

@@ -5,21 +5,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, BlockingFailure, Books, Cost, Event, Failure, Source, Target, VoidFailure,
+    ArmId, AttributeId, BlockingFailure, Books, Cost, Event, Failure, ServiceId, Source, Target,
+    VoidFailure,
 };
 
-use crate::failure::failure_name;
-use crate::history::{Call, Entry};
+use crate::history::{Entry, SettledCall};
 use crate::reply::Remark;
 
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// Verifier by verifier, and behind them generator by generator. Each criterion of a verifier is one,
-    /// but calls are paid and take their time at the first of them.
-    pub callers: Vec<VerifierTotals>,
-    attribute_count: usize,
-    are_called: Vec<bool>,
+    /// Calls, bills and remarks of each service: verifiers, then generators.
+    services: Vec<ServiceTotals>,
+    /// What calls have brought for each attribute: each criterion of a verifier is one.
+    attributes: Vec<OutcomeTotals>,
     /// The budget at the start, and what it was raised to.
     pub budgets: Vec<Cost>,
     /// What was spent when each certificate was reached, in their order.
@@ -28,35 +27,40 @@ pub struct Account {
     pub began_with: usize,
 }
 
-/// One verifier's calls.
+/// What calls have brought: all in all, or for one criterion.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct VerifierTotals {
+pub struct OutcomeTotals {
     /// Calls that were made and came back.
     pub call_count: u64,
     /// Calls that were asked for and not made, because the run stopped or the verifier was not there.
     pub unmade_count: u64,
+    /// Failures by name, a score that a reply lacks among them.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Failures that count as the lowest score.
+    pub counted_failure_count: u64,
+    /// Why the first call failed that counts as the lowest score.
+    pub first_failure: Option<String>,
+    /// Why the verifier was not called, where there is more to say than that the run stopped.
+    pub first_obstacle: Option<String>,
+    /// Answers, or questions, that take no more of its calls, and why.
+    pub blocked: BTreeMap<ArmId, BlockingFailure>,
+}
+
+/// One service's calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServiceTotals {
+    /// What they have brought. A call has failed if it brought nothing for any criterion.
+    pub outcomes: OutcomeTotals,
     /// Paid.
     pub spent: Cost,
     /// Paid for calls that brought no score.
     pub spent_on_failures: Cost,
     /// The part of it that was paid at the ceiling because the bill is not known.
     pub failures_at_ceiling: Cost,
-    /// Calls that brought nothing for any criterion.
-    pub failed_count: u64,
-    /// Failures by name, a score that a reply lacks among them.
-    pub failures: BTreeMap<&'static str, u64>,
-    /// Failures that count as the lowest score.
-    pub counted_failure_count: u64,
     /// Calls with a score that were paid at the ceiling.
     pub scored_at_ceiling_count: u64,
-    /// Why the first call failed that counts as the lowest score.
-    pub first_failure: Option<String>,
-    /// Why the verifier was not called, where there is more to say than that the run stopped.
-    pub first_obstacle: Option<String>,
     /// What was remarked about it, each once.
     pub remarks: Vec<Remark>,
-    /// Answers, or questions, that take no more of its calls, and why.
-    pub blocked: BTreeMap<ArmId, BlockingFailure>,
     latency_sum: f64,
     latencies: Latencies,
 }
@@ -65,17 +69,12 @@ impl Account {
     /// Nothing yet.
     pub fn new(books: &Books) -> Self {
         let problem = books.problem();
-        let generators = problem.questions().map_or(0, |questions| questions.generators().len());
-        let verifiers = problem.attributes().map(|attribute| problem.lead(attribute) == attribute);
-        let are_called: Vec<bool> =
-            verifiers.chain(std::iter::repeat_n(true, generators)).collect();
         Self {
-            callers: vec![VerifierTotals::default(); are_called.len()],
-            attribute_count: problem.attribute_count(),
-            are_called,
-            budgets: vec![books.problem().budget()],
+            services: vec![ServiceTotals::default(); problem.service_count()],
+            attributes: vec![OutcomeTotals::default(); problem.attribute_count()],
+            budgets: vec![problem.budget()],
             spent_at: Vec::new(),
-            began_with: books.problem().arm_count(),
+            began_with: problem.arm_count(),
         }
     }
 
@@ -90,29 +89,21 @@ impl Account {
     }
 
     /// One more call, which the books know of already.
-    pub fn take_call(&mut self, books: &Books, call: &Call<'_>) {
+    pub fn take_call(&mut self, books: &Books, call: &SettledCall<'_>) {
         let problem = books.problem();
+        let service = problem.service(call.target);
+        self.services[service.index()].take(call, problem.price(service));
         match call.target {
             Target::Arm(_, lead) => {
                 for (criterion, &attribute) in problem.members(lead).iter().enumerate() {
-                    let declared = problem.attribute(attribute);
-                    let outcome = call.outcome_for(criterion, declared).map(drop);
-                    let price = (criterion == 0).then(|| declared.price());
-                    self.callers[attribute.index()].take(call, outcome, price);
+                    let outcome = call.outcome_for(criterion, problem.attribute(attribute));
+                    self.attributes[attribute.index()].take(call, outcome.err());
                 }
             }
-            Target::Question(_, source) => {
-                let price = match source {
-                    Source::Votes(attribute) => problem.attribute(attribute).price(),
-                    Source::Generator(generator) => {
-                        let generators = problem.questions().map_or(&[][..], |it| it.generators());
-                        generators[generator.index()].price()
-                    }
-                };
-                let outcome = call.failure().map_or(Ok(()), Err);
-                let place = call.target.caller(self.attribute_count);
-                self.callers[place].take(call, outcome, Some(price));
+            Target::Question(_, Source::Votes(attribute)) => {
+                self.attributes[attribute.index()].take(call, call.failure());
             }
+            Target::Question(_, Source::Generator(_)) => {}
         }
         let certified_count = books.certified().len();
         if certified_count > self.spent_at.len() {
@@ -120,108 +111,78 @@ impl Account {
         }
     }
 
-    /// Those of who makes such calls.
-    pub fn totals(&self, target: Target) -> &VerifierTotals {
-        &self.callers[target.caller(self.attribute_count)]
+    /// Those of a service.
+    pub fn service(&self, service: ServiceId) -> &ServiceTotals {
+        &self.services[service.index()]
     }
 
-    /// Those of the verifiers, criterion by criterion.
-    pub fn verifiers(&self) -> &[VerifierTotals] {
-        &self.callers[..self.attribute_count]
+    /// Those of all services.
+    pub fn services(&self) -> &[ServiceTotals] {
+        &self.services
     }
 
-    /// Those of the generators.
-    pub fn generators(&self) -> &[VerifierTotals] {
-        &self.callers[self.attribute_count..]
+    /// What calls have brought for each attribute.
+    pub fn attributes(&self) -> &[OutcomeTotals] {
+        &self.attributes
+    }
+
+    /// What calls have brought for an attribute.
+    pub fn attribute(&self, attribute: AttributeId) -> &OutcomeTotals {
+        &self.attributes[attribute.index()]
     }
 
     /// Calls that were made and came back.
     pub fn call_count(&self) -> u64 {
-        self.called().map(|totals| totals.call_count).sum()
+        self.services.iter().map(|totals| totals.outcomes.call_count).sum()
     }
 
     /// Calls that were asked for and not made.
     pub fn unmade_count(&self) -> u64 {
-        self.called().map(|totals| totals.unmade_count).sum()
+        self.services.iter().map(|totals| totals.outcomes.unmade_count).sum()
     }
 
     /// Calls that came back without any score.
     pub fn failure_count(&self) -> u64 {
-        self.called().map(|totals| totals.failed_count).sum()
+        self.services.iter().map(|totals| totals.outcomes.failure_count()).sum()
     }
 
-    /// Those that have calls of their own.
-    fn called(&self) -> impl Iterator<Item = &VerifierTotals> {
-        self.callers.iter().zip(&self.are_called).filter(|(_, is)| **is).map(|(totals, _)| totals)
-    }
-
-    /// An amount, summed over all verifiers and generators.
-    pub fn sum(&self, part: impl Fn(&VerifierTotals) -> Cost) -> Cost {
-        self.callers.iter().map(part).fold(Cost::ZERO, Cost::saturating_add)
+    /// An amount, summed over all services.
+    pub fn sum(&self, part: impl Fn(&ServiceTotals) -> Cost) -> Cost {
+        self.services.iter().map(part).fold(Cost::ZERO, Cost::saturating_add)
     }
 }
 
-impl VerifierTotals {
-    /// One more call, what it means here, and its price if it is paid here.
-    fn take(&mut self, call: &Call<'_>, outcome: Result<(), Failure>, price: Option<Cost>) {
-        if let Err(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
-            call.outcome
+impl OutcomeTotals {
+    /// One more call, and how it failed here; false if it was not made.
+    fn take(&mut self, call: &SettledCall<'_>, failure: Option<Failure>) -> bool {
+        if let Some(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
+            call.failure()
         {
             self.unmade_count += 1;
             if !call.note.reason.is_empty() {
                 self.first_obstacle.get_or_insert_with(|| call.note.reason.to_string());
             }
-            return;
+            return false;
         }
         self.call_count += 1;
-        if let Err(failure) = outcome {
+        if let Some(failure) = failure {
             self.take_failure(call, failure);
         }
-        // A call is paid and takes its time once.
-        if let Some(price) = price {
-            self.pay(call, price);
-        }
+        true
     }
 
-    fn take_failure(&mut self, call: &Call<'_>, failure: Failure) {
-        self.failed_count += u64::from(call.outcome.is_err());
+    fn take_failure(&mut self, call: &SettledCall<'_>, failure: Failure) {
         if matches!(failure, Failure::Counted(_)) {
             self.counted_failure_count += 1;
             self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
         }
-        *self.failures.entry(failure_name(failure)).or_default() += 1;
+        *self.failures.entry(failure.name()).or_default() += 1;
         if let Failure::Blocking(failure) = failure {
             let place = match call.target {
                 Target::Arm(arm, _) => arm,
                 Target::Question(question, _) => ArmId(question.0),
             };
             self.blocked.entry(place).or_insert(failure);
-        }
-    }
-
-    fn pay(&mut self, call: &Call<'_>, ceiling: Cost) {
-        self.spent = self.spent.saturating_add(call.cost);
-        self.latency_sum += call.note.latency.as_secs_f64();
-        if let Some(remark) = &call.note.remark
-            && !self.remarks.contains(remark)
-        {
-            self.remarks.push(remark.clone());
-        }
-        self.scored_at_ceiling_count += u64::from(call.outcome.is_ok() && call.cost == ceiling);
-        if call.outcome.is_err() {
-            self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
-            if call.cost == ceiling {
-                self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
-            }
-        }
-        // A call that never reached the verifier says nothing about its time or its price, and of one
-        // that was lost nothing is known.
-        let is_unknown = matches!(
-            call.outcome,
-            Err(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
-        );
-        if !is_unknown {
-            self.latencies.take(call.note.latency);
         }
     }
 
@@ -233,6 +194,41 @@ impl VerifierTotals {
     /// Calls with one.
     pub fn score_count(&self) -> u64 {
         self.call_count - self.failure_count()
+    }
+}
+
+impl ServiceTotals {
+    fn take(&mut self, call: &SettledCall<'_>, ceiling: Cost) {
+        if self.outcomes.take(call, call.failure()) {
+            self.pay(call, ceiling);
+        }
+    }
+
+    fn pay(&mut self, call: &SettledCall<'_>, ceiling: Cost) {
+        self.spent = self.spent.saturating_add(call.cost);
+        self.latency_sum += call.note.latency.as_secs_f64();
+        if let Some(remark) = &call.note.remark
+            && !self.remarks.contains(remark)
+        {
+            self.remarks.push(remark.clone());
+        }
+        let is_failed = call.outcome.is_failed();
+        self.scored_at_ceiling_count += u64::from(!is_failed && call.cost == ceiling);
+        if is_failed {
+            self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
+            if call.cost == ceiling {
+                self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
+            }
+        }
+        // A call that never reached the verifier says nothing about its time or its price, and of one
+        // that was lost nothing is known.
+        let is_unknown = matches!(
+            call.failure(),
+            Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
+        );
+        if !is_unknown {
+            self.latencies.take(call.note.latency);
+        }
     }
 
     /// What a call that reached the verifier cost on average.
@@ -247,7 +243,7 @@ impl VerifierTotals {
 
     /// Seconds a call took on average.
     pub fn mean_latency(&self) -> Option<f64> {
-        mean(self.latency_sum, self.call_count)
+        mean(self.latency_sum, self.outcomes.call_count)
     }
 
     /// Seconds that this share of all calls that reached the verifier stayed below.

@@ -23,9 +23,8 @@ use crate::audit::labels::Labelled;
 use crate::changes;
 use crate::charter::Charter;
 use crate::claims::order::CertifiedAt;
-use crate::failure::is_free;
 use crate::folder::Folder;
-use crate::history::{Call, History, event_of};
+use crate::history::{History, SettledCall};
 use crate::outputs::calls::CallLine;
 use crate::questions::Roster;
 use crate::view::Overview;
@@ -273,7 +272,7 @@ impl Auditor {
                     fingerprint,
                 )?;
             }
-            if let Some(Ok(())) = applied {
+            if let Some(Ok(_)) = applied {
                 self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
                 self.account.take(&self.books, &entry);
             } else if let Some(call) = &entry.call {
@@ -386,7 +385,8 @@ fn compare_call(
     if outcome.is_none() {
         report.problem(Area::Calls, format!("{at}: neither a score nor a failure"));
     }
-    outcome.map(|outcome| event_of(Ticket(expected.call), &outcome, line.cost))
+    let (ticket, cost) = (Ticket(expected.call), line.cost);
+    outcome.map(|outcome| Event::Settled { ticket, outcome, cost })
 }
 
 fn in_calls(text: String) -> Problem {
@@ -394,10 +394,10 @@ fn in_calls(text: String) -> Problem {
 }
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.
-fn wrong_price(charter: &Charter, call: &Call<'_>) -> Option<String> {
-    let terms = charter.called(call.target);
+fn wrong_price(charter: &Charter, call: &SettledCall<'_>) -> Option<String> {
+    let terms = charter.terms(call.target);
     let ceiling = terms.ceiling;
-    let is_free = call.failure().is_some_and(is_free);
+    let is_free = call.failure().is_some_and(|failure| failure.is_free());
     let expected = if is_free { Cost::ZERO } else { ceiling };
     let is_wrong = call.cost != expected && (is_free || !terms.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))

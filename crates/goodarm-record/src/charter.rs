@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use goodarm_core::{
     AttributeSpec, Cost, Design, GeneratorSpec, Label, Problem, ProblemSpec, QuestionId,
-    QuestionsSpec, ScoredBy, SpecError, Target,
+    QuestionsSpec, ScoredBy, ServiceId, Source, SpecError, Target,
 };
 use goodarm_data::candidates::Format;
 use goodarm_files::toml_text;
@@ -188,7 +188,7 @@ pub struct CriterionTerms {
 
 /// What a verifier's and a generator's terms have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CallerTerms<'a> {
+pub struct ServiceTerms<'a> {
     /// What reports call it.
     pub name: &'a str,
     /// Which kind it is.
@@ -292,10 +292,22 @@ impl Charter {
         self.verifiers.get(place).is_some_and(|terms| terms.solves.is_some())
     }
 
-    /// The terms of who makes such calls.
-    pub fn called(&self, target: Target) -> CallerTerms<'_> {
-        let place = target.caller(self.verifiers.len());
-        self.callers().nth(place).expect("a charter has all who are called")
+    /// The terms of the service that such calls are made to.
+    pub fn terms(&self, target: Target) -> ServiceTerms<'_> {
+        self.rows().nth(self.row(target)).expect("a charter has all services")
+    }
+
+    /// The row of [`Self::rows`] that such calls are counted in.
+    pub const fn row(&self, target: Target) -> usize {
+        row_of(target, self.verifiers.len())
+    }
+
+    /// Everything that is asked, in the order of the services of the problem.
+    pub fn services(&self) -> impl Iterator<Item = (ServiceId, ServiceTerms<'_>)> {
+        let verifier_count = self.verifiers.len();
+        let is_service = move |row: usize| row >= verifier_count || self.is_called(row);
+        let rows = self.rows().enumerate().filter(move |(row, _)| is_service(*row));
+        rows.enumerate().map(|(place, (_, terms))| (ServiceId::at(place), terms))
     }
 
     /// Who makes fresh answers.
@@ -303,9 +315,9 @@ impl Charter {
         self.questions.as_ref().map_or(&[], |questions| &questions.generators)
     }
 
-    /// All terms of those who are called: the verifiers', and behind them the generators'.
-    pub fn callers(&self) -> impl Iterator<Item = CallerTerms<'_>> {
-        let verifiers = self.verifiers.iter().map(|terms| CallerTerms {
+    /// All terms as reports have them in rows: each criterion of each verifier, then the generators.
+    pub fn rows(&self) -> impl Iterator<Item = ServiceTerms<'_>> {
+        let verifiers = self.verifiers.iter().map(|terms| ServiceTerms {
             name: &terms.name,
             kind: &terms.kind,
             ceiling: terms.ceiling,
@@ -316,7 +328,7 @@ impl Charter {
             scores: terms.scores,
             people: terms.people.as_ref(),
         });
-        let generators = self.generators().iter().map(|terms| CallerTerms {
+        let generators = self.generators().iter().map(|terms| ServiceTerms {
             name: &terms.name,
             kind: &terms.kind,
             ceiling: terms.ceiling,
@@ -330,42 +342,53 @@ impl Charter {
         verifiers.chain(generators)
     }
 
-    /// The name of so-many-th terms, those of generators behind all others.
-    pub fn called_at(&self, place: usize) -> &str {
-        self.callers().nth(place).map_or("", |terms| terms.name)
+    /// The name of a row.
+    pub fn row_name(&self, row: usize) -> &str {
+        self.rows().nth(row).map_or("", |terms| terms.name)
     }
 
-    /// The verifier that makes the calls of so-many-th terms, by its name.
-    /// Behind all verifiers are the generators.
-    pub fn caller(&self, place: usize) -> &str {
-        let Some(terms) = self.verifiers.get(place) else {
-            return &self.generators()[place - self.verifiers.len()].name;
+    /// The name of the service that such calls are made to.
+    pub fn service_name(&self, target: Target) -> &str {
+        let row = self.row(target);
+        let Some(terms) = self.verifiers.get(row) else {
+            return &self.generators()[row - self.verifiers.len()].name;
         };
         terms.criterion.as_ref().map_or(&terms.name, |criterion| &criterion.verifier)
     }
 
-    /// The criteria that calls of the so-many-th terms have scores for, by their names; none where a
-    /// reply is one score.
-    pub fn criteria(&self, place: usize) -> Vec<&str> {
+    /// The criteria that such calls have scores for, by their names; empty where a reply is one score.
+    pub fn criteria(&self, target: Target) -> Vec<&str> {
+        let row = self.row(target);
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
-        criteria.filter(|it| it.first == place).map(|it| it.name.as_str()).collect()
+        criteria.filter(|it| it.first == row).map(|it| it.name.as_str()).collect()
     }
 
-    /// What certificates say of majorities, for so-many-th terms; empty where they say nothing of any.
+    /// What certificates say of majorities, for the i-th verifier's terms; empty where they say nothing of any.
     pub fn claims(&self, place: usize) -> Vec<String> {
         self.verifiers[place].votes.as_ref().map_or_else(Vec::new, VoteTerms::claims)
     }
 
-    /// How many of them there are.
+    /// How many criteria calls of the i-th verifier's terms have scores for; 0 where a reply is one score.
     pub fn criteria_count(&self, place: usize) -> usize {
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
         criteria.filter(|it| it.first == place).count()
     }
 
-    /// Whether the so-many-th terms have calls of their own.
+    /// Whether the i-th verifier's terms have calls of their own.
     pub fn is_called(&self, place: usize) -> bool {
         let criterion = self.verifiers[place].criterion.as_ref();
         criterion.is_none_or(|criterion| criterion.first == place)
+    }
+}
+
+/// The row of a report that calls are counted in: each criterion of each verifier has one, then each
+/// generator.
+pub const fn row_of(target: Target, criterion_count: usize) -> usize {
+    match target {
+        Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
+            attribute.index()
+        }
+        Target::Question(_, Source::Generator(generator)) => criterion_count + generator.index(),
     }
 }
 

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use goodarm_core::{
-    ArmId, Attribute, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Label,
-    Loan, Problem, QuestionId, Source, Target, Ticket,
+    ArmId, Attribute, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Loan,
+    Outcome, Problem, QuestionId, Source, Target, Ticket,
 };
 
 use crate::charter::{Charter, CharterError};
@@ -16,52 +16,21 @@ use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record
 
 /// A call that came back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call<'a> {
+pub struct SettledCall<'a> {
     /// Its number.
     pub ticket: Ticket,
-    /// Which candidate or question, and who was called: a verifier, of one with criteria the first of
-    /// them, or a generator.
+    /// Which candidate or question, and which service was asked: a verifier, of one with criteria the
+    /// first of them, or a generator.
     pub target: Target,
-    /// What it has brought, or why it has brought nothing.
-    pub outcome: Result<Scores, Failure>,
+    /// What came of it.
+    pub outcome: Outcome,
     /// What it cost.
     pub cost: Cost,
     /// How long it took, and what was said.
     pub note: Note<'a>,
 }
 
-/// What a call has brought.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Scores {
-    /// Its score.
-    One(f64),
-    /// A score for each criterion of its verifier; none for those that the reply lacks.
-    Each(Box<[Option<f64>]>),
-    /// An answer to a question, by the number of its final answer there.
-    Answer(Label),
-}
-
-impl Scores {
-    /// The score of the so-many-th criterion, or the only one.
-    pub fn get(&self, criterion: usize) -> Option<f64> {
-        match self {
-            Self::One(score) => Some(*score),
-            Self::Each(scores) => scores.get(criterion).copied().flatten(),
-            Self::Answer(_) => None,
-        }
-    }
-
-    /// How many there are, those that are lacking among them.
-    pub const fn count(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Each(scores) => scores.len(),
-            Self::Answer(_) => 0,
-        }
-    }
-}
-
-impl Call<'_> {
+impl SettledCall<'_> {
     /// The candidate that it is about; none if it is about a question.
     pub const fn arm(&self) -> Option<ArmId> {
         match self.target {
@@ -72,34 +41,24 @@ impl Call<'_> {
 
     /// What the books are told of it.
     pub fn event(&self) -> Event {
-        event_of(self.ticket, &self.outcome, self.cost)
+        Event::Settled { ticket: self.ticket, outcome: self.outcome.clone(), cost: self.cost }
     }
 
     /// How it failed, if it did.
-    pub fn failure(&self) -> Option<Failure> {
-        self.outcome.as_ref().err().copied()
+    pub const fn failure(&self) -> Option<Failure> {
+        self.outcome.failure()
     }
 
-    /// What it means for the so-many-th criterion of its verifier, or for the only one, which is
-    /// declared so.
+    /// What it means for the i-th criterion of its verifier, or for the only one, which is declared so.
     pub fn outcome_for(&self, criterion: usize, declared: &Attribute) -> Result<f64, Failure> {
-        match self.outcome.as_ref().map_err(|failure| *failure)?.get(criterion) {
-            Some(score) if declared.is_below_lowest(score) => {
+        match (self.failure(), self.outcome.score(criterion)) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(score)) if declared.is_below_lowest(score) => {
                 Err(Failure::Blocking(BlockingFailure::BelowLowest))
             }
-            Some(score) => Ok(score),
-            None => Err(Failure::Counted(CountedFailure::Unreadable)),
+            (None, Some(score)) => Ok(score),
+            (None, None) => Err(Failure::Counted(CountedFailure::Unreadable)),
         }
-    }
-}
-
-/// What the books are told of a call.
-pub(crate) fn event_of(ticket: Ticket, outcome: &Result<Scores, Failure>, cost: Cost) -> Event {
-    match outcome {
-        Ok(Scores::One(score)) => Event::Told { ticket, score: *score, cost },
-        Ok(Scores::Each(scores)) => Event::ToldAll { ticket, scores: scores.clone(), cost },
-        Ok(Scores::Answer(label)) => Event::Answered { ticket, label: Some(*label), cost },
-        Err(failure) => Event::Failed { ticket, failure: *failure, cost },
     }
 }
 
@@ -113,7 +72,7 @@ pub struct Entry<'a> {
     /// What happened.
     pub event: Event,
     /// The call that came back, if one did.
-    pub call: Option<Call<'a>>,
+    pub call: Option<SettledCall<'a>>,
     /// The index of the entry that asked for that call.
     pub asked: u64,
     /// What an answer was lent when that call was asked for, and which.
@@ -273,29 +232,9 @@ impl History {
             candidates: None,
         };
         let (ticket, outcome, cost) = match &entry.event {
-            Event::Told { ticket, score, cost } => (*ticket, Ok(Scores::One(*score)), *cost),
-            Event::ToldAll { ticket, scores, cost } => {
-                (*ticket, Ok(Scores::Each(scores.clone())), *cost)
-            }
-            Event::Failed { ticket, failure, cost } => (*ticket, Err(*failure), *cost),
-            &Event::Answered { ticket, label, cost } => {
-                let label = label.ok_or(HistoryError::OtherScores(ticket))?;
-                (ticket, Ok(Scores::Answer(label)), cost)
-            }
-            &Event::Asked { ticket, arm, attribute, loan } => {
-                if !self.charter.is_called(attribute.index()) {
-                    return Err(HistoryError::NotFirst(ticket));
-                }
-                let loan = loan.map(|loan| (arm, loan));
-                self.in_flight
-                    .insert(ticket, Asked { target: Target::Arm(arm, attribute), index, loan });
-                return Ok(Some(Entry { loan, ..entry }));
-            }
-            &Event::QuestionAsked { ticket, question, source, loan } => {
-                if !is_asked(charter, question, source) {
-                    return Err(HistoryError::NoSuchQuestion(ticket));
-                }
-                let target = Target::Question(question, source);
+            Event::Settled { ticket, outcome, cost } => (*ticket, outcome.clone(), *cost),
+            &Event::Asked { ticket, target, loan } => {
+                check_asked(charter, ticket, target)?;
                 self.in_flight.insert(ticket, Asked { target, index, loan });
                 return Ok(Some(Entry { loan, ..entry }));
             }
@@ -308,13 +247,16 @@ impl History {
             }
             Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
         };
+        if outcome == Outcome::Answer(None) {
+            return Err(HistoryError::OtherScores(ticket));
+        }
         let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
         let Asked { target, index, loan } = asked;
-        if outcome.as_ref().is_ok_and(|scores| !is_expected(charter, target, scores)) {
+        if !is_expected(charter, target, &outcome) {
             return Err(HistoryError::OtherScores(ticket));
         }
         (entry.asked, entry.loan) = (index, loan);
-        entry.call = Some(Call { ticket, target, outcome, cost, note });
+        entry.call = Some(SettledCall { ticket, target, outcome, cost, note });
         Ok(Some(entry))
     }
 
@@ -344,13 +286,30 @@ impl History {
     }
 }
 
-/// Whether a call brings such scores: readers use their places as indices.
-fn is_expected(charter: &Charter, target: Target, scores: &Scores) -> bool {
-    let Target::Arm(_, attribute) = target else { return matches!(scores, Scores::Answer(_)) };
-    match (scores, charter.criteria_count(attribute.index())) {
-        (Scores::One(_), 0) => true,
-        (Scores::Each(each), expected) => each.len() == expected && expected > 0,
-        _ => false,
+/// Whether a call may have such an outcome: readers use places of scores as indices.
+fn is_expected(charter: &Charter, target: Target, outcome: &Outcome) -> bool {
+    let criteria_count = match target {
+        _ if outcome.is_failed() => return true,
+        Target::Arm(_, attribute) => charter.criteria_count(attribute.index()),
+        Target::Question(..) => return matches!(outcome, Outcome::Answer(_)),
+    };
+    match outcome {
+        Outcome::Score(_) => criteria_count == 0,
+        Outcome::Scores(scores) => scores.len() == criteria_count && criteria_count > 0,
+        Outcome::Answer(_) | Outcome::Failed(_) => false,
+    }
+}
+
+/// Whether such a call can have been asked for.
+fn check_asked(charter: &Charter, ticket: Ticket, target: Target) -> Result<(), HistoryError> {
+    match target {
+        Target::Arm(_, attribute) if !charter.is_called(attribute.index()) => {
+            Err(HistoryError::NotFirst(ticket))
+        }
+        Target::Question(question, source) if !is_asked(charter, question, source) => {
+            Err(HistoryError::NoSuchQuestion(ticket))
+        }
+        Target::Arm(..) | Target::Question(..) => Ok(()),
     }
 }
 

@@ -9,7 +9,6 @@ pub mod claims;
 pub mod control;
 pub mod deck;
 pub mod ending;
-pub mod failure;
 pub mod fingerprint;
 pub mod finish;
 pub mod folder;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::{ArmId, Cost};
 use serde::Serialize;
 
-use crate::history::Call;
+use crate::history::SettledCall;
 use crate::view::questions::AnsweredView;
 use crate::view::{LoanView, Overview, PairView};
 
@@ -35,7 +35,7 @@ pub enum Notice<'a> {
         /// The name of the verifier, or of the generator.
         verifier: &'a str,
         /// The call.
-        call: &'a Call<'a>,
+        call: &'a SettledCall<'a>,
     },
     /// An answer is certified.
     Certified {

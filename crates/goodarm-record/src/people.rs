@@ -13,14 +13,14 @@ mod replies;
 pub use self::card::Asker;
 pub use self::deck::{PeopleDeck, are_asked, waiting};
 pub use self::replies::{Heard, Replies, make_durable};
-use crate::charter::CallerTerms;
+use crate::charter::ServiceTerms;
 use crate::deck::{Said, Wanted};
 use crate::job_file::Scores;
 use crate::reply::Verdict;
 use goodarm_core::CountedFailure;
 
-/// What may be said to such a caller.
-pub(crate) fn wanted(terms: &CallerTerms<'_>) -> Wanted {
+/// What may be said to such a service.
+pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> Wanted {
     if terms.answers_questions { Wanted::Answer } else { wanted_of(terms.scores) }
 }
 

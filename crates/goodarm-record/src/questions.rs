@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use goodarm_core::{ArmId, Books, Label, QuestionId, Target, Ticket};
+use goodarm_core::{ArmId, Books, Label, Outcome, Problem, QuestionId, Target, Ticket};
 use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::text_of;
 use goodarm_data::candidates::{Candidates, CandidatesError};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::charter::{Charter, QuestionTerms};
 use crate::folder::Folder;
-use crate::history::{Call, History, HistoryError, Scores};
+use crate::history::{History, HistoryError, SettledCall};
 
 /// The questions of a job or a run.
 #[derive(Clone, Debug)]
@@ -77,15 +77,19 @@ impl Questions {
         candidates.push(&id, &Value::Object(fields).to_string(), line);
     }
 
-    /// Takes in the answer that a call has brought, if the books have one more since.
-    pub fn take(&self, candidates: &mut Candidates, books: &Books, call: &Call<'_>) {
-        let Target::Question(question, _) = call.target else { return };
-        let Some(questions) = books.problem().questions() else { return };
-        if books.problem().arm_count() > candidates.len() {
-            let place = questions.answers(question).len();
-            let answer = MadeAnswer { text: &call.note.reply, last: &call.note.answer };
-            self.add(candidates, question, place, answer);
-        }
+    /// Takes in the answer that was born by a call.
+    pub fn take(
+        &self,
+        candidates: &mut Candidates,
+        problem: &Problem,
+        born: ArmId,
+        call: &SettledCall<'_>,
+    ) {
+        let Some(questions) = problem.questions() else { return };
+        let question = questions.of(born);
+        let place = questions.answers(question).len();
+        let answer = MadeAnswer { text: &call.note.reply, last: &call.note.answer };
+        self.add(candidates, question, place, answer);
     }
 
     /// Those that a run keeps in its folder.
@@ -170,14 +174,14 @@ impl Roster {
         let given: BTreeSet<u32> = terms.answers.iter().map(|(question, _)| *question).collect();
         let is_known = |question: QuestionId| !given.contains(&question.0);
         while let Some(entry) = history.next_entry()? {
-            if books.apply(&entry.event).is_err() {
-                break;
-            }
+            let Ok(settled) = books.apply(&entry.event) else { break };
             let Some(call) = &entry.call else { continue };
-            questions.take(&mut self.candidates, &books, call);
-            if let (Target::Question(question, _), Ok(Scores::Answer(label))) =
+            if let Some(born) = settled.born {
+                questions.take(&mut self.candidates, books.problem(), born, call);
+            }
+            if let (Target::Question(question, _), Outcome::Answer(label)) =
                 (call.target, &call.outcome)
-                && finals.label(question, &call.note.answer) != *label
+                && Some(finals.label(question, &call.note.answer)) != *label
                 && is_known(question)
             {
                 self.mislabelled.get_or_insert(call.ticket);

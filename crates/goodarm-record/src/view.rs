@@ -12,14 +12,11 @@ pub mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{
-    ArmId, ArmStatus, AttributeId, Books, Cost, Failure, GeneratorId, Remainder, Share,
-};
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Remainder, Share};
 use serde::{Serialize, Serializer};
 
-use crate::account::{Account, VerifierTotals};
-use crate::charter::{CallerTerms, Charter};
-use crate::failure::failure_name;
+use crate::account::{Account, ServiceTotals};
+use crate::charter::Charter;
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
 use crate::journal::VERSION;
@@ -300,7 +297,7 @@ impl Overview {
             .attributes()
             .map(|attribute| verifier(charter, books, account, attribute))
             .collect();
-        let warnings = warnings(charter, &account.callers);
+        let warnings = warnings(charter, account);
         Self {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
@@ -363,7 +360,7 @@ impl Overview {
         let (seconds, calls) = (last.saturating_sub(first) as f64 / 1000.0, self.calls as f64);
         self.seconds = seconds;
         self.calls_per_second = (seconds > 0.0).then(|| calls / seconds);
-        let latency_sum = account.callers.iter().map(VerifierTotals::latency_sum).sum();
+        let latency_sum = account.services().iter().map(ServiceTotals::latency_sum).sum();
         self.pace.set_seconds(seconds, latency_sum);
         self.notes.extend(self.pace.note(seconds));
     }
@@ -394,15 +391,18 @@ fn verifier(
     attribute: AttributeId,
 ) -> VerifierView {
     let index = attribute.index();
-    let (terms, totals) = (&charter.verifiers[index], &account.callers[index]);
+    let (terms, totals) = (&charter.verifiers[index], account.attribute(attribute));
+    // Calls are paid and take their time with the first criterion.
+    let is_paid = charter.is_called(index);
+    let paid = is_paid.then(|| account.service(books.problem().service_of(attribute)));
     let mut blocked = BTreeMap::new();
     for &failure in totals.blocked.values() {
-        *blocked.entry(failure_name(Failure::Blocking(failure))).or_default() += 1;
+        *blocked.entry(Failure::Blocking(failure).name()).or_default() += 1;
     }
     let mean_score = if blocked.contains_key(BELOW_LOWEST) || totals.score_count() == 0 {
         None
     } else {
-        books.totals(attribute).mean_score()
+        books.totals(attribute).mean()
     };
     VerifierView {
         name: terms.name.clone(),
@@ -422,15 +422,15 @@ fn verifier(
         mean_over: charter.means_over()[index],
         failures: totals.failures.clone(),
         blocked,
-        spent: totals.spent,
+        spent: paid.map_or(Cost::ZERO, |paid| paid.spent),
         spent_by_status: [Cost::ZERO; 3],
         spent_by_question: None,
-        spent_on_failures: totals.spent_on_failures,
+        spent_on_failures: paid.map_or(Cost::ZERO, |paid| paid.spent_on_failures),
         mean_score,
-        mean_price: totals.mean_price(),
-        mean_latency: totals.mean_latency().filter(|_| charter.is_called(index)),
-        latency_median: totals.latency_quantile(0.5),
-        latency_p95: totals.latency_quantile(0.95),
+        mean_price: paid.and_then(ServiceTotals::mean_price),
+        mean_latency: paid.and_then(ServiceTotals::mean_latency),
+        latency_median: paid.and_then(|paid| paid.latency_quantile(0.5)),
+        latency_p95: paid.and_then(|paid| paid.latency_quantile(0.95)),
         noise: None,
     }
 }
@@ -438,7 +438,7 @@ fn verifier(
 impl PairView {
     /// What a verifier has said about an answer.
     pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
-        let has_scored = account.callers[attribute.index()].score_count() > 0;
+        let has_scored = account.attribute(attribute).score_count() > 0;
         let tally = books.tally(arm, attribute);
         let finite = |number: f64| number.is_finite().then_some(number);
         let is_exact = books.problem().attribute(attribute).is_exact();
@@ -515,8 +515,7 @@ fn majorities(charter: &Charter) -> String {
 /// What speaks against the promise, to stand beside it.
 fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
     let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
-    let names: BTreeSet<&str> =
-        doubted.map(|warning| charter.called_at(warning.verifier)).collect();
+    let names: BTreeSet<&str> = doubted.map(|warning| charter.row_name(warning.verifier)).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
     (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
 }
@@ -528,17 +527,8 @@ fn exact_pair<S: Serializer>(costs: &Option<[Cost; 2]>, serializer: S) -> Result
 
 /// Calls in flight that wait for a person.
 fn for_people(charter: &Charter, books: &Books) -> usize {
-    let attribute_count = charter.verifiers.len();
-    let people = charter.callers().enumerate().filter(|(_, terms)| terms.people.is_some());
-    let count = |(place, _): (usize, CallerTerms<'_>)| match place.checked_sub(attribute_count) {
-        None => books.in_flight_count_of(AttributeId(number(place))),
-        Some(place) => books.fresh_in_flight_count(GeneratorId(number(place))),
-    };
-    people.map(count).sum()
-}
-
-fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("there are fewer than 2^32")
+    let people = charter.services().filter(|(_, terms)| terms.people.is_some());
+    people.map(|(service, _)| books.lane(service).in_flight_count()).sum()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]

@@ -1,6 +1,7 @@
 //! A run in a few lines.
 
 use goodarm_core::Cost;
+use goodarm_files::GuaranteeName;
 use goodarm_record::view::Overview;
 
 use crate::words::{
@@ -14,6 +15,9 @@ pub fn summary_text(summary: &Overview) -> String {
     let ending = ending(summary).unwrap_or_default();
     let mut text = summary.claim.as_ref().map_or_else(String::new, |claim| claimed(claim) + "\n");
     text += &match &summary.questions {
+        _ if summary.guarantee == GuaranteeName::None => {
+            format!("{ending}\n{}\n", summary.promise)
+        }
         Some(questions) => {
             format!("{}; {}: {ending}\n", achieved(summary), tried(summary, questions))
         }
@@ -42,7 +46,7 @@ pub fn summary_text(summary: &Overview) -> String {
     if !remaining.is_empty() {
         text += &format!("{remaining}\n");
     }
-    text += &callers(summary);
+    text += &services(summary);
     if summary.money.overruns > 0 {
         text += &format!(
             "warning: {} above their ceiling, by {} in all\n",
@@ -62,8 +66,8 @@ pub fn summary_text(summary: &Overview) -> String {
     text
 }
 
-/// Whoever is called: verifiers, then generators, one below the other.
-fn callers(summary: &Overview) -> String {
+/// The services, one below the other: verifiers, then generators.
+fn services(summary: &Overview) -> String {
     let unit = summary.money.unit;
     let paid = |spent: Cost, ceiling: Cost| match ceiling {
         free if is_free(free) => "free".to_owned(),

@@ -6,8 +6,7 @@ use goodarm_core::{Cost, Failure};
 pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
-use goodarm_files::{Unit, visible_line};
-use goodarm_record::failure::failure_of;
+use goodarm_files::{GuaranteeName, Unit, visible_line};
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
 use goodarm_record::view::{ClaimView, Overview, Remaining, VerifierView};
@@ -134,7 +133,7 @@ pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
 }
 
 fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec<String> {
-    let is_counted = |name: &str| matches!(failure_of(name), Some(Failure::Counted(_)));
+    let is_counted = |name: &str| matches!(Failure::from_name(name), Some(Failure::Counted(_)));
     let told = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
         let sum: u64 = of_kind().map(|(_, count)| count).sum();
@@ -169,7 +168,10 @@ pub fn remaining(overview: &Overview) -> String {
     // Without scores nothing is known of answers.
     let is_silent = |verifier: &VerifierView| verifier.mean_score.is_none();
     let mut noisy = overview.verifiers.iter().filter(|verifier| !verifier.exact);
-    if noisy.clone().all(is_silent) || noisy.any(|it| it.calls > 0 && is_silent(it)) {
+    if overview.guarantee == GuaranteeName::None
+        || noisy.clone().all(is_silent)
+        || noisy.any(|it| it.calls > 0 && is_silent(it))
+    {
         return String::new();
     }
     let cost = about_money(two_digits(cost), overview.money.unit);

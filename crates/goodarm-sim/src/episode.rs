@@ -3,12 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use goodarm_core::{
-    ArmId, Ask, BlockingFailure, Cost, CountedFailure, Failure, Pull, Session, StopReason, Ticket,
-    VoidFailure,
-};
+use goodarm_core::{ArmId, Ask, AttributeId, Call, Cost, Outcome, Session, StopReason, Ticket};
 
-use crate::world::{Outcome, Reply, Verifiers};
+use crate::world::{Reply, Verifiers};
 
 /// What became of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +24,7 @@ pub struct Episode {
 struct InFlight {
     time: f64,
     queue: BinaryHeap<Reverse<(Time, Ticket)>>,
-    replies: std::collections::BTreeMap<Ticket, (Pull, Reply, Vec<Option<f64>>)>,
+    replies: std::collections::BTreeMap<Ticket, (Call, Reply, Outcome)>,
 }
 
 /// A finite time, which can be ordered.
@@ -59,11 +56,11 @@ pub fn run(
     verifiers: &(impl Verifiers + ?Sized),
     seed: u64,
     concurrency: usize,
-    mut watch: impl FnMut(&Session, &Pull, &Reply),
+    mut watch: impl FnMut(&Session, &Call, &Reply),
 ) -> Episode {
     let course = Course { seed, concurrency, raised: None };
-    run_while(session, verifiers, course, |session, pull, reply| {
-        watch(session, pull, reply);
+    run_while(session, verifiers, course, |session, call, reply| {
+        watch(session, call, reply);
         true
     })
 }
@@ -87,7 +84,7 @@ pub fn run_while(
     session: &mut Session,
     verifiers: &(impl Verifiers + ?Sized),
     course: Course,
-    mut watch: impl FnMut(&Session, &Pull, &Reply) -> bool,
+    mut watch: impl FnMut(&Session, &Call, &Reply) -> bool,
 ) -> Episode {
     let Course { seed, concurrency, mut raised } = course;
     let attribute_count = session.books().problem().attribute_count();
@@ -97,28 +94,31 @@ pub fn run_while(
     let reason = loop {
         let free = out.queue.len() < concurrency;
         let ask = if free { session.ask() } else { Ok(Ask::Wait) };
-        // By reference, since moving a pull right after it was written stalls the processor.
+        // By reference, since moving a call right after it was written stalls the processor.
         match ask.as_ref().expect("policies name open, affordable pairs") {
-            Ask::Pull(pull) => {
-                let pair = pull.arm.index() * attribute_count + pull.attribute.index();
-                let reply = verifiers.reply(seed, pull.arm, pull.attribute, called[pair]);
-                let scores = shared_scores(session, verifiers, seed, pull, called[pair]);
+            Ask::Call(call) => {
+                let (arm, attribute) = call.pair().expect("arms of a world answer no questions");
+                let pair = arm.index() * attribute_count + attribute.index();
+                let reply = verifiers.reply(seed, arm, attribute, called[pair]);
+                let count = called[pair];
+                let outcome = outcome(session, attribute, &reply, |member| {
+                    verifiers.reply(seed, arm, member, count)
+                });
                 called[pair] += 1;
                 pull_count += 1;
                 if concurrency > 1 {
-                    out.send(*pull, reply, scores);
+                    out.send(*call, reply, outcome);
                     continue;
                 }
-                answer_all(session, pull, &reply, &scores);
-                if !watch(session, pull, &reply) {
+                settle(session, call, &outcome, &reply);
+                if !watch(session, call, &reply) {
                     break None;
                 }
             }
-            Ask::Question(_) => unreachable!("arms of a world answer no questions"),
             Ask::Wait => {
-                let (pull, reply, scores) = out.receive();
-                answer_all(session, &pull, &reply, &scores);
-                if !watch(session, &pull, &reply) {
+                let (call, reply, outcome) = out.receive();
+                settle(session, &call, &outcome, &reply);
+                if !watch(session, &call, &reply) {
                     break None;
                 }
             }
@@ -137,61 +137,41 @@ pub fn run_while(
     }
 }
 
-/// What a call says of all attributes that it scores; its bill, latency and failures are the lead's.
-/// Nothing if there is only one.
-fn shared_scores(
+/// What a call brings for all attributes that it scores: its bill, latency and failures are the lead's,
+/// `others` are the replies of all.
+fn outcome(
     session: &Session,
-    verifiers: &(impl Verifiers + ?Sized),
-    seed: u64,
-    pull: &Pull,
-    call: u64,
-) -> Vec<Option<f64>> {
-    let members = session.books().problem().members(pull.attribute);
-    if members.len() == 1 {
-        return Vec::new();
+    lead: AttributeId,
+    reply: &Reply,
+    others: impl Fn(AttributeId) -> Reply,
+) -> Outcome {
+    let members = session.books().problem().members(lead);
+    if members.len() == 1 || reply.outcome.is_failed() {
+        return reply.outcome.clone();
     }
-    let score = |&member| match verifiers.reply(seed, pull.arm, member, call).outcome {
-        Outcome::Score(score) => Some(score),
-        Outcome::Broken | Outcome::Void | Outcome::Exhausted => None,
-    };
-    members.iter().map(score).collect()
+    let score = |&member| others(member).outcome.score(0);
+    Outcome::Scores(members.iter().map(score).collect())
 }
 
 impl InFlight {
-    fn send(&mut self, pull: Pull, reply: Reply, scores: Vec<Option<f64>>) {
-        self.queue.push(Reverse((Time(self.time + reply.latency()), pull.ticket)));
-        self.replies.insert(pull.ticket, (pull, reply, scores));
+    fn send(&mut self, call: Call, reply: Reply, outcome: Outcome) {
+        self.queue.push(Reverse((Time(self.time + reply.latency()), call.ticket)));
+        self.replies.insert(call.ticket, (call, reply, outcome));
     }
 
-    fn receive(&mut self) -> (Pull, Reply, Vec<Option<f64>>) {
+    fn receive(&mut self) -> (Call, Reply, Outcome) {
         let Reverse((time, ticket)) = self.queue.pop().expect("sessions wait only for calls");
         self.time = time.0;
         self.replies.remove(&ticket).expect("every call in the queue has a reply")
     }
 }
 
-/// Tells a session what a call brought for all attributes that it scores.
-fn answer_all(session: &mut Session, pull: &Pull, reply: &Reply, scores: &[Option<f64>]) {
-    if scores.is_empty() || !matches!(reply.outcome, Outcome::Score(_)) {
-        return answer(session, pull, reply);
-    }
-    let told = session.tell_all(pull.ticket, scores, reply.bill);
-    told.expect("tickets are answered once, with scores that fit their model");
+/// Tells a session what a call brought.
+pub fn answer(session: &mut Session, call: &Call, reply: &Reply) {
+    settle(session, call, &reply.outcome, reply);
 }
 
-/// Tells a session what a call brought.
-pub fn answer(session: &mut Session, pull: &Pull, reply: &Reply) {
-    let told = match reply.outcome {
-        Outcome::Score(score) => session.tell(pull.ticket, score, reply.bill),
-        Outcome::Broken => {
-            session.fail(pull.ticket, Failure::Counted(CountedFailure::Crashed), reply.bill)
-        }
-        Outcome::Void => {
-            session.fail(pull.ticket, Failure::Void(VoidFailure::NotConnected), Cost::ZERO)
-        }
-        Outcome::Exhausted => {
-            session.fail(pull.ticket, Failure::Blocking(BlockingFailure::Exhausted), Cost::ZERO)
-        }
-    };
-    told.expect("tickets are answered once, with scores that fit their model");
+fn settle(session: &mut Session, call: &Call, outcome: &Outcome, reply: &Reply) {
+    let settled = session.settle(call.ticket, outcome, reply.paid());
+    settled.expect("tickets are settled once, with scores that fit their model");
 }

@@ -4,14 +4,14 @@
 //! Draws with replacement from a fixed pool are independent, as the model asks; what they certify is
 //! the pool's mean, not the verifier's.
 
-use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, Label, ScoreModel};
+use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, Label, Outcome, ScoreModel};
 pub use goodarm_files::Draws;
 use goodarm_files::{PoolAnswer, PoolLine};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::random::Random;
-use crate::world::{Outcome, Reply, Verifiers};
+use crate::world::{EXHAUSTED, Reply, Verifiers};
 
 /// One line of a pools file, with all that a figure needs.
 struct Line {
@@ -397,7 +397,7 @@ impl Verifiers for Pools {
                 .map(|(score, tokens)| (score, tokens, 5.0 * self.mean_tokens)),
         };
         let Some((score, tokens, mean)) = drawn else {
-            let outcome = Outcome::Exhausted;
+            let outcome = EXHAUSTED;
             return Reply { outcome, bill: Cost::ZERO, latency_mean: 1.0, clock: random };
         };
         let bill = match self.bills {
@@ -442,8 +442,8 @@ mod tests {
         let reply = |attribute, call| pools.reply(1, ArmId(0), AttributeId(attribute), call);
         let bills: Vec<Cost> = (0..6).map(|call| reply(1, call).bill).collect();
         assert_eq!(bills, [10, 30, 20, 40, 0, 0].map(Cost::from_units));
-        assert_eq!(reply(1, 4).outcome, Outcome::Exhausted);
-        assert_eq!(reply(2, 0).outcome, Outcome::Exhausted, "four solutions are no five votes");
+        assert_eq!(reply(1, 4).outcome, EXHAUSTED);
+        assert_eq!(reply(2, 0).outcome, EXHAUSTED, "four solutions are no five votes");
     }
 
     #[test]

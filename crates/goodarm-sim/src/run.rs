@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::policy::{Parameters, by_name};
-use goodarm_core::{ArmId, Cost, Design, Problem, ProblemSpec, Pull, Session};
+use goodarm_core::{ArmId, Call, Cost, Design, Problem, ProblemSpec, Session};
 
 use crate::episode::{self, Course};
 use crate::instance::Instance;
@@ -32,8 +32,8 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
     let good_count = (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count();
     let mut watcher = Watcher::default();
-    let watch = |session: &Session, pull: &Pull, _: &Reply| {
-        *watcher.branches.entry(pull.branch).or_default() += 1;
+    let watch = |session: &Session, call: &Call, _: &Reply| {
+        *watcher.branches.entry(call.branch).or_default() += 1;
         watcher.note(session);
         watcher.call_count += 1;
         watcher.call_count < setting.calls_max

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, AttributeId, Cost};
+use goodarm_core::{
+    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Failure, Outcome, VoidFailure,
+};
 
 use crate::random::Random;
 
@@ -152,6 +154,14 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// What is paid for it: nothing for a call that was not made.
+    pub const fn paid(&self) -> Cost {
+        match self.outcome {
+            Outcome::Failed(Failure::Void(_) | Failure::Blocking(_)) => Cost::ZERO,
+            _ => self.bill,
+        }
+    }
+
     /// When it comes back: an exponential latency, the same each time. It is drawn only when asked
     /// for, since runs with one call at a time do not need it.
     pub fn latency(&self) -> f64 {
@@ -159,18 +169,12 @@ impl Reply {
     }
 }
 
-/// What comes back.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
-    /// A score.
-    Score(f64),
-    /// The verifier broke; the score it would have given is lost.
-    Broken,
-    /// The verifier never began.
-    Void,
-    /// Nothing more was recorded.
-    Exhausted,
-}
+/// The verifier broke; the score it would have given is lost.
+pub const BROKEN: Outcome = Outcome::Failed(Failure::Counted(CountedFailure::Crashed));
+/// The verifier never began.
+pub const VOID: Outcome = Outcome::Failed(Failure::Void(VoidFailure::NotConnected));
+/// Nothing more was recorded.
+pub const EXHAUSTED: Outcome = Outcome::Failed(Failure::Blocking(BlockingFailure::Exhausted));
 
 impl World {
     /// A world where every call costs its fixed price and nothing fails.
@@ -249,9 +253,9 @@ impl Failures {
         }
         let breaks = if score < self.split { self.low } else { self.high };
         if random.uniform() < self.void {
-            Outcome::Void
+            VOID
         } else if random.uniform() < breaks {
-            Outcome::Broken
+            BROKEN
         } else {
             Outcome::Score(score)
         }

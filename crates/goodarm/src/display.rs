@@ -3,10 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_core::{AttributeId, Target};
+use goodarm_core::{AttributeId, Failure, Outcome, Target};
 use goodarm_live::job::Job;
-use goodarm_record::failure::failure_name;
-use goodarm_record::history::{Call, Scores};
+use goodarm_record::history::SettledCall;
 use goodarm_record::notice::Condition;
 use goodarm_record::notice::{HeldBy, Notice, Observer, Progress};
 use goodarm_record::view::Overview;
@@ -131,7 +130,7 @@ impl<'a> Display<'a> {
         if progress.failure_count > 0 {
             text += &format!(", {}", counted(progress.failure_count, "failure"));
         }
-        for (verifier, condition) in self.job.called().zip(&progress.conditions) {
+        for (verifier, condition) in self.job.services().zip(&progress.conditions) {
             match condition {
                 Condition::Open => {}
                 Condition::Partly { troubled, of, .. } => {
@@ -151,25 +150,25 @@ impl<'a> Display<'a> {
                 }
             }
         }
-        if let Some([called, id]) = &progress.working_on {
-            text += &format!(" ({called} on {})", printable(id));
+        if let Some([service, id]) = &progress.working_on {
+            text += &format!(" ({service} on {})", printable(id));
         }
         text
     }
 
     /// Scores by the names of the verifier's criteria.
     fn named(&self, lead: AttributeId, scores: &[Option<f64>]) -> serde_json::Value {
-        let criteria = &self.job.verifiers[self.job.caller(lead)].criteria;
+        let criteria = &self.job.service(self.job.problem.service_of(lead)).criteria;
         criteria.iter().cloned().zip(scores.iter().map(|score| json!(score))).collect()
     }
 
     fn progress_json(&self, progress: &Progress) -> serde_json::Value {
         let conditions: Vec<_> = self
             .job
-            .called()
+            .services()
             .zip(&progress.conditions)
-            .map(|(called, condition)| {
-                json!({"verifier": called.name, "condition": condition_name(condition)})
+            .map(|(service, condition)| {
+                json!({"verifier": service.name, "condition": condition_name(condition)})
             })
             .collect();
         let overview = &progress.overview;
@@ -206,15 +205,15 @@ impl Observer for Display<'_> {
             Notice::Progress(progress) => self.progress(progress),
             Notice::Called { id, verifier, call } => {
                 let (score, scores) = match (&call.outcome, call.target) {
-                    (Ok(Scores::One(score)), _) => (Some(score), None),
-                    (Ok(Scores::Each(scores)), Target::Arm(_, lead)) => {
+                    (Outcome::Score(score), _) => (Some(score), None),
+                    (Outcome::Scores(scores), Target::Arm(_, lead)) => {
                         (None, Some(self.named(lead, scores)))
                     }
                     _ => (None, None),
                 };
                 let mut line = json!({
                     "event": "call", "id": id, "verifier": verifier, "score": score,
-                    "failure": call.failure().map(failure_name), "reason": reason(call),
+                    "failure": call.failure().map(Failure::name), "reason": reason(call),
                     "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
                 });
                 if let Some(scores) = scores {
@@ -266,9 +265,9 @@ fn so_far(overview: &Overview) -> String {
 }
 
 /// Why a call has no score, or lacks some, in words; none if it has all.
-fn reason<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+fn reason<'a>(call: &'a SettledCall<'_>) -> Option<&'a str> {
     let reason = call.note.reason.as_ref();
-    (call.outcome.is_err() || !reason.is_empty()).then_some(reason)
+    (call.outcome.is_failed() || !reason.is_empty()).then_some(reason)
 }
 
 fn print_json(value: &serde_json::Value) {

@@ -1,7 +1,8 @@
 //! One cell of the table: how many scores one pair needs, over many runs through the books.
 
 use goodarm_core::{
-    ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Problem, ProblemSpec, ScoreModel,
+    ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Outcome, Problem, ProblemSpec,
+    ScoreModel, Target,
 };
 use goodarm_sim::random::Random;
 
@@ -124,9 +125,13 @@ impl Cell {
     fn samples_of_one(&self, books: &mut Books, arm: ArmId, mut random: Random) -> u32 {
         let attribute = AttributeId(0);
         for sample in 1..=SAMPLES_MAX {
-            let pull = books.dispatch(arm, attribute).expect("an open pair, and money enough");
+            let call = books
+                .dispatch(Target::Arm(arm, attribute))
+                .expect("an open pair, and money enough");
             let score = self.score(&mut random);
-            books.tell(pull.ticket, score, Cost::ZERO).expect("a score that its model allows");
+            books
+                .settle(call.ticket, &Outcome::Score(score), Cost::ZERO)
+                .expect("a score that its model allows");
             if books.is_resolved(arm, attribute) {
                 return sample;
             }

@@ -3,24 +3,13 @@
 
 use thiserror::Error;
 
-use crate::books::{Arm, Books, Change, push_pairs};
+use crate::books::{Arm, Books, Change};
+use crate::call::{Loan, Target};
 use crate::evidence::Evidence;
-use crate::evidence::bounded::Wealths;
 use crate::guarantee::Certifier;
 use crate::guarantee::lent::Lent;
 use crate::problem::ARMS_MAX;
-use crate::pull::Target;
 use crate::units::{ArmId, AttributeId, Share};
-
-/// What an arm was lent before a call, with what its evidence will be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loan {
-    /// How much of δ.
-    pub share: Share,
-    /// Stands for the weights of its bets, which follow from the calls before: a record that is
-    /// read elsewhere must come to the same.
-    pub weights: u64,
-}
 
 /// Why nothing can be lent or given back. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -123,18 +112,14 @@ impl Books {
             }
             let index = self.problem.pair_index(arm, attribute);
             let belief = self.belief(arm, attribute);
-            let row = self.weights[attribute.index()].freeze_for(
-                &self.processes[attribute.index()],
-                belief.into(),
-                self.pairs[index].evidence.weights,
-            );
-            let slot = self.wealth_slots[attribute.index()];
-            let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
             let stream_len = self.stream_len(arm, attribute);
-            let evidence = &mut self.pairs[index].evidence;
-            evidence.weights = row;
-            evidence.begin_after(stream_len, wealths.map(|at| &mut self.wealths[at]));
-            for weight in self.weights[attribute.index()].row(row) {
+            let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+            let state = &mut self.attributes[attribute.index()];
+            let before = pair.evidence.weights;
+            let row = state.weights.freeze_for(&state.process, belief.into(), before);
+            pair.evidence.weights = row;
+            pair.evidence.begin_after(stream_len, wealths);
+            for weight in state.weights.row(row) {
                 weights = (weights ^ weight.to_bits()).wrapping_mul(FINGERPRINT_FACTOR);
             }
         }
@@ -144,7 +129,7 @@ impl Books {
 
     /// Takes the share of an arm back, as far as its evidence allows: α min(1, E), E the smallest
     /// present evidence of its attributes, with calls in flight counted as their lowest score. The
-    /// arm may be lent another share later, and its evidence then begins anew.
+    /// arm may be lent another share later, and its evidence then begins again.
     pub fn release(&mut self, arm: ArmId) -> Result<(), LendError> {
         if self.lending(arm)?.share(arm).is_none() {
             return Err(LendError::NothingLent(arm));
@@ -164,7 +149,7 @@ impl Books {
         for attribute in self.problem.attributes() {
             if !self.problem.attribute(attribute).is_exact() {
                 let index = self.problem.pair_index(arm, attribute);
-                let evidence = &mut self.pairs[index].evidence;
+                let evidence = &mut self.pairs.list[index].evidence;
                 evidence.begins_at = Evidence::NEVER;
                 evidence.held = 0.0;
             }
@@ -189,10 +174,7 @@ impl Books {
         self.changes.clear();
         self.problem.add_arms(count);
         self.arms.resize(arm_count, Arm::START);
-        self.wealths.resize(arm_count * self.bounded_count, Wealths::START);
-        for _ in 0..count {
-            push_pairs(&mut self.pairs, &self.processes, self.problem.guarantee());
-        }
+        self.pairs.add_arms(count, &self.attributes, self.problem.guarantee());
         Ok(())
     }
 

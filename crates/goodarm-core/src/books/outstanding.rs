@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::pull::Ticket;
+use crate::call::Ticket;
 
 #[derive(Clone, Debug)]
 pub(super) struct Outstanding<T> {

@@ -1,7 +1,7 @@
 //! What the scores prove: evidence in dispatch order, certificates, rejections.
 
-use crate::books::calls::Told;
 use crate::books::{ArmStatus, Books, Change};
+use crate::call::Target;
 use crate::evidence::{Process, Rule};
 use crate::guarantee::Certificate;
 use crate::problem::Guarantee;
@@ -9,20 +9,19 @@ use crate::units::{ArmId, AttributeId};
 
 impl Books {
     pub(super) fn absorb(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
+        let state = &self.attributes[attribute.index()];
         let rule = Rule {
-            process: &self.processes[attribute.index()],
-            weights: &self.weights[attribute.index()],
+            process: &state.process,
+            weights: &state.weights,
             threshold: self.problem.attribute(attribute).threshold(),
             floor: self.certifier.level(arm) - self.floor_below_level,
             floor_against: self.rejection_level.of(arm, attribute),
             keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
         };
-        let slot = self.wealth_slots[attribute.index()];
-        let wealths = slot.map(|slot| arm.index() * self.bounded_count + slot);
         let index = self.problem.pair_index(arm, attribute);
-        let evidence = &mut self.pairs[index].evidence;
-        evidence.absorb(rule, wealths.map(|at| &mut self.wealths[at]), score);
-        let rejects = evidence.against > self.rejection_level.of(arm, attribute);
+        let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+        pair.evidence.absorb(rule, wealths, score);
+        let rejects = pair.evidence.against > self.rejection_level.of(arm, attribute);
         // Whether an exact verifier has spoken, or merely failed, is known elsewhere.
         let is_exact = self.problem.attribute(attribute).is_exact();
         if rejects && !is_exact && self.arms[arm.index()].status == ArmStatus::Undecided {
@@ -69,19 +68,20 @@ impl Books {
         }
     }
 
-    /// A failure that merely counts as 0 is not the verifier's word, so it frees no other arm's δ.
-    pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, told: Told) {
+    /// `is_said` is false for a failure that merely counts as 0: it is not the verifier's word, so it frees no
+    /// other arm's δ.
+    pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, is_said: bool) {
         if !self.is_failed(arm, attribute) {
             return;
         }
-        if told == Told::Score && self.status(arm) == ArmStatus::Undecided {
+        if is_said && self.status(arm) == ArmStatus::Undecided {
             self.arms[arm.index()].status = ArmStatus::Rejected;
         }
         if !self.is_active(arm) || self.problem.guarantee() == Guarantee::Nothing {
             return;
         }
         self.leave(arm);
-        if told == Told::Score {
+        if is_said {
             for certificate in self.certifier.exclude_exactly_bad(arm) {
                 self.certify(certificate);
             }
@@ -108,7 +108,7 @@ impl Books {
         self.arms[arm.index()].left = true;
         self.arms_left_count += 1;
         self.certifier.leave(arm);
-        self.drop_owed(arm);
+        self.drop_owed(|target| matches!(target, Target::Arm(of, _) if of == arm));
         if let Some(questions) = self.problem.questions() {
             self.drop_useless_retries(questions.of(arm));
         }
@@ -146,9 +146,10 @@ impl Books {
     }
 
     pub(super) fn rule(&self, attribute: AttributeId) -> Rule<'_> {
+        let state = &self.attributes[attribute.index()];
         Rule {
-            process: &self.processes[attribute.index()],
-            weights: &self.weights[attribute.index()],
+            process: &state.process,
+            weights: &state.weights,
             threshold: self.problem.attribute(attribute).threshold(),
             floor: f64::NEG_INFINITY,
             floor_against: f64::NEG_INFINITY,
@@ -159,7 +160,7 @@ impl Books {
     /// What the evidence of an attribute is measured from: ξ where it is the paper's L.
     #[inline]
     pub(crate) fn base(&self, attribute: AttributeId) -> f64 {
-        match self.processes[attribute.index()] {
+        match self.attributes[attribute.index()].process {
             Process::Paper(_) => self.problem.attribute(attribute).threshold(),
             _ => 0.0,
         }

@@ -4,14 +4,14 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::books::calls::Place;
-use crate::books::{Arm, Books, Change, DispatchError, push_pairs};
+use crate::books::streams::Place;
+use crate::books::{Arm, Books, Change, DispatchError};
+use crate::call::{Source, Target};
 use crate::cost::Cost;
-use crate::evidence::bounded::Wealths;
 use crate::evidence::weights::WeightsId;
+use crate::prior::Sample;
 use crate::problem::Guarantee;
 use crate::problem::design::PROPOSED_ANSWERS_MAX;
-use crate::pull::{Source, Target};
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId};
 
@@ -167,11 +167,11 @@ impl Books {
     pub fn vote_is_awaited(&self, question: QuestionId, attribute: AttributeId) -> bool {
         let votes = self.votes(question, attribute);
         votes.back_count < votes.history.len() as u64
-            || self.owes(Target::Question(question, Source::Votes(attribute)))
+            || self.streams.owes(Target::Question(question, Source::Votes(attribute)))
     }
 
     pub(crate) fn has_votes(&self) -> bool {
-        self.vote_slots.iter().any(Option::is_some)
+        self.attributes.iter().any(|attribute| attribute.vote_slot.is_some())
     }
 
     /// What the evidence of an answer that does not exist yet would have to reach.
@@ -208,21 +208,6 @@ impl Books {
         is_open && has_use()
     }
 
-    /// Whether one more answer of a generator fits the budget.
-    pub fn is_fresh_affordable(&self, generator: GeneratorId) -> bool {
-        self.affordable[self.processes.len() + generator.index()]
-    }
-
-    /// Whether a generator that is slow has as many answers on their way as it may have.
-    pub(crate) fn is_fresh_held(&self, generator: GeneratorId) -> bool {
-        self.is_lane_held(self.processes.len() + generator.index())
-    }
-
-    /// What one answer of a generator costs on average.
-    pub fn mean_fresh_bill(&self, generator: GeneratorId) -> f64 {
-        self.mean_bills[self.processes.len() + generator.index()]
-    }
-
     /// Whether some question could still get an answer that it does not have.
     pub(crate) fn may_get_answers(&self) -> bool {
         let Some(questions) = self.problem.questions() else { return false };
@@ -245,9 +230,7 @@ impl Books {
         let count = self.problem.questions().map_or(0, |questions| questions.count());
         let generator_count = self.problem.questions().map_or(0, |it| it.generators().len());
         let exists = match source {
-            Source::Votes(attribute) => {
-                attribute.index() < self.processes.len() && self.problem.are_votes(attribute)
-            }
+            Source::Votes(attribute) => self.is_asked_of_questions(attribute),
             Source::Generator(generator) => generator.index() < generator_count,
         };
         if question.index() >= count || !exists {
@@ -261,7 +244,8 @@ impl Books {
             }
             Source::Generator(generator) => {
                 let error = DispatchError::NoFreshAnswer(generator);
-                let is_affordable = self.is_fresh_affordable(generator);
+                let service = self.problem.generator_service(generator);
+                let is_affordable = self.lane(service).is_affordable();
                 let affordable = if is_affordable { Ok(()) } else { Err(error) };
                 (self.takes_fresh(question, generator), affordable)
             }
@@ -279,9 +263,9 @@ impl Books {
         let weights = self.votes(question, attribute).weights;
         for arm in self.active_answers(question) {
             let index = self.problem.pair_index(arm, attribute);
-            self.pairs[index].tally.dispatched_count += 1;
+            self.pairs.list[index].tally.dispatched_count += 1;
             if is_first && weights != WeightsId::UNSET {
-                self.pairs[index].evidence.weights = weights;
+                self.pairs.list[index].evidence.weights = weights;
             }
             self.arms[arm.index()].touched = true;
         }
@@ -306,14 +290,13 @@ impl Books {
         for arm in self.active_answers(question) {
             let score = self.vote_for(vote, arm);
             let index = self.problem.pair_index(arm, attribute);
-            let tally = &mut self.pairs[index].tally;
+            let tally = &mut self.pairs.list[index].tally;
             tally.returned_count += 1;
             tally.sum += score;
             is_known |= score > 0.0;
         }
-        let totals = &mut self.totals[attribute.index()];
-        totals.returned_count += 1;
-        totals.score_sum += f64::from(u8::from(is_known));
+        let score = f64::from(u8::from(is_known));
+        self.attributes[attribute.index()].totals.take(score);
         self.absorb_votes(question, attribute);
         // One that is born by this vote did not wait for it.
         let voted_on = self.active_answers(question);
@@ -394,8 +377,7 @@ impl Books {
     fn bear(&mut self, question: QuestionId, label: Label, origin: Source) -> ArmId {
         let arm = self.problem.add_answer(question, label);
         self.arms.push(Arm { origin: Some(origin), ..Arm::START });
-        self.wealths.resize(self.arms.len() * self.bounded_count, Wealths::START);
-        push_pairs(&mut self.pairs, &self.processes, self.problem.guarantee());
+        self.pairs.add_arms(1, &self.attributes, self.problem.guarantee());
         if let Some(lent) = self.certifier.lent_mut() {
             lent.add_arms(1);
         }
@@ -407,7 +389,7 @@ impl Books {
             let (history, absorbed_count) = (votes.history.clone(), votes.absorbed_count);
             let (weights, is_closed) = (votes.weights, votes.is_closed);
             let index = self.problem.pair_index(arm, attribute);
-            let pair = &mut self.pairs[index];
+            let pair = &mut self.pairs.list[index];
             pair.evidence.weights = weights;
             pair.evidence.closed = is_closed;
             for score in history.iter().filter_map(|vote| vote.score(label)) {
@@ -434,10 +416,10 @@ impl Books {
     pub(super) fn forget_on_question(&mut self, question: QuestionId, source: Source, order: u64) {
         let Source::Votes(attribute) = source else { return };
         self.votes_mut(question, attribute).history.remove(at(order));
-        self.move_up_after(Place { target: Target::Question(question, source), order });
+        self.streams.move_up_after(Place { target: Target::Question(question, source), order });
         for arm in self.active_answers(question) {
             let index = self.problem.pair_index(arm, attribute);
-            self.pairs[index].tally.dispatched_count -= 1;
+            self.pairs.list[index].tally.dispatched_count -= 1;
             self.forget_in_evidence(arm, attribute, order);
         }
         self.absorb_votes(question, attribute);
@@ -459,7 +441,7 @@ impl Books {
         let votes = self.problem.attributes().filter(|&it| self.problem.are_votes(it));
         let useless = votes.map(Source::Votes).filter(|&it| !self.may_retry(question, it));
         let useless: Vec<Target> = useless.map(|it| Target::Question(question, it)).collect();
-        self.drop_owed_of(|target| useless.contains(&target));
+        self.drop_owed(|target| useless.contains(&target));
     }
 
     /// A vote that failed is for no answer; one that no number can stand for ends its kind. A fresh
@@ -475,7 +457,7 @@ impl Books {
                 self.votes_mut(question, attribute).is_closed = true;
                 for arm in self.active_answers(question) {
                     let index = self.problem.pair_index(arm, attribute);
-                    self.pairs[index].evidence.closed = true;
+                    self.pairs.list[index].evidence.closed = true;
                     self.changes.push(Change::Observed(arm, attribute));
                 }
                 self.drop_useless_retries(question);
@@ -514,7 +496,7 @@ impl Books {
             }
             self.leave(sibling);
         }
-        self.drop_owed_of(|target| matches!(target, Target::Question(of, _) if of == question));
+        self.drop_owed(|target| matches!(target, Target::Question(of, _) if of == question));
         self.changes.push(Change::Question(question));
     }
 
@@ -557,19 +539,19 @@ impl Books {
         };
         let leaders: Vec<Tally> = questions.ids().filter_map(leader).collect();
         let declared = self.problem.attribute(attribute);
-        let sample = leaders.iter().map(|tally| (tally, None));
+        let sample = leaders.iter().map(Sample::of);
         let mut prior = self.prior(attribute).refreshed(declared, sample);
         prior.gap_sd = prior.gap_sd.max(GAP_SD_OF_VOTES_MIN);
-        self.priors[attribute.index()] = prior;
+        self.attributes[attribute.index()].prior = prior;
     }
 
     fn votes(&self, question: QuestionId, attribute: AttributeId) -> &Votes {
-        let slot = self.vote_slots[attribute.index()].expect("an attribute with votes");
+        let slot = self.attributes[attribute.index()].vote_slot.expect("an attribute with votes");
         &self.questions[question.index()].votes[slot]
     }
 
     fn votes_mut(&mut self, question: QuestionId, attribute: AttributeId) -> &mut Votes {
-        let slot = self.vote_slots[attribute.index()].expect("an attribute with votes");
+        let slot = self.attributes[attribute.index()].vote_slot.expect("an attribute with votes");
         &mut self.questions[question.index()].votes[slot]
     }
 }

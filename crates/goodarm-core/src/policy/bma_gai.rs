@@ -157,7 +157,7 @@ impl BmaGai {
     /// U_q ∩ M_t; a closed pair (exact, or blocked) cannot be pulled either.
     fn is_candidate(books: &Books, arm: ArmId, attribute: AttributeId) -> bool {
         books.is_affordable(attribute)
-            && !books.is_held(attribute)
+            && !books.lane_of(attribute).is_held()
             && books.is_open(arm, attribute)
             && !books.is_resolved(arm, attribute)
     }

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
+use crate::call::{Source, Target};
 use crate::min_tree::{Key, MinTree};
 use crate::num::real;
 use crate::policy::least::{Least, Measure};
 use crate::policy::{Choice, Policy};
-use crate::pull::{Source, Target};
 use crate::units::{ArmId, AttributeId, QuestionId};
 
 /// Asks for the affordable call of which there are the fewest, round by round, until there are enough of
@@ -92,12 +92,11 @@ fn asked_count(books: &Books, question: QuestionId, source: Source) -> u64 {
 }
 
 fn may_ask(books: &Books, source: Source) -> bool {
-    match source {
-        Source::Votes(attribute) => books.is_affordable(attribute) && !books.is_held(attribute),
-        Source::Generator(generator) => {
-            books.is_fresh_affordable(generator) && !books.is_fresh_held(generator)
-        }
-    }
+    let lane = match source {
+        Source::Votes(attribute) => books.lane_of(attribute),
+        Source::Generator(generator) => books.lane(books.problem().generator_service(generator)),
+    };
+    lane.is_affordable() && !lane.is_held()
 }
 
 impl Policy for Fixed {

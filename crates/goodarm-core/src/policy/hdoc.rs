@@ -41,7 +41,7 @@ fn weakest(books: &Books, arm: ArmId, log_time: f64) -> Option<(f64, AttributeId
     for attribute in books.problem().attributes() {
         if !books.is_open(arm, attribute)
             || !books.is_affordable(attribute)
-            || books.is_held(attribute)
+            || books.lane_of(attribute).is_held()
             || books.is_resolved(arm, attribute)
         {
             continue;

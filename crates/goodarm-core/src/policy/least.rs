@@ -98,7 +98,7 @@ impl<M: Measure> Least<M> {
             }
             let Some((arm, attribute)) = self.first(number) else { continue };
             if books.is_affordable(attribute)
-                && !books.is_held(attribute)
+                && !books.lane_of(attribute).is_held()
                 && best.is_none_or(|(least, first, _)| key < least || (key == least && arm < first))
             {
                 best = Some((key, arm, attribute));
@@ -128,7 +128,8 @@ impl<M: Measure> Least<M> {
 
     /// Once only: attributes that become affordable and unaffordable must not rebuild trees each time.
     fn split_if_too_dear(&mut self, books: &Books) -> bool {
-        let too_dear = |attribute| !books.is_affordable(attribute) || books.is_held(attribute);
+        let too_dear =
+            |attribute| !books.is_affordable(attribute) || books.lane_of(attribute).is_held();
         let split = self.width > 1 && books.problem().attributes().any(too_dear);
         if split {
             self.width = 1;

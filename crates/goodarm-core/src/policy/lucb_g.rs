@@ -42,7 +42,7 @@ impl Rule for UpperBound {
         for attribute in problem.attributes() {
             if !books.is_open(arm, attribute)
                 || !books.is_affordable(attribute)
-                || books.is_held(attribute)
+                || books.lane_of(attribute).is_held()
                 || books.is_resolved(arm, attribute)
             {
                 continue;

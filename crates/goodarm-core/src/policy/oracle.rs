@@ -61,7 +61,7 @@ impl Rule for KnownCost {
             let ahead = real(tally.dispatched_count - books.evidence_count(arm, attribute));
             let needed = (books.level(arm, attribute) - books.evidence(arm, attribute)) / growth;
             // The calls in flight will probably be enough; another attribute may need some.
-            if (ahead == 0.0 || ahead < needed) && !books.is_held(attribute) {
+            if (ahead == 0.0 || ahead < needed) && !books.lane_of(attribute).is_held() {
                 next = next.or(Some(attribute));
             }
         }

@@ -12,18 +12,18 @@ mod memory;
 
 use alloc::vec::Vec;
 
-use crate::bills::ExpectedBills;
-use crate::books::{ArmStatus, Books, Change, Pair};
+use crate::books::{ArmStatus, Books, Change};
+use crate::call::{Source, Target};
+use crate::evidence::Pair;
 use crate::min_tree::{Key, MinTree};
 use crate::num::real;
 use crate::offer::{offered_level, offered_share};
-use crate::outlook::{Outlook, Prospect};
+use crate::outlook::{ExpectedBills, Outlook, Prospect};
 use crate::policy::ranking::{Ranking, Rating, Rule};
 pub use crate::policy::rcb::fresh::FreshRule;
 use crate::policy::rcb::fresh::Population;
 use crate::policy::rcb::memory::Memory;
 use crate::policy::{Choice, Policy};
-use crate::pull::{Source, Target};
 use crate::units::{ArmId, AttributeId, QuestionId, Share};
 
 /// The staged remaining-cost index.
@@ -172,7 +172,8 @@ impl RemainingCost {
     /// spare them the question.
     fn may_be_next(&self, books: &Books, next: AttributeId) -> bool {
         let is_awaited = |stage: &Stage| stage.attribute != next && stage.ahead > 0;
-        !books.is_slow(next) || !books.is_held(next) && !self.stages.iter().any(is_awaited)
+        !books.lane_of(next).is_slow()
+            || !books.lane_of(next).is_held() && !self.stages.iter().any(is_awaited)
     }
 
     /// The calls that an arm still needs to reach a level, in the order of their tests; none if they cannot
@@ -199,7 +200,7 @@ impl RemainingCost {
                 // One call for all of them: as many as the slowest needs, and all must pass.
                 Some(earlier) => self.stages.remove(earlier).with(outlook),
                 None => Stage {
-                    is_slow: books.is_slow(lead),
+                    is_slow: books.lane_of(lead).is_slow(),
                     ..Stage::new(bills.get(lead), (lead, pair), outlook)
                 },
             };
@@ -226,9 +227,9 @@ impl RemainingCost {
             let stage = match earlier {
                 Some(earlier) => stages.remove(earlier).with(outlook),
                 None => {
-                    let cost = books.mean_bill(lead);
+                    let cost = books.lane_of(lead).mean_bill();
                     let order = rejection_price(cost, outlook);
-                    let is_slow = books.is_slow(lead);
+                    let is_slow = books.lane_of(lead).is_slow();
                     Stage { attribute: lead, cost, outlook, order, ahead: 0, is_slow }
                 }
             };
@@ -253,7 +254,7 @@ impl RemainingCost {
             return false;
         }
         // What a person says before that would count for nothing.
-        if books.is_slow(next) {
+        if books.lane_of(next).is_slow() {
             return true;
         }
         let (mut price, mut probability) = (0.0, 1.0);

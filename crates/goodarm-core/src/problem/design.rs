@@ -14,7 +14,7 @@ use crate::cost::{Cost, CostError};
 use crate::problem::{
     ARMS_MAX, ATTRIBUTES_MAX, Amount, Attribute, Guarantee, ProblemSpec, ScoreModel,
 };
-use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId};
+use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, ServiceId};
 
 /// A question that is proposed answers by its votes takes no more than so many.
 pub const PROPOSED_ANSWERS_MAX: usize = 64;
@@ -177,6 +177,10 @@ pub(super) struct Calls {
     leads: Vec<AttributeId>,
     /// Of each attribute with calls of its own, all that they score; itself first.
     members: Vec<Vec<AttributeId>>,
+    /// The attributes with calls of their own: of each verifier, the first.
+    verifiers: Vec<AttributeId>,
+    /// Of each attribute, the verifier that scores it.
+    services: Vec<ServiceId>,
     votes: Vec<Option<Votes>>,
 }
 
@@ -200,6 +204,8 @@ impl Calls {
         let mut calls = Self {
             leads: (0..attributes.len()).map(AttributeId::at).collect(),
             members: (0..attributes.len()).map(|index| vec![AttributeId::at(index)]).collect(),
+            verifiers: Vec::new(),
+            services: Vec::new(),
             votes: vec![None; attributes.len()],
         };
         for (attribute, by) in scored_by.iter().enumerate() {
@@ -227,7 +233,27 @@ impl Calls {
                 }
             }
         }
+        for (attribute, &lead) in calls.leads.iter().enumerate() {
+            let is_lead = lead.index() == attribute;
+            if is_lead {
+                calls.verifiers.push(lead);
+            }
+            let service = if is_lead {
+                ServiceId::at(calls.verifiers.len() - 1)
+            } else {
+                calls.services[lead.index()]
+            };
+            calls.services.push(service);
+        }
         Ok(calls)
+    }
+
+    pub(super) fn verifiers(&self) -> &[AttributeId] {
+        &self.verifiers
+    }
+
+    pub(super) fn service_of(&self, attribute: AttributeId) -> ServiceId {
+        self.services[attribute.index()]
     }
 
     pub(super) fn lead(&self, attribute: AttributeId) -> AttributeId {

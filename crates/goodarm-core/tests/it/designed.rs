@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use goodarm_core::{
     ArmId, Ask, AttributeId, AttributeSpec, BlockingFailure, Books, Choice, Cost, CountedFailure,
-    Design, Event, Failure, GeneratorSpec, Guarantee, Label, Options, Policy, Problem, ProblemSpec,
-    QuestionId, QuestionsSpec, ScoreModel, ScoredBy, Session, Share, Source, StopReason, Target,
-    Ticket, VoidFailure,
+    Design, Event, Failure, GeneratorSpec, Guarantee, Label, Options, Outcome, Policy, Problem,
+    ProblemSpec, QuestionId, QuestionsSpec, ScoreModel, ScoredBy, Session, Share, Source,
+    StopReason, Target, Ticket, VoidFailure,
 };
 use goodarm_sim::random::Random;
+
+use crate::doors::{failed, told};
 
 pub(crate) fn pick<T: Copy>(random: &mut Random, options: &[T]) -> T {
     let index = random.below(options.len() as u64);
@@ -121,7 +123,9 @@ pub(crate) fn open_targets(books: &Books) -> Vec<Target> {
             }
         }
         for generator in questions.generator_ids() {
-            if books.takes_fresh(question, generator) && books.is_fresh_affordable(generator) {
+            if books.takes_fresh(question, generator)
+                && books.lane(problem.generator_service(generator)).is_affordable()
+            {
                 targets.push(Target::Question(question, Source::Generator(generator)));
             }
         }
@@ -188,14 +192,13 @@ pub(crate) fn drive(
             Ask::Wait
         };
         match ask {
-            Ask::Pull(pull) => {
+            Ask::Call(pull) => {
                 let (ticket, ceiling) = (pull.ticket, pull.ceiling);
-                out.push(Out { ticket, ceiling, asked: Asked::Arm(pull.attribute) });
-                watch(session, pull.into());
-            }
-            Ask::Question(pull) => {
-                let (ticket, ceiling) = (pull.ticket, pull.ceiling);
-                out.push(Out { ticket, ceiling, asked: Asked::Question });
+                let asked = match pull.target {
+                    Target::Arm(_, attribute) => Asked::Arm(attribute),
+                    Target::Question(..) => Asked::Question,
+                };
+                out.push(Out { ticket, ceiling, asked });
                 watch(session, pull.into());
             }
             Ask::Wait => {
@@ -240,7 +243,10 @@ fn check(books: &Books, out: &[Out]) {
         let calls =
             |call: &&Out| matches!(call.asked, Asked::Arm(of) if of == problem.lead(attribute));
         if !problem.are_votes(attribute) {
-            assert_eq!(books.in_flight_count_of(attribute), out.iter().filter(calls).count());
+            assert_eq!(
+                books.lane_of(attribute).in_flight_count(),
+                out.iter().filter(calls).count()
+            );
         }
     }
     if let Some(pool) = books.pool() {
@@ -278,7 +284,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
                 Failure::Blocking(BlockingFailure::Exhausted),
             ],
         );
-        return Event::Failed { ticket, failure, cost };
+        return failed(ticket, failure, cost);
     }
     let lead = match back.asked {
         Asked::Arm(lead) => lead,
@@ -286,7 +292,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
             let label = random.below(6);
             let label =
                 (label < 5).then(|| Label(u32::try_from(label * label / 4).expect("small")));
-            return Event::Answered { ticket, label, cost };
+            return Event::Settled { ticket, outcome: Outcome::Answer(label), cost };
         }
     };
     let score = |&attribute: &AttributeId, random: &mut Random| -> f64 {
@@ -297,7 +303,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
     };
     let members = problem.members(lead);
     if members.len() == 1 {
-        return Event::Told { ticket, score: score(&lead, random), cost };
+        return told(ticket, score(&lead, random), cost);
     }
     let mut scores = Vec::new();
     for member in members {
@@ -310,7 +316,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
             score => Some(score),
         });
     }
-    Event::ToldAll { ticket, scores: scores.into(), cost }
+    Event::Settled { ticket, outcome: Outcome::Scores(scores.into()), cost }
 }
 
 /// Everything that two books must agree on, bit for bit.

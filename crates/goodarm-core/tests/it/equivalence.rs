@@ -12,6 +12,7 @@ use goodarm_core::{
 };
 use goodarm_sim::random::Random;
 
+use crate::doors::{Doors, OnArm};
 use crate::scanning::Scanning;
 use crate::scenario::random_scenario;
 use crate::transcription::{State, Transcription};
@@ -116,15 +117,14 @@ fn check(mut case: Case, random: &mut Random, branches: &mut Branches) {
     for step in 0..case.steps_max {
         let expected = case.algorithm.next();
         let pull = match session.ask().expect("a legal pull") {
-            Ask::Pull(pull) => pull,
-            Ask::Question(_) => unreachable!("there are no questions"),
+            Ask::Call(pull) => pull,
             Ask::Wait => panic!("no call is in flight"),
             Ask::Done(reason) => {
                 assert_eq!(expected, None, "step {step}: stopped because {reason:?}");
                 break;
             }
         };
-        let (arm, attribute) = (pull.arm.index(), pull.attribute.index());
+        let (arm, attribute) = (pull.arm().index(), pull.attribute().index());
         assert_eq!(Some((pull.branch, arm, attribute)), expected, "step {step}");
         *branches.entry(pull.branch).or_default() += 1;
         let mean = case.means[arm * attribute_count + attribute];

@@ -2,9 +2,9 @@
 
 use goodarm_core::policy::{NAMES, Parameters, by_name};
 use goodarm_core::{
-    ArmId, ArmStatus, Ask, AttributeId, AttributeSpec, Cost, CountedFailure, Design, Failure,
-    GeneratorId, GeneratorSpec, Guarantee, Label, Problem, ProblemSpec, QuestionId, QuestionsSpec,
-    ScoreModel, ScoredBy, Session, StopReason, VoidFailure,
+    ArmId, ArmStatus, Ask, AttributeId, AttributeSpec, Call, Cost, CountedFailure, Design, Failure,
+    GeneratorId, GeneratorSpec, Guarantee, Label, Outcome, Problem, ProblemSpec, QuestionId,
+    QuestionsSpec, ScoreModel, ScoredBy, Session, StopReason, Target, VoidFailure,
 };
 
 const CHECK: AttributeId = AttributeId(0);
@@ -42,16 +42,15 @@ fn session(problem: Problem, policy: &str, calls: u64) -> Session {
 fn drive(session: &mut Session) -> StopReason {
     loop {
         match session.ask().expect("a legal call") {
-            Ask::Pull(pull) => {
-                let fails = pull.attribute == CHECK && pull.arm.0 % 2 == 1;
-                let score = if fails { 0.0 } else { 1.0 };
-                session.tell(pull.ticket, score, Cost::from_units(1)).expect("it is out");
-            }
-            Ask::Question(pull) => {
-                let label = u32::try_from(pull.ticket.0 % 3).expect("small");
-                session
-                    .answer(pull.ticket, Some(Label(label)), Cost::from_units(1))
-                    .expect("it is out");
+            Ask::Call(Call { ticket, target, .. }) => {
+                let outcome = match target {
+                    Target::Arm(arm, CHECK) if arm.0 % 2 == 1 => Outcome::Score(0.0),
+                    Target::Arm(..) => Outcome::Score(1.0),
+                    Target::Question(..) => {
+                        Outcome::Answer(Some(Label(u32::try_from(ticket.0 % 3).expect("small"))))
+                    }
+                };
+                session.settle(ticket, &outcome, Cost::from_units(1)).expect("it is out");
             }
             Ask::Wait => unreachable!("nothing is in flight"),
             Ask::Done(reason) => return reason,
@@ -97,13 +96,13 @@ fn where_the_money_ends_no_pair_is_ahead_by_more_than_one() {
 fn void_calls_are_made_again_and_failed_ones_count() {
     let mut session = session(Problem::new(spec(2, 1e6)).expect("sound"), "fixed", 3);
     let mut asked = 0;
-    while let Ask::Pull(pull) = session.ask().expect("a legal call") {
+    while let Ask::Call(call) = session.ask().expect("a legal call") {
         asked += 1;
         let failure = match asked % 3 {
             0 => Failure::Void(VoidFailure::RateLimited),
             _ => Failure::Counted(CountedFailure::Unreadable),
         };
-        session.fail(pull.ticket, failure, Cost::ZERO).expect("it is out");
+        session.settle(call.ticket, &Outcome::Failed(failure), Cost::ZERO).expect("it is out");
     }
     assert_eq!((counts(&session, CHECK), counts(&session, JUDGE)), (vec![1; 2], vec![3; 2]));
 }

@@ -3,16 +3,18 @@
 
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
-    Ask, AttributeSpec, Cost, CountedFailure, Failure, Guarantee, Problem, ProblemSpec, Pull,
+    Ask, AttributeSpec, Call, Cost, CountedFailure, Failure, Guarantee, Problem, ProblemSpec,
     ScoreModel, Session,
 };
+
+use crate::doors::{Doors, OnArm};
 
 const GOLDEN: &str = include_str!("golden/transcript.txt");
 const IN_FLIGHT: usize = 8;
 
 /// A score that depends on the pair and on how many calls came before, and on nothing else.
-fn score(pull: &Pull, count: u64) -> f64 {
-    let (arm, attribute) = (u64::from(pull.arm.0), u64::from(pull.attribute.0));
+fn score(pull: &Call, count: u64) -> f64 {
+    let (arm, attribute) = (u64::from(pull.arm().0), u64::from(pull.attribute().0));
     let mixed = (arm * 7919 + attribute * 104_729 + count * 1_299_709 + 12_345) % 1_000_003;
     let percent = if arm % 3 == 0 { 40 } else { 85 };
     f64::from(u8::from(mixed % 100 < percent))
@@ -41,8 +43,7 @@ fn transcript() -> String {
         let mut pulls = Vec::new();
         while pulls.len() < IN_FLIGHT {
             match session.ask().expect("a rule that names what is there") {
-                Ask::Pull(pull) => pulls.push(pull),
-                Ask::Question(_) => unreachable!("there are no questions"),
+                Ask::Call(pull) => pulls.push(pull),
                 Ask::Wait => break,
                 Ask::Done(reason) => {
                     let certified: Vec<u32> = session.certified().iter().map(|arm| arm.0).collect();
@@ -53,8 +54,8 @@ fn transcript() -> String {
         }
         // The last first: evidence must not care.
         for pull in pulls.iter().rev() {
-            let count = &mut counts[pull.arm.index()][pull.attribute.index()];
-            let price = Cost::of_price(if pull.attribute.0 == 0 { 0.007 } else { 0.05 });
+            let count = &mut counts[pull.arm().index()][pull.attribute().index()];
+            let price = Cost::of_price(if pull.attribute().0 == 0 { 0.007 } else { 0.05 });
             let price = price.expect("an amount");
             if pull.ticket.0 % 97 == 5 {
                 let failure = Failure::Counted(CountedFailure::TimedOut);
@@ -64,7 +65,7 @@ fn transcript() -> String {
                 session.tell(pull.ticket, score, price).expect("its ticket is out");
             }
             *count += 1;
-            lines += &format!("{} {} {}\n", pull.ticket.0, pull.arm, pull.attribute);
+            lines += &format!("{} {} {}\n", pull.ticket.0, pull.arm(), pull.attribute());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One binary for all integration tests of the core.
 
 mod designed;
+mod doors;
 mod equivalence;
 mod fixed;
 mod golden;

@@ -41,15 +41,17 @@ fn every_unit_spent_is_on_some_pair_and_some_attribute() {
         let mut session = scenario.session(scenario.policy(name));
         let mut billed = goodarm_core::Cost::ZERO;
         scenario.drive(&mut session, |_, event| {
-            if let Event::Told { cost, .. } | Event::Failed { cost, .. } = event {
+            if let Event::Settled { cost, .. } = event {
                 billed = billed + cost;
             }
         });
         let books = session.books();
         let problem = books.problem();
         let zero = goodarm_core::Cost::ZERO;
-        let by_attribute =
-            problem.attributes().map(|m| books.totals(m).spent).fold(zero, |sum, cost| sum + cost);
+        let by_attribute = problem
+            .attributes()
+            .map(|m| books.lane_of(m).bills().spent)
+            .fold(zero, |sum, cost| sum + cost);
         let by_pair = problem
             .arms()
             .flat_map(|arm| problem.attributes().map(move |attribute| (arm, attribute)))

@@ -2,7 +2,7 @@
 
 use goodarm_core::policy::NAMES;
 use goodarm_core::session::ReplayError;
-use goodarm_core::{ArmId, Ask, Books, Event, Session};
+use goodarm_core::{ArmId, Ask, Books, Event, Session, Target};
 use goodarm_sim::random::Random;
 
 use crate::designed::{self, random_problem};
@@ -67,11 +67,14 @@ fn calls_that_the_policy_did_not_choose_are_replayed_as_well() {
                 let chosen = random.below(3 * attributes.len() as u64);
                 let attribute = attributes.get(usize::try_from(chosen).expect("an index"));
                 let asked = match attribute {
-                    Some(&attribute) => session.ask_another(attribute),
+                    Some(&attribute) => {
+                        let service = session.books().problem().service_of(attribute);
+                        session.ask_another(service)
+                    }
                     None => session.ask(),
                 };
                 let asked = asked.expect("a legal pull");
-                let is_other = matches!(asked, Ask::Pull(pull) if pull.branch == "another");
+                let is_other = matches!(asked, Ask::Call(pull) if pull.branch == "another");
                 other_count += u64::from(is_other);
                 asked
             };
@@ -106,7 +109,7 @@ fn a_record_of_another_run_is_noticed() {
     let scenario = long_scenario();
     let (mut events, _) = record(&scenario, "rcb");
     let asked = events.iter_mut().rev().find_map(|event| match event {
-        Event::Asked { arm, .. } => Some(arm),
+        Event::Asked { target: Target::Arm(arm, _), .. } => Some(arm),
         _ => None,
     });
     let arm = asked.unwrap();

@@ -2,13 +2,13 @@
 
 use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{
-    Ask, AttributeSpec, BlockingFailure, Cost, CountedFailure, Event, Failure, Guarantee, Options,
-    Policy, Problem, ProblemSpec, Pull, ScoreModel, Session, StopReason, VoidFailure,
+    Ask, AttributeSpec, Call, Cost, Event, Guarantee, Options, Policy, Problem, ProblemSpec,
+    ScoreModel, Session, StopReason,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{
-    Between, BillLaw, Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World,
-};
+use goodarm_sim::world::{Between, BillLaw, Failures, Latency, Reply, ScoreLaw, Verifiers, World};
+
+use crate::doors::OnArm;
 
 /// A problem, its truth, and how it is run.
 #[derive(Clone, Debug)]
@@ -131,20 +131,20 @@ impl Scenario {
         let mut random = Random::at(self.seed, &[2]);
         let attribute_count = self.problem.attribute_count();
         let mut called = vec![0; self.problem.pair_count()];
-        let mut out: Vec<(Pull, Reply)> = Vec::new();
+        let mut out: Vec<(Call, Reply)> = Vec::new();
         for _ in 0..STEPS_MAX {
             let may_ask = out.len() < self.concurrency && random.below(4) > 0;
             let asked =
                 if may_ask || out.is_empty() { ask(session, &mut random) } else { Ask::Wait };
             match asked {
-                Ask::Pull(pull) => {
-                    let pair = pull.arm.index() * attribute_count + pull.attribute.index();
-                    let reply = self.world.reply(self.seed, pull.arm, pull.attribute, called[pair]);
+                Ask::Call(pull) => {
+                    let pair = pull.arm().index() * attribute_count + pull.attribute().index();
+                    let reply =
+                        self.world.reply(self.seed, pull.arm(), pull.attribute(), called[pair]);
                     called[pair] += 1;
                     out.push((pull, reply));
                     watch(session, pull.into());
                 }
-                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => {
                     let chosen = random.below(out.len() as u64);
                     let (pull, reply) = out.swap_remove(usize::try_from(chosen).expect("an index"));
@@ -159,26 +159,8 @@ impl Scenario {
     }
 }
 
-fn event(pull: &Pull, reply: &Reply) -> Event {
-    let ticket = pull.ticket;
-    match reply.outcome {
-        Outcome::Score(score) => Event::Told { ticket, score, cost: reply.bill },
-        Outcome::Broken => Event::Failed {
-            ticket,
-            failure: Failure::Counted(CountedFailure::TimedOut),
-            cost: reply.bill,
-        },
-        Outcome::Void => Event::Failed {
-            ticket,
-            failure: Failure::Void(VoidFailure::RateLimited),
-            cost: Cost::ZERO,
-        },
-        Outcome::Exhausted => Event::Failed {
-            ticket,
-            failure: Failure::Blocking(BlockingFailure::Exhausted),
-            cost: Cost::ZERO,
-        },
-    }
+fn event(pull: &Call, reply: &Reply) -> Event {
+    Event::Settled { ticket: pull.ticket, outcome: reply.outcome.clone(), cost: reply.paid() }
 }
 
 const STEPS_MAX: usize = 2_000_000;

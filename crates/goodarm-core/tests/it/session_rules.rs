@@ -42,9 +42,11 @@ use std::sync::{Arc, Mutex};
 
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{
-    ArmId, Ask, AttributeId, AttributeSpec, Books, Cost, Guarantee, Options, Problem, ProblemSpec,
-    Pull, ScoreModel, Session,
+    ArmId, Ask, AttributeId, AttributeSpec, Books, Call, Cost, Guarantee, Options, Problem,
+    ProblemSpec, ScoreModel, Session, Target,
 };
+
+use crate::doors::Doors;
 
 const FIRST: AttributeId = AttributeId(0);
 const SECOND: AttributeId = AttributeId(1);
@@ -86,11 +88,11 @@ fn books(arms: usize, guarantee: Guarantee, scores: &[ScoreModel]) -> Books {
 }
 
 /// Dispatches one call.
-fn send(books: &mut Books, arm: u32, attribute: AttributeId) -> Pull {
-    books.dispatch(ArmId(arm), attribute).expect("the pair is open and affordable")
+fn send(books: &mut Books, arm: u32, attribute: AttributeId) -> Call {
+    books.dispatch(Target::Arm(ArmId(arm), attribute)).expect("the pair is open and affordable")
 }
 
-fn answer(books: &mut Books, pull: &Pull, score: f64) {
+fn answer(books: &mut Books, pull: &Call, score: f64) {
     books.tell(pull.ticket, score, UNIT).expect("the call is in flight and the score is sound");
 }
 
@@ -159,10 +161,10 @@ impl Policy for Scripted {
     }
 }
 
-fn pulled(ask: Ask) -> Pull {
+fn pulled(ask: Ask) -> Call {
     match ask {
-        Ask::Pull(pull) => pull,
-        Ask::Question(_) | Ask::Wait | Ask::Done(_) => panic!("a call was expected, not {ask:?}"),
+        Ask::Call(pull) => pull,
+        Ask::Wait | Ask::Done(_) => panic!("a call was expected, not {ask:?}"),
     }
 }
 
@@ -175,8 +177,8 @@ fn calls_in_flight_are_limited_by_what_they_are_expected_to_cost() {
     let policy = goodarm_core::policy::by_name("uniform", &Default::default()).expect("its name");
     let mut session = Session::new(problem(spec), policy);
     let mut in_flight = VecDeque::new();
-    let ask_all = |session: &mut Session, in_flight: &mut VecDeque<Pull>| {
-        while let Ask::Pull(pull) = session.ask().expect("a good policy") {
+    let ask_all = |session: &mut Session, in_flight: &mut VecDeque<Call>| {
+        while let Ask::Call(pull) = session.ask().expect("a good policy") {
             in_flight.push_back(pull);
         }
         assert!(session.is_held_by_money());

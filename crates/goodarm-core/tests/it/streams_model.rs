@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodarm_core::{
-    ArmId, AttributeId, Books, Event, Failure, Problem, Share, Source, Target, Ticket, VoidFailure,
+    ArmId, AttributeId, Books, Event, Failure, Outcome, Problem, Share, Source, Target, Ticket,
+    VoidFailure,
 };
 
 use crate::designed::{drive, random_problem, session};
@@ -33,22 +34,20 @@ impl Model {
 
     fn take(&mut self, books: &Books, event: &Event) {
         match *event {
-            Event::Asked { ticket, arm, attribute, loan } => {
-                self.ask(ticket, Target::Arm(arm, attribute), loan.map(|_| arm));
+            Event::Asked { ticket, target, loan } => {
+                self.ask(ticket, target, loan.map(|(arm, _)| arm));
             }
-            Event::QuestionAsked { ticket, question, source, loan } => {
-                self.ask(ticket, Target::Question(question, source), loan.map(|(arm, _)| arm));
+            Event::Settled { ticket, outcome: Outcome::Failed(failure), .. } => {
+                self.fail(books, ticket, failure);
             }
-            Event::Told { ticket, .. } | Event::Answered { ticket, .. } => {
+            Event::Settled { ticket, ref outcome, .. } => {
                 self.back.insert(ticket);
-            }
-            Event::ToldAll { ticket, ref scores, .. } => {
-                self.back.insert(ticket);
-                if scores.iter().any(|score| score.is_none_or(|score| score < 0.0)) {
+                if let Outcome::Scores(scores) = outcome
+                    && scores.iter().any(|score| score.is_none_or(|score| score < 0.0))
+                {
                     self.unclear.insert(self.of[&ticket]);
                 }
             }
-            Event::Failed { ticket, failure, .. } => self.fail(books, ticket, failure),
             Event::Released { arm } => {
                 self.lent_at.remove(&arm);
             }

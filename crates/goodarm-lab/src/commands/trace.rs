@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use goodarm_core::{ArmId, Ask, AskError, Cost, Pull, Session, TellError};
+use goodarm_core::{ArmId, Ask, AskError, Call, Cost, Outcome, Session, SettleError};
 
 use crate::problem_file::{ProblemFile, ProblemFileError};
 use crate::terminal::{self, Exit, Failure};
@@ -22,14 +22,14 @@ pub(crate) enum TraceError {
     /// A policy chose what it may not.
     Ask(AskError),
     /// A score was refused after it had been checked.
-    Tell(TellError),
+    Settle(SettleError),
 }
 
 impl TraceError {
     const fn exit(&self) -> Exit {
         match self {
             Self::Read { .. } | Self::File { .. } | Self::Write(_) => Exit::WrongInput,
-            Self::Ask(_) | Self::Tell(_) => Exit::Bug,
+            Self::Ask(_) | Self::Settle(_) => Exit::Bug,
         }
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for TraceError {
             Self::File { source, error } => write!(f, "{source}: {error}"),
             Self::Write(error) => write!(f, "standard output: cannot be written: {error}"),
             Self::Ask(error) => write!(f, "a bug in goodarm: {error}"),
-            Self::Tell(error) => write!(f, "a bug in goodarm: {error}"),
+            Self::Settle(error) => write!(f, "a bug in goodarm: {error}"),
         }
     }
 }
@@ -83,18 +83,18 @@ fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
         .expect("the in-flight share is the default one");
     let mut certified = CertifiedText::default();
     for time in 1..=pulls_max.unwrap_or(u64::MAX) {
-        let pull = match session.ask().map_err(TraceError::Ask)? {
-            Ask::Pull(pull) => pull,
-            Ask::Question(_) => unreachable!("the file has no questions"),
+        let call = match session.ask().map_err(TraceError::Ask)? {
+            Ask::Call(call) => call,
             Ask::Wait | Ask::Done(_) => break,
         };
-        let score = observations.next(pull.arm, pull.attribute);
+        let (arm, attribute) = call.pair().expect("the file has no questions");
+        let score = observations.next(arm, attribute);
+        let Call { ticket, ceiling, branch, loan, .. } = call;
         // Each call costs just its price, as in the paper.
-        session.tell(pull.ticket, score, pull.ceiling).map_err(TraceError::Tell)?;
+        session.settle(ticket, &Outcome::Score(score), ceiling).map_err(TraceError::Settle)?;
         certified.extend(session.certified());
         let spent = Money(session.books().ledger().settled());
-        let Pull { branch, arm, attribute, loan, .. } = pull;
-        let lent = loan.map(|loan| format!("\"lent\":{:?},", loan.share.fraction()));
+        let lent = loan.map(|(_, loan)| format!("\"lent\":{:?},", loan.share.fraction()));
         let lent = lent.unwrap_or_default();
         // {:?} writes the shortest number that reads back the same, in a form that is JSON.
         writeln!(

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use goodarm_core::QuestionId;
 use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
+use goodarm_core::{QuestionId, ServiceId};
 use goodarm_data::candidates::KEY;
 use goodarm_data::candidates::{Candidate, Candidates, CandidatesError};
 use goodarm_data::problem::Problem;
@@ -126,10 +126,10 @@ impl QuestionSpec {
 }
 
 impl Job {
-    /// What who is at this place is called with first: an answer or a question. Where there is no answer
-    /// yet, a made-up one to the first question stands for it.
-    pub fn first_subject(&self, place: usize) -> Option<Candidate> {
-        let subjects = self.subjects_of(place);
+    /// The first input of a service: an answer or a question. Where there is no answer yet, a made-up one to
+    /// the first question stands for it.
+    pub fn first_subject(&self, service: ServiceId) -> Option<Candidate> {
+        let subjects = self.subjects_of(service);
         if let Some(first) = subjects.arms().next() {
             return Some(subjects.get(first));
         }

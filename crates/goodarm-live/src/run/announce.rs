@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use goodarm_core::{BlockingFailure, Failure, Target};
+use goodarm_core::{BlockingFailure, Failure, Outcome, ServiceId, Source, Target};
 use goodarm_files::words::{money, were};
 use goodarm_record::control::Control;
-use goodarm_record::history::{Call, Scores};
+use goodarm_record::history::SettledCall;
 use goodarm_record::notice::{Condition, Notice, Observer, Progress};
 use goodarm_record::view::questions::AnsweredView;
 use goodarm_record::view::warnings::{Warning, WarningKind, warnings};
@@ -53,8 +53,8 @@ pub(super) struct Announcer<'a> {
     /// What was already said about verifiers.
     warned: Vec<(usize, WarningKind)>,
     /// What is not told yet.
-    first_failures: Vec<Call<'static>>,
-    /// Of each verifier: which kinds of failures were told.
+    first_failures: Vec<SettledCall<'static>>,
+    /// Of each service: which kinds of failures were told.
     told: Vec<Vec<FailureKind>>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Announcer<'a> {
             overrun_count: run.session.books().ledger().overrun_count(),
             warned: Vec::new(),
             first_failures: Vec::new(),
-            told: vec![Vec::new(); run.account.callers.len()],
+            told: vec![Vec::new(); run.account.services().len()],
         }
     }
 
@@ -91,11 +91,10 @@ impl<'a> Announcer<'a> {
     /// Takes note of a call, and gives it back if it is to be told when it is durable.
     pub(super) fn settled(
         &mut self,
-        call: Call<'static>,
-        attribute_count: usize,
-    ) -> Option<Call<'static>> {
-        // Of each attribute, although only those with calls of their own have any.
-        let told = &mut self.told[call.target.caller(attribute_count)];
+        call: SettledCall<'static>,
+        service: ServiceId,
+    ) -> Option<SettledCall<'static>> {
+        let told = &mut self.told[service.index()];
         if let Some(kind) = FailureKind::of(&call)
             && !told.contains(&kind)
         {
@@ -107,9 +106,9 @@ impl<'a> Announcer<'a> {
 
     pub(super) fn tell_of_calls(&mut self, run: &mut Run) {
         let untold = std::mem::take(&mut run.untold);
-        let names = |call: &Call<'_>| {
-            let called = &run.job.called_at(run.job.caller_of(call.target)).name;
-            (run.name_of(call.target), called.as_str())
+        let names = |call: &SettledCall<'_>| {
+            let service = &run.job.service_of(call.target).name;
+            (run.name_of(call.target), service.as_str())
         };
         for call in untold {
             let (id, verifier) = names(&call);
@@ -122,7 +121,16 @@ impl<'a> Announcer<'a> {
             let text = match kind {
                 FailureKind::Counted => {
                     // Of one that never gives a score nothing is held against an answer.
-                    let has_scored = run.account.totals(call.target).score_count() > 0;
+                    let totals = match call.target {
+                        Target::Question(_, Source::Generator(_)) => {
+                            &run.account.service(run.job.problem.service(call.target)).outcomes
+                        }
+                        Target::Arm(_, attribute)
+                        | Target::Question(_, Source::Votes(attribute)) => {
+                            run.account.attribute(attribute)
+                        }
+                    };
+                    let has_scored = totals.score_count() > 0;
                     let counts = match call.target {
                         _ if !has_scored => "",
                         Target::Arm(..) => ", which counts as the lowest score",
@@ -228,7 +236,7 @@ impl<'a> Announcer<'a> {
         for (index, condition) in run.engine.conditions().enumerate() {
             let before = &mut self.conditions[index];
             if std::mem::discriminant(before) != std::mem::discriminant(&condition) {
-                let verifier = &run.job.called_at(index).name;
+                let verifier = &run.job.service(ServiceId::at(index)).name;
                 self.observer.notice(Notice::Verifier { verifier, condition: &condition });
             }
             *before = condition;
@@ -246,7 +254,7 @@ impl<'a> Announcer<'a> {
             );
             self.observer.notice(Notice::Warning(&text));
         }
-        for Warning { verifier, kind, text } in warnings(&run.job.charter, &run.account.callers) {
+        for Warning { verifier, kind, text } in warnings(&run.job.charter, &run.account) {
             // Of failures the first one was told.
             let is_told = matches!(
                 kind,
@@ -272,8 +280,8 @@ impl<'a> Announcer<'a> {
             failure_count: run.account.failure_count(),
             retry_count: run.engine.retry_count(),
             working_on: self.working_on.map(|target| {
-                let called = &run.job.called_at(run.job.caller_of(target)).name;
-                [called.clone(), run.name_of(target).to_owned()]
+                let service = &run.job.service_of(target).name;
+                [service.clone(), run.name_of(target).to_owned()]
             }),
             forecast: self.forecast,
             seconds_left: self.seconds_left(run),
@@ -295,13 +303,13 @@ enum FailureKind {
 }
 
 impl FailureKind {
-    fn of(call: &Call<'_>) -> Option<Self> {
+    fn of(call: &SettledCall<'_>) -> Option<Self> {
         match call.outcome {
-            Err(Failure::Counted(_)) => Some(Self::Counted),
-            Err(Failure::Blocking(failure)) => Some(Self::Blocking(failure)),
+            Outcome::Failed(Failure::Counted(_)) => Some(Self::Counted),
+            Outcome::Failed(Failure::Blocking(failure)) => Some(Self::Blocking(failure)),
             // Only of what is lacking there is something to say.
-            Ok(Scores::Each(_)) if !call.note.reason.is_empty() => Some(Self::Partly),
-            Ok(_) | Err(Failure::Void(_)) => None,
+            Outcome::Scores(_) if !call.note.reason.is_empty() => Some(Self::Partly),
+            _ => None,
         }
     }
 }

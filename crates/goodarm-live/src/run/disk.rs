@@ -16,7 +16,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use goodarm_core::{Dispatched, Event};
+use goodarm_core::{Call, Event};
 use goodarm_record::journal::{FileStorage, Journal, Record, Storage};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -30,7 +30,7 @@ pub(super) struct Disk {
     gathered: Batch,
     on_the_way: Option<Batch>,
     /// Calls whose intents are durable.
-    ready: VecDeque<Dispatched>,
+    ready: VecDeque<Call>,
     sent_at: Instant,
     pace: Pace,
 }
@@ -102,7 +102,7 @@ impl Medium for FileStorage {
 #[derive(Default)]
 struct Batch {
     /// To be started once their intents are durable.
-    calls: Vec<Dispatched>,
+    calls: Vec<Call>,
     /// Whether someone waits for it: it holds the intent of a call that others make, or an outcome
     /// that they cannot give again.
     is_awaited: bool,
@@ -135,11 +135,13 @@ impl Disk {
         self.journal.append(record);
         self.gathered.is_awaited = true;
         // What was lost, or never made, says nothing about a verifier's speed.
-        self.pace.count += u32::from(!matches!(record.event, Event::Failed { .. }));
+        let is_made =
+            matches!(&record.event, Event::Settled { outcome, .. } if !outcome.is_failed());
+        self.pace.count += u32::from(is_made);
     }
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
-    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Dispatched) {
+    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Call) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
         self.gathered.calls.push(call);
@@ -163,7 +165,7 @@ impl Disk {
     }
 
     /// A call that can start.
-    pub(super) fn next_ready(&mut self) -> Option<Dispatched> {
+    pub(super) fn next_ready(&mut self) -> Option<Call> {
         self.ready.pop_front()
     }
 
@@ -233,8 +235,8 @@ impl Disk {
     }
 
     /// Gives up all calls that were not started.
-    pub(super) fn take_back(&mut self) -> Vec<Dispatched> {
-        let mut calls: Vec<Dispatched> = self.ready.drain(..).collect();
+    pub(super) fn take_back(&mut self) -> Vec<Call> {
+        let mut calls: Vec<Call> = self.ready.drain(..).collect();
         if let Some(batch) = &mut self.on_the_way {
             calls.append(&mut batch.calls);
         }

@@ -1,38 +1,39 @@
 //! What a verdict counts as.
 
-use goodarm_core::{Attribute, BlockingFailure, CountedFailure, Failure, ScoreModel, VoidFailure};
-use goodarm_record::history::Scores;
+use goodarm_core::{
+    Attribute, BlockingFailure, CountedFailure, Failure, Outcome, ScoreModel, VoidFailure,
+};
 
 use crate::verifier::{Answer, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
 /// is not a score for each.
-pub(crate) fn outcome(
-    declared: &[&Attribute],
-    verdict: Verdict,
-) -> (Result<Scores, Failure>, String) {
+pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, String) {
+    let counted = |failure| Outcome::Failed(Failure::Counted(failure));
     let first = declared[0];
     match verdict {
         Verdict::Score(_) | Verdict::Known(_) if declared.len() > 1 => {
             let reason = format!("one score for {} criteria", declared.len());
-            (Err(Failure::Counted(CountedFailure::Unreadable)), reason)
+            (counted(CountedFailure::Unreadable), reason)
         }
         Verdict::Score(score) | Verdict::Known(score) => {
-            let (outcome, reason) = of_score(first, score);
-            (outcome.map(Scores::One), reason)
+            let (checked, reason) = of_score(first, score);
+            (checked.map_or_else(Outcome::Failed, Outcome::Score), reason)
         }
         Verdict::Scores(scores) => of_scores(declared, scores),
         Verdict::Answer(_) => {
             let reason = "an answer to the question, and not a score".to_owned();
-            (Err(Failure::Counted(CountedFailure::Unreadable)), reason)
+            (counted(CountedFailure::Unreadable), reason)
         }
         // Only from an exact verifier can it be made again.
         Verdict::Void(VoidFailure::LostRepeatable) if !first.is_exact() => {
-            (Err(Failure::Counted(CountedFailure::Lost)), "lost on its way back".to_owned())
+            (counted(CountedFailure::Lost), "lost on its way back".to_owned())
         }
-        Verdict::Void(failure) => (Err(Failure::Void(failure)), String::new()),
-        Verdict::Failed(failure, reason) => (Err(Failure::Counted(failure)), reason),
-        Verdict::Exhausted(reason) => (Err(Failure::Blocking(BlockingFailure::Exhausted)), reason),
+        Verdict::Void(failure) => (Outcome::Failed(Failure::Void(failure)), String::new()),
+        Verdict::Failed(failure, reason) => (counted(failure), reason),
+        Verdict::Exhausted(reason) => {
+            (Outcome::Failed(Failure::Blocking(BlockingFailure::Exhausted)), reason)
+        }
     }
 }
 
@@ -58,13 +59,10 @@ pub(crate) fn of_answer(verdict: Verdict) -> Result<Answer, (Failure, String)> {
 
 /// A criterion without a score that its model allows is lacking. If all are, the call has failed; so has
 /// one of an exact verifier, whose answer is neither good nor bad then.
-fn of_scores(
-    declared: &[&Attribute],
-    scores: Vec<Result<f64, String>>,
-) -> (Result<Scores, Failure>, String) {
+fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outcome, String) {
     if declared.len() != scores.len() {
         let reason = format!("{} scores for {} criteria", scores.len(), declared.len());
-        return (Err(Failure::Counted(CountedFailure::Unreadable)), reason);
+        return (Outcome::Failed(Failure::Counted(CountedFailure::Unreadable)), reason);
     }
     let (mut each, mut reasons) = (Vec::with_capacity(scores.len()), Vec::new());
     let (mut is_any_good, mut is_any_below) = (false, false);
@@ -93,14 +91,14 @@ fn of_scores(
     }
     let reason = reasons.join("; ");
     if is_any_good && (reasons.is_empty() || !declared[0].is_exact()) {
-        return (Ok(Scores::Each(each.into())), reason);
+        return (Outcome::Scores(each.into()), reason);
     }
     let failure = if is_any_below {
         Failure::Blocking(BlockingFailure::BelowLowest)
     } else {
         Failure::Counted(CountedFailure::Unreadable)
     };
-    (Err(failure), reason)
+    (Outcome::Failed(failure), reason)
 }
 
 fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use goodarm_core::{Dispatched, GeneratorId, Session, Source, Ticket};
+use goodarm_core::{Call, ServiceId, Session, Ticket};
 use goodarm_record::charter::Charter;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
@@ -19,10 +19,10 @@ use crate::run::{Origin, Run};
 use crate::verifier::{Reply, Usage};
 
 pub(super) struct People {
-    /// Of each who is called: whether it is people.
+    /// Of each service: whether it is people.
     are_asked: Vec<bool>,
     waiting: BTreeMap<Ticket, Waiting>,
-    answered: VecDeque<(Dispatched, Heard)>,
+    answered: VecDeque<(Call, Heard)>,
     replies: Replies,
     path: PathBuf,
     /// The number of the next call, as far as is known: a reply to that one or a later one may be read
@@ -33,7 +33,7 @@ pub(super) struct People {
 
 /// A call, and what its reply says of it.
 struct Waiting {
-    call: Dispatched,
+    call: Call,
     verifier: String,
     id: String,
 }
@@ -42,7 +42,7 @@ impl People {
     pub(super) fn new(job: &Job, ticket_next: Ticket) -> Self {
         let path = Folder::new(&job.settings.output).replies();
         Self {
-            are_asked: job.called().map(|called| called.verifier.people().is_some()).collect(),
+            are_asked: job.services().map(|service| service.verifier.people().is_some()).collect(),
             waiting: BTreeMap::new(),
             answered: VecDeque::new(),
             replies: Replies::new(&path),
@@ -52,9 +52,9 @@ impl People {
         }
     }
 
-    /// Whether who is at this place among all who are called is people.
-    pub(super) fn are_asked(&self, caller: usize) -> bool {
-        self.are_asked[caller]
+    /// Whether this service is people.
+    pub(super) fn are_asked(&self, service: ServiceId) -> bool {
+        self.are_asked[service.index()]
     }
 
     /// Calls that wait, or whose reply is not booked yet.
@@ -63,8 +63,8 @@ impl People {
     }
 
     /// Keeps a call until somebody has answered it.
-    pub(super) fn ask(&mut self, call: Dispatched, verifier: &str, id: &str) {
-        let ticket = call.ticket();
+    pub(super) fn ask(&mut self, call: Call, verifier: &str, id: &str) {
+        let ticket = call.ticket;
         self.ticket_next = self.ticket_next.max(Ticket(ticket.0 + 1));
         let (verifier, id) = (verifier.to_owned(), id.to_owned());
         self.waiting.insert(ticket, Waiting { call, verifier, id });
@@ -123,10 +123,10 @@ impl Run {
     }
 
     /// Keeps a call for people. Its card is the intent in the journal.
-    pub(super) fn ask_people(&mut self, call: Dispatched) {
+    pub(super) fn ask_people(&mut self, call: Call) {
         let job = std::sync::Arc::clone(&self.job);
-        let verifier = &job.called_at(job.caller_of(call.target())).name;
-        let id = self.name_of(call.target()).to_owned();
+        let verifier = &job.service_of(call.target).name;
+        let id = self.name_of(call.target).to_owned();
         self.people.ask(call, verifier, &id);
     }
 
@@ -150,8 +150,7 @@ impl Run {
         while !self.disk.is_full()
             && let Some((call, heard)) = self.people.answered.pop_front()
         {
-            let called = self.job.called_at(self.job.caller_of(call.target()));
-            let verdict = called.verifier.heard(&heard.said);
+            let verdict = self.job.service_of(call.target).verifier.heard(&heard.said);
             let text = format!("{}, says {}", heard.said.words(), heard.by);
             let reply = Reply { verdict, usage: Usage::default(), text };
             self.settle(call, reply, Origin::Others, announcer);
@@ -161,16 +160,10 @@ impl Run {
 
 /// Tells a session whose calls take hours. What it asks for depends on it.
 pub(super) fn tell_who_is_slow(session: &mut Session, charter: &Charter) {
-    let attribute_count = charter.verifiers.len();
-    for (place, terms) in charter.callers().enumerate() {
-        let Some(people) = terms.people else { continue };
-        let place = |first: usize| u32::try_from(place - first).expect("there are fewer than 2^32");
-        let caller = if terms.is_generator {
-            Source::Generator(GeneratorId(place(attribute_count)))
-        } else {
-            Source::Votes(goodarm_core::AttributeId(place(0)))
-        };
-        session.set_slow(caller, people.cards_max);
+    for (service, terms) in charter.services() {
+        if let Some(people) = terms.people {
+            session.set_slow(service, people.cards_max);
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{
-    Cost, CountedFailure, Dispatched, Event, Failure, Problem, Session, Target, Ticket, VoidFailure,
+    Call, Cost, CountedFailure, Event, Failure, Outcome, Problem, Session, Settled, Target, Ticket,
+    VoidFailure,
 };
 use goodarm_data::candidates::Candidates;
 use goodarm_files::words::were;
@@ -16,7 +17,7 @@ use goodarm_record::charter::Charter;
 use goodarm_record::control::Control;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{Call, History, HistoryError, Scores};
+use goodarm_record::history::{History, HistoryError, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
 use goodarm_record::labels;
@@ -74,10 +75,10 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let mut run = Run::assemble(job, (session, account, answers), (journal, ticket_next), lock)?;
     run.bytes_cut = tail.bytes_cut;
     for (target, count) in refused {
-        let caller = run.job.caller_of(target);
+        let service = run.job.problem.service(target);
         // After a fixed number of attempts a call is given up whatever becomes of others.
-        if run.job.called_at(caller).limits.retries.is_none() {
-            run.engine.throttle(caller).remember_refused(place_of(target), count);
+        if run.job.service(service).limits.retries.is_none() {
+            run.engine.throttle(service.index()).remember_refused(place_of(target), count);
         }
     }
     run.raise_budget()?;
@@ -183,7 +184,7 @@ impl Past {
         let mut ticket_next = Ticket(0);
         let (mut candidates, mut finals) = (Arc::clone(&job.candidates), job.finals.clone());
         while let Some(entry) = history.next_entry().map_err(journal_error)? {
-            session
+            let Settled { born, .. } = session
                 .replay([entry.event.clone()])
                 .map_err(|error| RunError::Diverged(format!("entry {}: {error}", entry.index)))?;
             if let Some(fingerprint) = &entry.candidates
@@ -191,29 +192,32 @@ impl Past {
             {
                 return Err(RunError::Changed(vec![other_candidates(job)]));
             }
-            if let Event::Asked { ticket, .. } | Event::QuestionAsked { ticket, .. } = entry.event {
+            if let Event::Asked { ticket, .. } = entry.event {
                 ticket_next = Ticket(ticket.0 + 1);
             }
             account.take(session.books(), &entry);
             let Some(call) = entry.call else { continue };
-            if let (Target::Question(question, _), Ok(Scores::Answer(label)), Some(questions)) =
+            if let (Target::Question(question, _), Outcome::Answer(label), Some(questions)) =
                 (call.target, &call.outcome, &job.questions)
             {
                 let found = finals.label(question, &call.note.answer);
-                if found != *label {
+                if Some(found) != *label {
                     let ticket = call.ticket.0;
                     let text =
                         format!("call {ticket}: its final answer has another number in the record");
                     return Err(RunError::Diverged(text));
                 }
-                questions.take(Arc::make_mut(&mut candidates), session.books(), &call);
+                if let Some(born) = born {
+                    let problem = session.books().problem();
+                    questions.take(Arc::make_mut(&mut candidates), problem, born, &call);
+                }
             }
-            match call.outcome {
-                Err(Failure::Counted(CountedFailure::GivenUp)) => {
+            match call.failure() {
+                Some(Failure::Counted(CountedFailure::GivenUp)) => {
                     *refused.entry(call.target).or_default() += 1;
                 }
-                Ok(_) => drop(refused.remove(&call.target)),
-                Err(_) => {}
+                None => drop(refused.remove(&call.target)),
+                Some(_) => {}
             }
         }
         let lost = history.in_flight().collect();
@@ -262,10 +266,10 @@ impl Run {
     /// the verifier is exact. Those that wait for people stand: nobody but they can lose them.
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
-            let terms = self.job.charter.called(target);
+            let terms = self.job.charter.terms(target);
             let (ceiling, is_exact) = (terms.ceiling, terms.is_exact);
             if terms.people.is_some() {
-                self.ask_people(Dispatched::again(ticket, target, ceiling));
+                self.ask_people(Call::again(ticket, target, ceiling));
                 continue;
             }
             if let Some(reply) = self.own_reply(target) {
@@ -273,7 +277,7 @@ impl Run {
                 let mut observer = ();
                 let mut announcer = Announcer::new(self, &control, &mut observer);
                 self.settle(
-                    Dispatched::again(ticket, target, ceiling),
+                    Call::again(ticket, target, ceiling),
                     reply,
                     Origin::Own,
                     &mut announcer,
@@ -288,8 +292,8 @@ impl Run {
             };
             let reason = "in flight when the process died".into();
             let note = Note { reason, ..Note::default() };
-            let outcome = Err(failure);
-            let call = Call { ticket, target, outcome, cost: ceiling, note };
+            let outcome = Outcome::Failed(failure);
+            let call = SettledCall { ticket, target, outcome, cost: ceiling, note };
             self.book(&call, Origin::Others);
             self.lost_count += 1;
         }

@@ -23,7 +23,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use goodarm_core::GeneratorId;
+use goodarm_core::{GeneratorId, ServiceId};
 use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
@@ -161,7 +161,8 @@ impl Simulation {
                 faults.may_end_a_run() || is_last
             }
             Ending::NeverScored(failed) => {
-                run.account().callers[index_of(&failed.verifier)].score_count() == 0
+                let totals = run.account().service(ServiceId::at(index_of(&failed.verifier)));
+                totals.outcomes.score_count() == 0
             }
             Ending::Mistrusted { .. } | Ending::WaitsForPeople { .. } => false,
         };
@@ -278,7 +279,8 @@ fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
             books.takes_fresh(question, generator) && state.asked_count() == state.back_count()
         };
         let questions = books.problem().questions().expect("only they have generators");
-        return books.is_fresh_affordable(generator) && questions.ids().any(is_free);
+        return books.lane(books.problem().generator_service(generator)).is_affordable()
+            && questions.ids().any(is_free);
     };
     if books.problem().are_votes(attribute) {
         let is_free = |question| {

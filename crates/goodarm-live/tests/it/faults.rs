@@ -1,6 +1,7 @@
 //! Verifiers that fail in every way a server can: the run goes on, the budget holds, and no failure
 //! ever speaks for an answer.
 
+use goodarm_core::{AttributeId, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -111,7 +112,9 @@ impl Observer for Witness {
             let mut history = History::open(&self.folder.journal()).expect("a journal");
             let mut count = 0;
             while let Some(entry) = history.next_entry().expect("a whole journal") {
-                let is_call = entry.call.is_some_and(|call| call.target.caller(2) == 1);
+                let is_call = entry
+                    .call
+                    .is_some_and(|call| matches!(call.target, Target::Arm(_, AttributeId(1))));
                 count += usize::from(is_call);
             }
             count

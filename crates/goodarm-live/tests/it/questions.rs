@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use goodarm_core::{ArmId, Cost, Event, Label};
+use goodarm_core::{ArmId, Cost, Event, Label, Outcome};
 use goodarm_live::job::Job;
 use goodarm_live::run::Run;
 use goodarm_record::ending::{Ending, RunError};
@@ -413,7 +413,7 @@ fn an_answer_that_counts_for_another_is_found_out() {
     }
     let is_later = |label: Option<Label>| label.is_some_and(|label| label.0 > 0);
     let forged = records.iter_mut().rev().find_map(|record| match &mut record.event {
-        Event::Answered { label, .. } if is_later(*label) => Some(label),
+        Event::Settled { outcome: Outcome::Answer(label), .. } if is_later(*label) => Some(label),
         _ => None,
     });
     *forged.expect("an answer that is not the first") = Some(Label(0));

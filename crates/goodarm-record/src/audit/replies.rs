@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use goodarm_core::{CountedFailure, Failure, Source, Target};
+use goodarm_core::{CountedFailure, Failure, Outcome, Source, Target};
 use goodarm_files::words::counted;
 
 use super::{Area, Report};
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{Call, Scores};
+use crate::history::SettledCall;
 use crate::people::{Heard, Replies, verdict, wanted};
 use crate::questions::Roster;
 use crate::reply::Verdict;
@@ -25,7 +25,7 @@ pub(super) struct People {
 impl People {
     /// None if nobody was asked, or if what was said cannot be read, which is a problem.
     pub(super) fn open(folder: &Folder, charter: &Charter, report: &mut Report) -> Option<Self> {
-        charter.callers().find(|terms| terms.people.is_some())?;
+        charter.rows().find(|terms| terms.people.is_some())?;
         let mut replies = Replies::new(&folder.replies());
         if let Err(error) = replies.read_on() {
             report.problem(Area::Replies, error);
@@ -39,12 +39,12 @@ impl People {
     /// One call: if a person was asked, they must have said what it came to.
     pub(super) fn check(
         &mut self,
-        call: &Call<'_>,
+        call: &SettledCall<'_>,
         charter: &Charter,
         roster: &Roster,
         report: &mut Report,
     ) {
-        let terms = charter.called(call.target);
+        let terms = charter.terms(call.target);
         let Some(people) = terms.people else { return };
         self.call_count += 1;
         let id = match call.target {
@@ -85,15 +85,15 @@ impl People {
 }
 
 /// Whether a call came to what was said.
-fn is_outcome(call: &Call<'_>, said: Verdict) -> bool {
+fn is_outcome(call: &SettledCall<'_>, said: Verdict) -> bool {
     match (said, &call.outcome) {
-        (Verdict::Score(said), Ok(Scores::One(score))) => said.to_bits() == score.to_bits(),
-        (Verdict::Answer(said), Ok(Scores::Answer(_))) => said.text == call.note.reply,
+        (Verdict::Score(said), Outcome::Score(score)) => said.to_bits() == score.to_bits(),
+        (Verdict::Answer(said), Outcome::Answer(_)) => said.text == call.note.reply,
         // There may be no final answer in it.
-        (Verdict::Answer(_), Err(failure)) => {
+        (Verdict::Answer(_), Outcome::Failed(failure)) => {
             *failure == Failure::Counted(CountedFailure::Unreadable)
         }
-        (Verdict::Failed(said, _), Err(failure)) => *failure == Failure::Counted(said),
+        (Verdict::Failed(said, _), Outcome::Failed(failure)) => *failure == Failure::Counted(said),
         _ => false,
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use goodarm_core::problem::ATTRIBUTES_MAX;
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure as Blocking, Cost, CountedFailure as Counted, Event,
-    Failure, GeneratorId, Label, Loan, QuestionId, Share, Source, Ticket, VoidFailure as Void,
+    ArmId, AttributeId, Cost, Event, Failure, GeneratorId, Label, Loan, Outcome, QuestionId, Share,
+    Source, Target, Ticket,
 };
 
 use super::format::{FORMAT_VERSION, Malformed};
@@ -156,46 +156,14 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let Note { latency, reply, reason, remark, candidates, .. } = &self.note;
-        if let Some(Remark { is_doubt, text }) = remark {
+        if let Some(Remark { is_doubt, text }) = &self.note.remark {
             bytes.extend_from_slice(&[TAG_REMARK, u8::from(*is_doubt)]);
             put_text(bytes, text);
         }
-        match self.event {
-            Event::Asked { ticket, arm, attribute, loan } => {
-                bytes.push(if loan.is_some() { TAG_LENT_AND_ASKED } else { TAG_ASKED });
-                put_number(bytes, ticket.0);
-                put_number(bytes, arm.0.into());
-                put_number(bytes, attribute.0.into());
-                loan.into_iter().for_each(|loan| put_loan(bytes, loan));
-            }
-            Event::QuestionAsked { .. } | Event::Answered { .. } => self.encode_asked(bytes),
-            Event::Told { ticket, score, cost } => {
-                bytes.push(TAG_TOLD);
-                put_number(bytes, ticket.0);
-                put_score(bytes, score);
-                put_large(bytes, cost.picos());
-                put_large(bytes, latency.as_nanos());
-                put_text(bytes, reply);
-            }
-            Event::ToldAll { ticket, ref scores, cost } => {
-                bytes.push(TAG_TOLD_ALL);
-                put_number(bytes, ticket.0);
-                put_number(bytes, scores.len() as u64);
-                scores.iter().for_each(|score| put_score_or_none(bytes, *score));
-                put_large(bytes, cost.picos());
-                put_large(bytes, latency.as_nanos());
-                put_text(bytes, reply);
-                put_text(bytes, reason);
-            }
-            Event::Failed { ticket, failure, cost } => {
-                bytes.push(TAG_FAILED);
-                put_number(bytes, ticket.0);
-                bytes.push(failure_code(failure));
-                put_large(bytes, cost.picos());
-                put_large(bytes, latency.as_nanos());
-                put_text(bytes, reply);
-                put_text(bytes, reason);
+        match &self.event {
+            Event::Asked { ticket, target, loan } => put_asked(bytes, *ticket, *target, *loan),
+            Event::Settled { ticket, outcome, cost } => {
+                self.encode_settled(bytes, *ticket, outcome, *cost);
             }
             Event::BudgetRaised { budget } => {
                 bytes.push(TAG_BUDGET_RAISED);
@@ -207,63 +175,83 @@ impl Record<'_> {
             }
             Event::ArmsAdded { count } => {
                 bytes.push(TAG_ARMS_ADDED);
-                put_number(bytes, count.into());
-                bytes.extend_from_slice(candidates);
+                put_number(bytes, (*count).into());
+                bytes.extend_from_slice(&self.note.candidates);
             }
         }
     }
-}
 
-impl Record<'_> {
-    /// What is about questions.
-    fn encode_asked(&self, bytes: &mut Vec<u8>) {
-        match self.event {
-            Event::QuestionAsked { ticket, question, source, loan } => {
-                let is_lent = loan.is_some();
-                bytes.push(if is_lent { TAG_LENT_AND_QUESTION_ASKED } else { TAG_QUESTION_ASKED });
-                put_number(bytes, ticket.0);
-                put_number(bytes, question.0.into());
-                let (kind, place) = match source {
-                    Source::Votes(attribute) => (SOURCE_VOTES, attribute.0),
-                    Source::Generator(generator) => (SOURCE_GENERATOR, generator.0),
-                };
-                bytes.push(kind);
-                put_number(bytes, place.into());
-                if let Some((arm, loan)) = loan {
-                    put_number(bytes, arm.0.into());
-                    put_loan(bytes, loan);
-                }
+    fn encode_settled(&self, bytes: &mut Vec<u8>, ticket: Ticket, outcome: &Outcome, cost: Cost) {
+        let Note { latency, reply, answer, reason, .. } = &self.note;
+        bytes.push(match outcome {
+            Outcome::Score(_) => TAG_TOLD,
+            Outcome::Scores(_) => TAG_TOLD_ALL,
+            Outcome::Answer(_) => TAG_ANSWERED,
+            Outcome::Failed(_) => TAG_FAILED,
+        });
+        put_number(bytes, ticket.0);
+        match outcome {
+            Outcome::Score(score) => put_score(bytes, *score),
+            Outcome::Scores(scores) => {
+                put_number(bytes, scores.len() as u64);
+                scores.iter().for_each(|score| put_score_or_none(bytes, *score));
             }
-            Event::Answered { ticket, label, cost } => {
-                bytes.push(TAG_ANSWERED);
-                put_number(bytes, ticket.0);
+            Outcome::Answer(label) => {
                 put_number(bytes, label.map_or(0, |label| u64::from(label.0) + 1));
-                put_large(bytes, cost.picos());
-                put_large(bytes, self.note.latency.as_nanos());
-                put_text(bytes, &self.note.reply);
-                put_text(bytes, &self.note.answer);
             }
-            _ => unreachable!("it is about no question"),
+            Outcome::Failed(failure) => bytes.push(failure.code()),
+        }
+        put_large(bytes, cost.picos());
+        put_large(bytes, latency.as_nanos());
+        put_text(bytes, reply);
+        match outcome {
+            Outcome::Score(_) => {}
+            Outcome::Answer(_) => put_text(bytes, answer),
+            Outcome::Scores(_) | Outcome::Failed(_) => put_text(bytes, reason),
         }
     }
 }
 
-/// What is about questions.
-fn decode_asked<'a>(
-    tag: u8,
-    input: &mut Input<'a>,
-    note: &mut Note<'a>,
-) -> Result<Event, Malformed> {
-    let ticket = Ticket(input.number()?);
-    if tag == TAG_ANSWERED {
-        let label = input.small_number()?.checked_sub(1).map(Label);
-        let cost = Cost::from_picos(input.large()?);
-        note.latency = input.duration()?;
-        note.reply = Cow::Borrowed(input.text()?);
-        note.answer = Cow::Borrowed(input.text()?);
-        return Ok(Event::Answered { ticket, label, cost });
+fn put_asked(bytes: &mut Vec<u8>, ticket: Ticket, target: Target, loan: Option<(ArmId, Loan)>) {
+    bytes.push(match (target, loan) {
+        (Target::Arm(..), None) => TAG_ASKED,
+        (Target::Arm(..), Some(_)) => TAG_LENT_AND_ASKED,
+        (Target::Question(..), None) => TAG_QUESTION_ASKED,
+        (Target::Question(..), Some(_)) => TAG_LENT_AND_QUESTION_ASKED,
+    });
+    put_number(bytes, ticket.0);
+    match target {
+        Target::Arm(arm, attribute) => {
+            put_number(bytes, arm.0.into());
+            put_number(bytes, attribute.0.into());
+        }
+        Target::Question(question, source) => {
+            put_number(bytes, question.0.into());
+            let (kind, place) = match source {
+                Source::Votes(attribute) => (SOURCE_VOTES, attribute.0),
+                Source::Generator(generator) => (SOURCE_GENERATOR, generator.0),
+            };
+            bytes.push(kind);
+            put_number(bytes, place.into());
+        }
     }
-    let question = QuestionId(input.small_number()?);
+    let Some((arm, Loan { share, weights })) = loan else { return };
+    // A call on an arm comes after a loan to that arm.
+    if matches!(target, Target::Question(..)) {
+        put_number(bytes, arm.0.into());
+    }
+    put_number(bytes, share.parts());
+    bytes.extend_from_slice(&weights.to_le_bytes());
+}
+
+fn asked(tag: u8, input: &mut Input<'_>) -> Result<Event, Malformed> {
+    let ticket = Ticket(input.number()?);
+    let first = input.small_number()?;
+    if matches!(tag, TAG_ASKED | TAG_LENT_AND_ASKED) {
+        let (arm, attribute) = (ArmId(first), AttributeId(input.small_number()?));
+        let loan = if tag == TAG_ASKED { None } else { Some((arm, loan(input)?)) };
+        return Ok(Event::Asked { ticket, target: Target::Arm(arm, attribute), loan });
+    }
     let kind = input.byte()?;
     let place = input.small_number()?;
     let source = match kind {
@@ -276,7 +264,41 @@ fn decode_asked<'a>(
     } else {
         Some((ArmId(input.small_number()?), loan(input)?))
     };
-    Ok(Event::QuestionAsked { ticket, question, source, loan })
+    Ok(Event::Asked { ticket, target: Target::Question(QuestionId(first), source), loan })
+}
+
+#[inline]
+fn settled<'a>(tag: u8, input: &mut Input<'a>, note: &mut Note<'a>) -> Result<Event, Malformed> {
+    let ticket = Ticket(input.number()?);
+    let outcome = match tag {
+        TAG_TOLD => Outcome::Score(input.score()?),
+        TAG_TOLD_ALL => {
+            let count = input.number()?;
+            // No call has more, and no room is made for a count that lies.
+            if count > ATTRIBUTES_MAX as u64 {
+                return Err(Malformed::Number);
+            }
+            let mut scores = Vec::new();
+            for _ in 0..count {
+                scores.push(input.score_or_none()?);
+            }
+            Outcome::Scores(scores.into())
+        }
+        TAG_ANSWERED => Outcome::Answer(input.small_number()?.checked_sub(1).map(Label)),
+        _ => {
+            let code = input.byte()?;
+            Outcome::Failed(Failure::from_code(code).ok_or(Malformed::Failure(code))?)
+        }
+    };
+    let cost = Cost::from_picos(input.large()?);
+    note.latency = input.duration()?;
+    note.reply = Cow::Borrowed(input.text()?);
+    match outcome {
+        Outcome::Score(_) => {}
+        Outcome::Answer(_) => note.answer = Cow::Borrowed(input.text()?),
+        Outcome::Scores(_) | Outcome::Failed(_) => note.reason = Cow::Borrowed(input.text()?),
+    }
+    Ok(Event::Settled { ticket, outcome, cost })
 }
 
 impl<'a> Record<'a> {
@@ -290,49 +312,10 @@ impl<'a> Record<'a> {
             tag = input.byte()?;
         }
         let event = match tag {
-            tag @ (TAG_ASKED | TAG_LENT_AND_ASKED) => Event::Asked {
-                ticket: Ticket(input.number()?),
-                arm: ArmId(input.small_number()?),
-                attribute: AttributeId(input.small_number()?),
-                loan: if tag == TAG_ASKED { None } else { Some(loan(input)?) },
-            },
-            tag @ (TAG_QUESTION_ASKED | TAG_LENT_AND_QUESTION_ASKED | TAG_ANSWERED) => {
-                decode_asked(tag, input, &mut note)?
+            TAG_ASKED | TAG_LENT_AND_ASKED | TAG_QUESTION_ASKED | TAG_LENT_AND_QUESTION_ASKED => {
+                asked(tag, input)?
             }
-            TAG_TOLD => {
-                let ticket = Ticket(input.number()?);
-                let score = input.score()?;
-                let cost = Cost::from_picos(input.large()?);
-                note.latency = input.duration()?;
-                note.reply = Cow::Borrowed(input.text()?);
-                Event::Told { ticket, score, cost }
-            }
-            TAG_TOLD_ALL => {
-                let ticket = Ticket(input.number()?);
-                let count = input.number()?;
-                // No call has more, and no room is made for a count that lies.
-                if count > ATTRIBUTES_MAX as u64 {
-                    return Err(Malformed::Number);
-                }
-                let mut scores = Vec::new();
-                for _ in 0..count {
-                    scores.push(input.score_or_none()?);
-                }
-                let cost = Cost::from_picos(input.large()?);
-                note.latency = input.duration()?;
-                note.reply = Cow::Borrowed(input.text()?);
-                note.reason = Cow::Borrowed(input.text()?);
-                Event::ToldAll { ticket, scores: scores.into(), cost }
-            }
-            TAG_FAILED => {
-                let ticket = Ticket(input.number()?);
-                let failure = failure_of(input.byte()?)?;
-                let cost = Cost::from_picos(input.large()?);
-                note.latency = input.duration()?;
-                note.reply = Cow::Borrowed(input.text()?);
-                note.reason = Cow::Borrowed(input.text()?);
-                Event::Failed { ticket, failure, cost }
-            }
+            TAG_TOLD | TAG_TOLD_ALL | TAG_ANSWERED | TAG_FAILED => settled(tag, input, &mut note)?,
             TAG_BUDGET_RAISED => Event::BudgetRaised { budget: Cost::from_picos(input.large()?) },
             TAG_RELEASED => Event::Released { arm: ArmId(input.small_number()?) },
             TAG_ARMS_ADDED => {
@@ -349,77 +332,42 @@ impl<'a> Record<'a> {
     /// Refuses pairs that the journal does not know by now: readers use them as indices.
     #[inline]
     pub(super) fn check(&self, header: &Header, arms_added: &mut u64) -> Result<(), Malformed> {
-        match self.event {
-            Event::Asked { arm, .. }
-            | Event::Released { arm }
-            | Event::QuestionAsked { loan: Some((arm, _)), .. }
-                if u64::from(arm.0) >= header.arm_count.saturating_add(*arms_added) =>
-            {
-                Err(Malformed::Arm(arm.0))
+        let arm_count = header.arm_count.saturating_add(*arms_added);
+        let known = |arm: ArmId| {
+            if u64::from(arm.0) < arm_count { Ok(()) } else { Err(Malformed::Arm(arm.0)) }
+        };
+        match &self.event {
+            Event::Asked { target, loan, .. } => {
+                if let Some((arm, _)) = loan {
+                    known(*arm)?;
+                }
+                let attribute = match *target {
+                    Target::Arm(arm, attribute) => {
+                        known(arm)?;
+                        attribute
+                    }
+                    Target::Question(_, Source::Votes(attribute)) => attribute,
+                    Target::Question(_, Source::Generator(_)) => return Ok(()),
+                };
+                if u64::from(attribute.0) >= header.attribute_count {
+                    return Err(Malformed::Attribute(attribute.0));
+                }
             }
-            Event::Asked { attribute, .. }
-            | Event::QuestionAsked { source: Source::Votes(attribute), .. }
-                if u64::from(attribute.0) >= header.attribute_count =>
-            {
-                Err(Malformed::Attribute(attribute.0))
-            }
+            Event::Released { arm } => known(*arm)?,
             Event::ArmsAdded { count } => {
-                *arms_added = arms_added.saturating_add(count.into());
-                Ok(())
+                *arms_added = arms_added.saturating_add((*count).into());
             }
             // It may be a new answer, which the books know.
-            Event::Answered { .. } => {
+            Event::Settled { outcome: Outcome::Answer(_), .. } => {
                 *arms_added = arms_added.saturating_add(1);
-                Ok(())
             }
-            _ => Ok(()),
+            Event::Settled { .. } | Event::BudgetRaised { .. } => {}
         }
+        Ok(())
     }
-}
-
-fn put_loan(bytes: &mut Vec<u8>, Loan { share, weights }: Loan) {
-    put_number(bytes, share.parts());
-    bytes.extend_from_slice(&weights.to_le_bytes());
 }
 
 fn loan(input: &mut Input<'_>) -> Result<Loan, Malformed> {
     let share = Share::from_parts(input.number()?).ok_or(Malformed::Number)?;
     Ok(Loan { share, weights: u64::from_le_bytes(input.array()?) })
-}
-
-// These numbers are in files: new failures get new numbers, and none is used again.
-
-fn failure_code(failure: Failure) -> u8 {
-    match failure {
-        Failure::Void(Void::NotConnected) => 1,
-        Failure::Void(Void::RateLimited) => 2,
-        Failure::Void(Void::LostRepeatable) => 3,
-        Failure::Counted(Counted::TimedOut) => 65,
-        Failure::Counted(Counted::Crashed) => 66,
-        Failure::Counted(Counted::Unreadable) => 67,
-        Failure::Counted(Counted::Truncated) => 68,
-        Failure::Counted(Counted::Refused) => 69,
-        Failure::Counted(Counted::Lost) => 70,
-        Failure::Counted(Counted::GivenUp) => 71,
-        Failure::Blocking(Blocking::BelowLowest) => 129,
-        Failure::Blocking(Blocking::Exhausted) => 130,
-    }
-}
-
-fn failure_of(code: u8) -> Result<Failure, Malformed> {
-    Ok(match code {
-        1 => Failure::Void(Void::NotConnected),
-        2 => Failure::Void(Void::RateLimited),
-        3 => Failure::Void(Void::LostRepeatable),
-        65 => Failure::Counted(Counted::TimedOut),
-        66 => Failure::Counted(Counted::Crashed),
-        67 => Failure::Counted(Counted::Unreadable),
-        68 => Failure::Counted(Counted::Truncated),
-        69 => Failure::Counted(Counted::Refused),
-        70 => Failure::Counted(Counted::Lost),
-        71 => Failure::Counted(Counted::GivenUp),
-        129 => Failure::Blocking(Blocking::BelowLowest),
-        130 => Failure::Blocking(Blocking::Exhausted),
-        _ => return Err(Malformed::Failure(code)),
-    })
 }

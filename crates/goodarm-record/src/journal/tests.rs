@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Ticket, VoidFailure,
+    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Outcome, Target,
+    Ticket, VoidFailure,
 };
 
 use super::*;
@@ -113,7 +114,7 @@ fn header() -> Header {
 
 fn asked(ticket: u64, arm: u32, attribute: u32) -> Record<'static> {
     let (arm, attribute) = (ArmId(arm), AttributeId(attribute));
-    Event::Asked { ticket: Ticket(ticket), arm, attribute, loan: None }.into()
+    Event::Asked { ticket: Ticket(ticket), target: Target::Arm(arm, attribute), loan: None }.into()
 }
 
 fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
@@ -121,7 +122,7 @@ fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
     let latency = Duration::from_millis(730);
     let reply = Cow::Owned(reply.to_owned());
     Record {
-        event: Event::Told { ticket: Ticket(ticket), score, cost },
+        event: Event::Settled { ticket: Ticket(ticket), outcome: Outcome::Score(score), cost },
         note: Note { latency, reply, ..Note::default() },
     }
 }
@@ -129,7 +130,11 @@ fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
 fn told_all(ticket: u64, scores: &[Option<f64>], reason: &str) -> Record<'static> {
     let cost = Cost::of_price(0.02).unwrap();
     Record {
-        event: Event::ToldAll { ticket: Ticket(ticket), scores: scores.into(), cost },
+        event: Event::Settled {
+            ticket: Ticket(ticket),
+            outcome: Outcome::Scores(scores.into()),
+            cost,
+        },
         note: Note {
             latency: Duration::from_millis(730),
             reply: Cow::Borrowed("{}"),
@@ -141,7 +146,11 @@ fn told_all(ticket: u64, scores: &[Option<f64>], reason: &str) -> Record<'static
 
 fn failed(ticket: u64, failure: Failure) -> Record<'static> {
     Record {
-        event: Event::Failed { ticket: Ticket(ticket), failure, cost: Cost::from_picos(u128::MAX) },
+        event: Event::Settled {
+            ticket: Ticket(ticket),
+            outcome: Outcome::Failed(failure),
+            cost: Cost::from_picos(u128::MAX),
+        },
         note: Note {
             latency: Duration::MAX,
             reply: Cow::Borrowed("<html>"),

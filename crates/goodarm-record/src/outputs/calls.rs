@@ -4,13 +4,12 @@ pub mod table;
 
 use std::fmt;
 
-use goodarm_core::{ArmId, Cost, Failure, Label, QuestionId, Target};
+use goodarm_core::{ArmId, Cost, Failure, Label, Outcome, QuestionId, Target};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::charter::Charter;
-use crate::failure::{failure_name, failure_of};
-use crate::history::{Entry, Scores};
+use crate::history::Entry;
 
 /// One call, as a line.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -73,16 +72,15 @@ impl<'a> CallLine<'a> {
         charter: &'a Charter,
     ) -> Option<Self> {
         let call = entry.call.as_ref()?;
-        let caller = call.target.caller(charter.verifiers.len());
         let (score, scores, label) = match &call.outcome {
-            Ok(Scores::One(score)) => (Some(*score), None, None),
-            Ok(Scores::Each(each)) => {
-                let names = charter.criteria(caller).into_iter();
+            Outcome::Score(score) => (Some(*score), None, None),
+            Outcome::Scores(each) => {
+                let names = charter.criteria(call.target).into_iter();
                 let named = names.map(str::to_owned).zip(each.iter().copied());
                 (None, Some(CriterionScores(named.collect())), None)
             }
-            Ok(Scores::Answer(label)) => (None, None, Some(label.0)),
-            Err(_) => (None, None, None),
+            Outcome::Answer(label) => (None, None, label.map(|label| label.0)),
+            Outcome::Failed(_) => (None, None, None),
         };
         let (id, question) = match call.target {
             Target::Arm(arm, _) => (id(arm), ""),
@@ -92,12 +90,12 @@ impl<'a> CallLine<'a> {
             call: call.ticket.0,
             id: id.into(),
             question: question.into(),
-            verifier: charter.caller(caller).into(),
+            verifier: charter.service_name(call.target).into(),
             score,
             scores,
             answer: call.note.answer.as_ref().into(),
             label,
-            failure: call.failure().map(|failure| failure_name(failure).into()),
+            failure: call.failure().map(|failure| failure.name().into()),
             reason: call.note.reason.as_ref().into(),
             lent: entry.loan.map(|(_, loan)| loan.share.fraction()),
             cost: call.cost,
@@ -125,16 +123,16 @@ impl<'a> CallLine<'a> {
         }
     }
 
-    /// The scores, or how it failed; none if the line says neither or both.
-    pub fn outcome(&self) -> Option<Result<Scores, Failure>> {
+    /// What came of the call; `None` if the line does not say just one thing.
+    pub fn outcome(&self) -> Option<Outcome> {
         match (self.score, &self.scores, self.label, &self.failure) {
-            (Some(score), None, None, None) => Some(Ok(Scores::One(score))),
+            (Some(score), None, None, None) => Some(Outcome::Score(score)),
             (None, Some(scores), None, None) => {
                 let each = scores.0.iter().map(|(_, score)| *score);
-                Some(Ok(Scores::Each(each.collect())))
+                Some(Outcome::Scores(each.collect()))
             }
-            (None, None, Some(label), None) => Some(Ok(Scores::Answer(Label(label)))),
-            (None, None, None, Some(name)) => failure_of(name).map(Err),
+            (None, None, Some(label), None) => Some(Outcome::Answer(Some(Label(label)))),
+            (None, None, None, Some(name)) => Failure::from_name(name).map(Outcome::Failed),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::charter::PeopleTerms;
 use crate::deck::{Card, Field, Wanted};
 
-/// Makes the cards of one caller.
+/// Makes the cards of one service.
 #[derive(Debug)]
 pub struct Asker {
     terms: PeopleTerms,

@@ -64,7 +64,7 @@ impl PeopleDeck {
     /// The cards of the run in a folder.
     pub fn open(folder: &Folder) -> Result<Self, DeckError> {
         let mut deck = Self::read(folder)?;
-        if deck.charter.callers().all(|terms| terms.people.is_none()) {
+        if deck.charter.rows().all(|terms| terms.people.is_none()) {
             let path = folder.path().display();
             return Err(DeckError::Folder(format!(
                 "{path}: no verifier and no generator of this run is a person (kind = \"human\")"
@@ -79,8 +79,8 @@ impl PeopleDeck {
             History::open(&folder.journal()).map_err(|error| of_journal(folder, &error))?;
         let charter = history.charter;
         let id_field = charter.id_field();
-        let askers = charter.callers().enumerate().filter_map(|(place, terms)| {
-            Some((place, Asker::new(terms.people?, wanted(&terms), &id_field)))
+        let askers = charter.rows().enumerate().filter_map(|(row, terms)| {
+            Some((row, Asker::new(terms.people?, wanted(&terms), &id_field)))
         });
         Ok(Self {
             askers: askers.collect(),
@@ -106,8 +106,7 @@ impl PeopleDeck {
         }
         let failed = |error: &dyn std::fmt::Display| of_journal(&self.folder, error);
         let mut history = History::open(&journal).map_err(|error| failed(&error))?;
-        let attribute_count = self.charter.verifiers.len();
-        let is_peoples = |target: Target| self.askers.contains_key(&target.caller(attribute_count));
+        let is_peoples = |target| self.askers.contains_key(&self.charter.row(target));
         let mut known = BTreeMap::new();
         while let Some(entry) = history.next_entry().map_err(|error| failed(&error))? {
             if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
@@ -125,7 +124,7 @@ impl PeopleDeck {
         }
         let asked = of_people.into_iter().filter_map(|(ticket, target)| {
             let id = self.subject(target)?.id;
-            let verifier = self.charter.called(target).name.to_owned();
+            let verifier = self.charter.terms(target).name.to_owned();
             Some((ticket, Asked { target, verifier, id }))
         });
         self.asked = asked.collect();
@@ -172,7 +171,7 @@ impl PeopleDeck {
     /// Whether each call is to be another person's. Whoever makes answers may make several.
     fn wants_others(&self, target: Target) -> bool {
         let is_vote = !matches!(target, Target::Question(_, Source::Generator(_)));
-        let people = self.charter.called(target).people;
+        let people = self.charter.terms(target).people;
         is_vote && people.is_some_and(|people| !people.same_person)
     }
 
@@ -187,8 +186,8 @@ impl PeopleDeck {
     }
 
     fn card(&self, ticket: Ticket, asked: &Asked) -> Option<Card> {
-        let place = asked.target.caller(self.charter.verifiers.len());
-        Some(self.askers.get(&place)?.card(ticket.0.to_string(), &self.subject(asked.target)?))
+        let row = self.charter.row(asked.target);
+        Some(self.askers.get(&row)?.card(ticket.0.to_string(), &self.subject(asked.target)?))
     }
 
     /// The reply to a call that waits, if it may be given.
@@ -207,7 +206,7 @@ impl PeopleDeck {
         if self.spoken(asked).contains(labeller) {
             return Err(not_fresh(labeller, asked));
         }
-        let terms = self.charter.called(asked.target);
+        let terms = self.charter.terms(asked.target);
         let most = terms.people.and_then(|people| people.answer_bytes_max);
         if let Verdict::Failed(CountedFailure::Unreadable, reason) =
             verdict(wanted(&terms), most, &said)
@@ -253,7 +252,7 @@ impl Deck for PeopleDeck {
             let place = Place {
                 key: ticket.0.to_string(),
                 id: asked.id.clone(),
-                wanted: wanted(&self.charter.called(asked.target)),
+                wanted: wanted(&self.charter.terms(asked.target)),
                 said: heard.filter(|heard| heard.by == labeller).map(|heard| heard.said),
                 waits: own.contains(ticket),
             };
@@ -261,7 +260,7 @@ impl Deck for PeopleDeck {
         }
         let said = self.replies.iter().filter(|(_, by)| *by == labeller);
         for (reply, _) in said {
-            let terms = self.charter.callers().find(|terms| terms.name == reply.verifier);
+            let terms = self.charter.rows().find(|terms| terms.name == reply.verifier);
             let Some(terms) = terms else { continue };
             places.entry(reply.call).or_insert_with(|| Place {
                 key: reply.call.to_string(),
@@ -318,11 +317,8 @@ impl Deck for PeopleDeck {
             !spoken.is_empty() && people.iter().all(|by| spoken.contains(by))
         };
         let for_others = waiting.iter().filter(is_for_others).count();
-        let are_questions = waiting.iter().all(|asked| {
-            let place = asked.target.caller(self.charter.verifiers.len());
-            let wanted = self.charter.callers().nth(place).map(|terms| wanted(&terms));
-            wanted == Some(Wanted::Answer)
-        });
+        let are_questions =
+            waiting.iter().all(|asked| wanted(&self.charter.terms(asked.target)) == Wanted::Answer);
         let done = self.known.len() - waiting.len();
         let what = if are_questions && !waiting.is_empty() { "question" } else { "answer" };
         let wait = if waiting.len() == 1 { "waits" } else { "wait" };

@@ -12,7 +12,7 @@ use goodarm_core::{
 use super::{Answers, Outcome, RecordedAnswer, Recording, nothing_of};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
-use crate::history::{Call, History, HistoryError, Scores};
+use crate::history::{History, HistoryError, SettledCall};
 use crate::questions::{Roster, RosterError};
 
 /// Why a folder is no recording.
@@ -150,16 +150,16 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, RunsError> {
 
 /// Whether a call has brought something, a failure that counts included: what is void was made again, and the
 /// end of another recording is not an outcome.
-fn counts(call: &Call<'_>) -> bool {
+fn counts(call: &SettledCall<'_>) -> bool {
     !matches!(
         call.failure(),
         Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
     )
 }
 
-fn label(call: &Call<'_>) -> Option<Label> {
+fn label(call: &SettledCall<'_>) -> Option<Label> {
     match call.outcome {
-        Ok(Scores::Answer(label)) => Some(label),
+        goodarm_core::Outcome::Answer(label) => label,
         _ => None,
     }
 }

@@ -23,9 +23,9 @@ pub struct Pace {
 
 impl Pace {
     pub(super) fn new(charter: &Charter, account: &Account) -> Self {
-        let others = || account.callers.iter().filter(|totals| totals.latency_sum() > 0.0);
+        let others = || account.services().iter().filter(|totals| totals.latency_sum() > 0.0);
         let spent = others().map(|totals| totals.spent).fold(Cost::ZERO, Cost::saturating_add);
-        let calls: u64 = others().map(|totals| totals.call_count).sum();
+        let calls: u64 = others().map(|totals| totals.outcomes.call_count).sum();
         #[expect(clippy::cast_precision_loss, reason = "for people")]
         let price = spent.units() / calls as f64;
         let allowed = Options::default().in_flight_share * account.budgets[0].units() / price;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::{ArmId, ArmStatus, Books, Cost, Label, QuestionId, Source};
+use goodarm_core::{ArmId, ArmStatus, Books, Cost, GeneratorId, Label, QuestionId, Source};
 use goodarm_data::candidates::Candidates;
 use goodarm_data::candidates::text_of;
 use serde::Serialize;
 
-use crate::account::{Account, VerifierTotals};
+use crate::account::Account;
 use crate::charter::{Charter, GeneratorTerms};
 use crate::questions::FINAL_ANSWER;
 use crate::view::exact_pair;
@@ -72,28 +72,30 @@ impl QuestionsView {
         let made = account.began_with..problem.arm_count();
         let spent = questions.ids().map(|question| books.question(question).spent_on_answers());
         let by = |generator| {
-            let is_own = move |arm: &ArmId| matches!(books.origin(*arm), Some(Source::Generator(of)) if of.index() == generator);
+            let is_own =
+                move |arm: &ArmId| books.origin(*arm) == Some(Source::Generator(generator));
             problem.arms().filter(is_own)
         };
-        let generators = charter.generators().iter().zip(account.generators()).enumerate();
-        let generator =
-            |(place, (terms, totals)): (usize, (&GeneratorTerms, &VerifierTotals))| GeneratorView {
+        let generators = charter.generators().iter().zip(questions.generator_ids());
+        let generator = |(terms, generator): (&GeneratorTerms, GeneratorId)| {
+            let totals = account.service(problem.generator_service(generator));
+            let is_certified = |arm: &ArmId| books.status(*arm) == ArmStatus::Certified;
+            GeneratorView {
                 name: terms.name.clone(),
                 kind: terms.kind.clone(),
                 ceiling: terms.ceiling,
-                calls: totals.call_count,
-                new: by(place).count(),
-                certified: by(place)
-                    .filter(|&arm| books.status(arm) == ArmStatus::Certified)
-                    .count(),
-                failures: totals.failures.clone(),
+                calls: totals.outcomes.call_count,
+                new: by(generator).count(),
+                certified: by(generator).filter(is_certified).count(),
+                failures: totals.outcomes.failures.clone(),
                 spent: totals.spent,
                 spent_by_question: None,
                 mean_price: totals.mean_price(),
                 mean_latency: totals.mean_latency(),
                 latency_median: totals.latency_quantile(0.5),
                 latency_p95: totals.latency_quantile(0.95),
-            };
+            }
+        };
         Some(Self {
             count: questions.count(),
             answered: books.certified().len(),

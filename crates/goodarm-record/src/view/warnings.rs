@@ -4,9 +4,8 @@
 use goodarm_core::{BlockingFailure, Failure};
 use goodarm_files::words::counted;
 
-use crate::account::VerifierTotals;
-use crate::charter::{CallerTerms, Charter};
-use crate::failure::failure_name;
+use crate::account::{Account, OutcomeTotals, ServiceTotals};
+use crate::charter::{Charter, ServiceTerms};
 
 /// Something that a person should know about a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,11 +50,21 @@ impl WarningKind {
 }
 
 /// All warnings about the verifiers of a run, and about its generators.
-pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
-    let all = charter.callers().zip(totals).enumerate();
+pub fn warnings(charter: &Charter, account: &Account) -> Vec<Warning> {
+    let mut services = account.services().iter();
+    let all = charter.rows().enumerate().filter_map(|(row, terms)| {
+        // Calls are paid, and remarked on, with the first criterion.
+        let is_paid = terms.is_generator || charter.is_called(row);
+        let paid = if is_paid { services.next() } else { None };
+        let outcomes = match paid {
+            Some(paid) if terms.is_generator => &paid.outcomes,
+            _ => account.attributes().get(row)?,
+        };
+        Some((row, terms, outcomes, paid))
+    });
     let mut warnings: Vec<Warning> = all
-        .flat_map(|(verifier, (terms, totals))| {
-            about(&terms, totals).into_iter().map(move |(kind, text)| Warning {
+        .flat_map(|(verifier, terms, outcomes, paid)| {
+            about(&terms, outcomes, paid).into_iter().map(move |(kind, text)| Warning {
                 verifier,
                 kind,
                 text: match kind {
@@ -69,7 +78,11 @@ pub fn warnings(charter: &Charter, totals: &[VerifierTotals]) -> Vec<Warning> {
     warnings
 }
 
-fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, String)> {
+fn about(
+    terms: &ServiceTerms<'_>,
+    totals: &OutcomeTotals,
+    paid: Option<&ServiceTotals>,
+) -> Vec<(WarningKind, String)> {
     let mut found = Vec::new();
     if totals.score_count() == 0
         && let Some(why) = why_never_scored(totals)
@@ -80,7 +93,7 @@ fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, 
         );
         return vec![(WarningKind::NeverScored, text)];
     }
-    for (index, remark) in totals.remarks.iter().enumerate() {
+    for (index, remark) in paid.iter().flat_map(|paid| &paid.remarks).enumerate() {
         let kind = WarningKind::Remark { index, is_doubt: remark.is_doubt };
         found.push((kind, remark.text.clone()));
     }
@@ -115,11 +128,11 @@ fn about(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Vec<(WarningKind, 
         );
         found.push((WarningKind::Unscored, text));
     }
-    found.extend(about_prices(terms, totals));
+    found.extend(paid.and_then(|paid| about_prices(terms, totals, paid)));
     found
 }
 
-fn why_never_scored(totals: &VerifierTotals) -> Option<String> {
+fn why_never_scored(totals: &OutcomeTotals) -> Option<String> {
     let failed = totals.first_failure.as_ref().map(|reason| {
         let calls = counted(totals.counted_failure_count, "call");
         format!("{calls} failed, the first one so: {reason}")
@@ -127,18 +140,22 @@ fn why_never_scored(totals: &VerifierTotals) -> Option<String> {
     failed.or_else(|| Some(format!("it was not reached: {}", totals.first_obstacle.as_ref()?)))
 }
 
-fn about_prices(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Option<(WarningKind, String)> {
+fn about_prices(
+    terms: &ServiceTerms<'_>,
+    totals: &OutcomeTotals,
+    paid: &ServiceTotals,
+) -> Option<(WarningKind, String)> {
     let scores = totals.score_count();
     if !terms.metered || scores < SCORES_MIN {
         return None;
     }
     // A function of Python's that says nothing about its cost means its price.
-    if totals.scored_at_ceiling_count == scores && terms.kind != "python" {
+    if paid.scored_at_ceiling_count == scores && terms.kind != "python" {
         let text = "is paid at its ceiling for every call: its replies do not say what they took. Let \
                     the server say (usage), or give a fixed price.";
         return Some((WarningKind::NoUsage, text.to_owned()));
     }
-    let mean = totals.mean_price()?;
+    let mean = paid.mean_price()?;
     if mean <= 0.0 {
         let text = "bills nothing for its calls: the budget does not end them, calls_max does.";
         return Some((WarningKind::HighCeiling, text.to_owned()));
@@ -155,7 +172,7 @@ fn about_prices(terms: &CallerTerms<'_>, totals: &VerifierTotals) -> Option<(War
 }
 
 /// What failures that end a stream are called in files.
-pub(super) const BELOW_LOWEST: &str = failure_name(Failure::Blocking(BlockingFailure::BelowLowest));
+pub(super) const BELOW_LOWEST: &str = Failure::Blocking(BlockingFailure::BelowLowest).name();
 /// Bills of fewer calls say little.
 const SCORES_MIN: u64 = 10;
 const CEILING_TIMES_MAX: f64 = 6.0;

@@ -1,17 +1,15 @@
 //! Calls and money question by question: a call about an answer belongs to the question that it answers.
 
 use goodarm_core::{Books, Cost, Problem, QuestionId, Target};
-use goodarm_record::history::Call;
+use goodarm_record::history::SettledCall;
 use goodarm_record::view::Overview;
 
 use super::data::Question;
 
 /// What was paid for each question.
 pub(super) struct ByQuestion {
-    attribute_count: usize,
-    /// Verifiers, and behind them generators.
-    caller_count: usize,
-    /// Of each question, caller by caller.
+    service_count: usize,
+    /// Of each question, service by service.
     spent: Vec<Cost>,
     /// Of each question.
     call_counts: Vec<u32>,
@@ -19,28 +17,24 @@ pub(super) struct ByQuestion {
 
 impl ByQuestion {
     pub(super) fn new(problem: &Problem) -> Self {
-        let (count, generator_count) = problem
-            .questions()
-            .map_or((0, 0), |questions| (questions.count(), questions.generators().len()));
-        let attribute_count = problem.attribute_count();
-        let caller_count = attribute_count + generator_count;
+        let count = problem.questions().map_or(0, |questions| questions.count());
+        let service_count = problem.service_count();
         Self {
-            attribute_count,
-            caller_count,
-            spent: vec![Cost::ZERO; count * caller_count],
+            service_count,
+            spent: vec![Cost::ZERO; count * service_count],
             call_counts: vec![0; count],
         }
     }
 
     /// One more call.
-    pub(super) fn take(&mut self, problem: &Problem, call: &Call<'_>) {
+    pub(super) fn take(&mut self, problem: &Problem, call: &SettledCall<'_>) {
         let Some(questions) = problem.questions() else { return };
         let question = match call.target {
             Target::Arm(arm, _) => questions.of(arm),
             Target::Question(question, _) => question,
         };
-        let caller = call.target.caller(self.attribute_count);
-        let sum = &mut self.spent[question.index() * self.caller_count + caller];
+        let service = problem.service(call.target);
+        let sum = &mut self.spent[question.index() * self.service_count + service.index()];
         *sum = sum.saturating_add(call.cost);
         self.call_counts[question.index()] += 1;
     }
@@ -48,17 +42,21 @@ impl ByQuestion {
     /// Tells verifiers and generators what they were paid for answered questions, and for open ones.
     pub(super) fn tell(&self, books: &Books, overview: &mut Overview) {
         let Some(questions) = &mut overview.questions else { return };
-        let mut sums = vec![[Cost::ZERO; 2]; self.caller_count];
-        for (place, spent) in self.spent.chunks(self.caller_count).enumerate() {
+        let mut sums = vec![[Cost::ZERO; 2]; self.service_count];
+        for (place, spent) in self.spent.chunks(self.service_count).enumerate() {
             let part = usize::from(!books.is_answered(id(place)));
             for (sum, spent) in sums.iter_mut().zip(spent) {
                 sum[part] = sum[part].saturating_add(*spent);
             }
         }
-        let verifiers = overview.verifiers.iter_mut().map(|it| &mut it.spent_by_question);
-        let generators = questions.generators.iter_mut().map(|it| &mut it.spent_by_question);
-        for (told, sum) in verifiers.chain(generators).zip(sums) {
-            *told = Some(sum);
+        // Calls are paid with the first criterion of their verifier.
+        let mut sums = sums.into_iter();
+        for verifier in &mut overview.verifiers {
+            let sum = if verifier.paid_with.is_none() { sums.next() } else { None };
+            verifier.spent_by_question = Some(sum.unwrap_or_default());
+        }
+        for (generator, sum) in questions.generators.iter_mut().zip(sums) {
+            generator.spent_by_question = Some(sum);
         }
     }
 
@@ -67,7 +65,7 @@ impl ByQuestion {
         let Some(questions) = books.problem().questions() else { return Vec::new() };
         let of = |question: QuestionId| {
             let (state, place) = (books.question(question), question.index());
-            let spent = &self.spent[place * self.caller_count..][..self.caller_count];
+            let spent = &self.spent[place * self.service_count..][..self.service_count];
             Question {
                 id: String::new(),
                 status: if state.certified().is_some() { "answered" } else { "open" },

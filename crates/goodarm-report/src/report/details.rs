@@ -6,7 +6,7 @@ mod limits;
 mod questions;
 
 use goodarm_core::{ArmId, ArmStatus, Target};
-use goodarm_record::history::{Call, Entry, History};
+use goodarm_record::history::{Entry, History, SettledCall};
 
 use super::data::{Answer, Data};
 use super::lines::{CallLine, Detail, FieldLine, call_line, field_lines, pair_line};
@@ -63,8 +63,8 @@ impl<'a> Details<'a> {
             return;
         }
         let started = self.report.data.overview.span_millis[0];
-        let attribute_count = self.report.data.overview.verifiers.len();
-        let line = call_line(entry, attribute_count, started, self.limits.reply_bytes);
+        let criterion_count = self.report.data.overview.verifiers.len();
+        let line = call_line(entry, criterion_count, started, self.limits.reply_bytes);
         calls.extend(line.map(|line| (about.map(|arm| arm.0), line)));
     }
 
@@ -105,7 +105,7 @@ fn detail(answer: &Answer, fields: Vec<FieldLine>, field_count: usize) -> Detail
 }
 
 /// The answer that a call is about, or the question that it or its answer belongs to.
-fn row_of(data: &Data, call: &Call<'_>) -> Option<usize> {
+fn row_of(data: &Data, call: &SettledCall<'_>) -> Option<usize> {
     match call.target {
         Target::Question(question, _) => Some(question.index()),
         Target::Arm(arm, _) => match &data.answers.get(arm.index())?.of {

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use goodarm_core::{ArmId, AttributeId, Books, Cost, Source, Target};
+use goodarm_core::{ArmId, AttributeId, Books, Cost, Outcome, Source, Target};
 use goodarm_record::account::Account;
 use goodarm_record::charter::Charter;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{self as live, Call, Entry, History, HistoryError};
+use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::view::noise::{Scores, noise};
 use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
@@ -120,7 +120,7 @@ impl Gatherer {
 
     /// The pairs that a call scores: one for each criterion of its verifier, or one for each answer to its
     /// question.
-    fn scored_by(&self, call: &Call<'_>) -> Vec<(ArmId, AttributeId)> {
+    fn scored_by(&self, call: &SettledCall<'_>) -> Vec<(ArmId, AttributeId)> {
         let problem = self.books.problem();
         match call.target {
             Target::Arm(arm, lead) => problem.members(lead).iter().map(|&it| (arm, it)).collect(),
@@ -133,19 +133,19 @@ impl Gatherer {
     }
 
     /// How many scores there are of each of them.
-    fn returned(&self, call: &Call<'_>) -> Vec<u64> {
+    fn returned(&self, call: &SettledCall<'_>) -> Vec<u64> {
         let pairs = self.scored_by(call).into_iter();
         pairs.map(|(arm, attribute)| self.books.tally(arm, attribute).returned_count).collect()
     }
 
     /// What a call says about one of the pairs that it scores.
-    fn take_score(&mut self, call: &Call<'_>, scored: ScoredPair) {
+    fn take_score(&mut self, call: &SettledCall<'_>, scored: ScoredPair) {
         let ScoredPair { arm, attribute, place, is_new } = scored;
         let problem = self.books.problem();
         let declared = problem.attribute(attribute);
         let pair = problem.pair_index(arm, attribute);
         let score = match (&call.outcome, problem.questions()) {
-            (Ok(live::Scores::Answer(label)), Some(questions)) => {
+            (Outcome::Answer(Some(label)), Some(questions)) => {
                 Some(f64::from(u8::from(questions.label(arm) == *label)))
             }
             _ => call.outcome_for(place, declared).ok(),

@@ -1,8 +1,9 @@
 //! Answers and calls as the pages read them: short keys and rows, because there may be many.
 
+use goodarm_core::Outcome;
 use goodarm_data::candidates::fields;
-use goodarm_record::failure::failure_name;
-use goodarm_record::history::{Entry, Scores};
+use goodarm_record::charter::row_of;
+use goodarm_record::history::Entry;
 use goodarm_record::journal::Note;
 use goodarm_record::view::LoanView;
 use serde::Serialize;
@@ -129,11 +130,11 @@ pub(crate) enum Given {
     Answer(Box<str>),
 }
 
-/// The call of an entry, if it has one, in a run that began then; its reply cut to so many bytes.
-/// Generators have their numbers behind so many attributes.
+/// The call of an entry, if it has one, in a run that began then; its reply cut to `reply_bytes_max`.
+/// Verifiers and generators have the numbers of their rows, generators behind all criteria.
 pub(crate) fn call_line(
     entry: &Entry<'_>,
-    attribute_count: usize,
+    criterion_count: usize,
     started_millis: u64,
     reply_bytes_max: usize,
 ) -> Option<CallLine> {
@@ -141,13 +142,13 @@ pub(crate) fn call_line(
     let Note { latency, reply, reason, .. } = &call.note;
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
-    let (verifier, cost) = (call.target.caller(attribute_count), call.cost.units());
+    let (verifier, cost) = (row_of(call.target, criterion_count), call.cost.units());
     let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
     let (score, failure) = match &call.outcome {
-        Ok(Scores::One(score)) => (Given::One(Some(*score)), ""),
-        Ok(Scores::Each(scores)) => (Given::Each(scores.clone()), ""),
-        Ok(Scores::Answer(_)) => (Given::Answer(final_answer(&call.note.answer)), ""),
-        Err(failure) => (Given::One(None), failure_name(*failure)),
+        Outcome::Score(score) => (Given::One(Some(*score)), ""),
+        Outcome::Scores(scores) => (Given::Each(scores.clone()), ""),
+        Outcome::Answer(_) => (Given::Answer(final_answer(&call.note.answer)), ""),
+        Outcome::Failed(failure) => (Given::One(None), failure.name()),
     };
     if failure.is_empty() && reply.is_empty() && reason.is_empty() {
         return Some(CallLine::Short(verifier, score, cost, latency, seconds));

@@ -74,14 +74,14 @@ fn spending(overview: &Overview) -> Figure {
         return spending_by_question(overview, questions);
     }
     // The calls of a verifier with criteria are paid once.
-    let callers = || overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
+    let services = || overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
     let name = |verifier: &VerifierView| {
         printable(verifier.criterion_of.as_ref().unwrap_or(&verifier.name))
     };
     let series = ArmStatus::ALL.iter().enumerate().map(|(index, status)| BarSeries {
         name: format!("on {} answers", status.name()),
         role: [Role(0), Role(5), Role(1)][index],
-        bars: callers().map(|v| bar(v.spent_by_status[index].units())).collect(),
+        bars: services().map(|v| bar(v.spent_by_status[index].units())).collect(),
     });
     single(
         "Where the money went",
@@ -89,7 +89,7 @@ fn spending(overview: &Overview) -> Figure {
         Content::Bars(BarChart {
             x_label: "verifier".into(),
             y: Axis::linear(format!("spent ({})", overview.money.unit)),
-            groups: callers().map(name).collect(),
+            groups: services().map(name).collect(),
             series: series.collect(),
         }),
     )
@@ -100,11 +100,11 @@ fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> Figur
     let verifiers =
         verifiers.map(|it| (it.criterion_of.as_ref().unwrap_or(&it.name), it.spent_by_question));
     let generators = questions.generators.iter().map(|it| (&it.name, it.spent_by_question));
-    let callers: Vec<_> = verifiers.chain(generators).collect();
+    let services: Vec<_> = verifiers.chain(generators).collect();
     let series = ["answered", "open"].into_iter().enumerate().map(|(index, status)| BarSeries {
         name: format!("on {status} questions"),
         role: [Role(0), Role(5)][index],
-        bars: callers
+        bars: services
             .iter()
             .map(|(_, parts)| bar(parts.map_or(0.0, |it| it[index].units())))
             .collect(),
@@ -116,7 +116,7 @@ fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> Figur
         Content::Bars(BarChart {
             x_label: "verifier or generator".into(),
             y: Axis::linear(format!("spent ({})", overview.money.unit)),
-            groups: callers.iter().map(|(name, _)| printable(name)).collect(),
+            groups: services.iter().map(|(name, _)| printable(name)).collect(),
             series: series.collect(),
         }),
     )

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use goodarm_core::{Failure, Source, Target};
-use goodarm_record::history::{Call, Entry, History, HistoryError, Scores};
+use goodarm_core::{Failure, Outcome, Source, Target};
+use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
 use serde::Serialize;
 
 use super::WatchedJob;
@@ -147,7 +147,7 @@ impl Calls {
 }
 
 /// Whether a call is about the answer, or about its question.
-fn is_about(call: &Call<'_>, certificate: &Certificate) -> bool {
+fn is_about(call: &SettledCall<'_>, certificate: &Certificate) -> bool {
     match call.target {
         Target::Arm(arm, _) => arm == certificate.arm,
         Target::Question(question, _) => {
@@ -157,13 +157,13 @@ fn is_about(call: &Call<'_>, certificate: &Certificate) -> bool {
 }
 
 /// What a vote says about the answer: a failed one is for nobody, a void one is none.
-fn vote(call: &Call<'_>, certificate: &Certificate) -> Option<f64> {
+fn vote(call: &SettledCall<'_>, certificate: &Certificate) -> Option<f64> {
     match &call.outcome {
-        Ok(Scores::Answer(label)) => {
-            let is_for = certificate.answers.is_some_and(|answers| answers.label == *label);
+        Outcome::Answer(label) => {
+            let is_for = certificate.answers.is_some_and(|answers| Some(answers.label) == *label);
             Some(f64::from(u8::from(is_for)))
         }
-        Err(Failure::Counted(_)) => Some(0.0),
+        Outcome::Failed(Failure::Counted(_)) => Some(0.0),
         _ => None,
     }
 }

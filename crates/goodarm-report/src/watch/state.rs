@@ -96,7 +96,7 @@ impl Shared {
         }
     }
 
-    /// How everyone who is called is doing: each criterion as its verifier does, then the generators.
+    /// How every service is doing: each criterion as its verifier does, then the generators.
     fn health(&self, progress: &Progress) -> Vec<Health> {
         let Progress { conditions, overview, .. } = progress;
         let verifiers = self.job.conditions.iter().map(|&index| &conditions[index]);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{
-    ArmId, Ask, Design, Label, Policy, Problem, ProblemSpec, QuestionId, Session, StopReason,
+    ArmId, Ask, Design, Label, Outcome, Policy, Problem, ProblemSpec, QuestionId, Session,
+    StopReason, Target,
 };
 
 use crate::questions::oracle::QuestionOracle;
@@ -43,7 +44,12 @@ pub(crate) fn run(
         let answer = answer_of(&session, arm);
         Certified { arm: ArmId(answer.0.0), good: world.is_good(answer), right: None, cost }
     });
-    let attributes = books.problem().attributes();
+    let problem = books.problem();
+    // A call is paid with the first attribute that it scores.
+    let spent_on = |attribute| {
+        let is_paid = problem.lead(attribute) == attribute;
+        if is_paid { books.lane_of(attribute).bills().spent.units() } else { 0.0 }
+    };
     Ok(Trial {
         good_count: world.answerable_count(),
         certified: certified.collect(),
@@ -52,7 +58,7 @@ pub(crate) fn run(
         spent: books.ledger().settled().units(),
         pull_count: watcher.pull_count,
         reason,
-        spent_on: vec![attributes.map(|it| books.totals(it).spent.units()).collect()],
+        spent_on: vec![problem.attributes().map(spent_on).collect()],
         branches: watcher.branches,
         labelled: Vec::new(),
     })
@@ -101,36 +107,32 @@ impl Watcher {
         setting: Setting,
     ) -> Option<StopReason> {
         let seed = setting.seed;
-        let mut scored: BTreeMap<_, u64> = BTreeMap::new();
-        let mut asked: BTreeMap<_, u64> = BTreeMap::new();
+        let mut counts: BTreeMap<Target, u64> = BTreeMap::new();
         while self.pull_count < setting.calls_max {
-            let branch = match session.ask().expect("policies name calls that may be made") {
-                Ask::Pull(pull) => {
-                    let call = scored.entry((pull.arm, pull.attribute)).or_default();
-                    let answer = answer_of(session, pull.arm);
-                    let members = session.books().problem().members(pull.attribute).iter();
-                    let scores = members.map(|&it| Some(world.score(seed, answer, it, *call)));
-                    let scores: Vec<Option<f64>> = scores.collect();
-                    *call += 1;
-                    match scores[..] {
-                        [Some(score)] => session.tell(pull.ticket, score, pull.ceiling),
-                        _ => session.tell_all(pull.ticket, &scores, pull.ceiling),
-                    }
-                    .expect("sound scores");
-                    pull.branch
-                }
-                Ask::Question(pull) => {
-                    let call = asked.entry((pull.question, pull.source)).or_default();
-                    let label = world.answer(seed, pull.question, pull.source, *call);
-                    *call += 1;
-                    session.answer(pull.ticket, label, pull.ceiling).expect("a sound answer");
-                    pull.branch
-                }
+            let call = match session.ask().expect("policies name calls that may be made") {
+                Ask::Call(call) => call,
                 Ask::Wait => unreachable!("no call is in flight"),
                 Ask::Done(reason) => return Some(reason),
             };
+            let count = counts.entry(call.target).or_default();
+            let outcome = match call.target {
+                Target::Arm(arm, lead) => {
+                    let answer = answer_of(session, arm);
+                    let members = session.books().problem().members(lead).iter();
+                    let scores = members.map(|&it| Some(world.score(seed, answer, it, *count)));
+                    match scores.collect::<Vec<_>>()[..] {
+                        [Some(score)] => Outcome::Score(score),
+                        ref scores => Outcome::Scores(scores.into()),
+                    }
+                }
+                Target::Question(question, source) => {
+                    Outcome::Answer(world.answer(seed, question, source, *count))
+                }
+            };
+            *count += 1;
+            session.settle(call.ticket, &outcome, call.ceiling).expect("a sound outcome");
             self.pull_count += 1;
-            *self.branches.entry(branch).or_default() += 1;
+            *self.branches.entry(call.branch).or_default() += 1;
             let spent = session.books().ledger().settled().units();
             self.costs.resize(session.certified().len(), spent);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodarm_core::{Cost, Options};
+use goodarm_core::{Cost, Options, Role, ServiceId};
 use goodarm_live::job::{Job, JobVerifier};
 use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
@@ -39,9 +39,10 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
         text.push('\n');
     }
     // Answers are made before they are verified.
-    let generators = job.verifiers.len()..job.called().count();
-    for place in generators.chain(0..job.verifiers.len()) {
-        text += &called(job, place);
+    let is_generator = |id: &ServiceId| matches!(job.problem.role(*id), Some(Role::Generator(_)));
+    let (generators, verifiers): (Vec<_>, Vec<_>) = job.problem.services().partition(is_generator);
+    for id in generators.into_iter().chain(verifiers) {
+        text += &service(job, id);
     }
     if is_resumed {
         return resumed(job, text);
@@ -83,27 +84,27 @@ fn parties(job: &Job) -> String {
     format!("{}, {given}, {makers}{verifiers}", counted(questions.list.len(), "question"))
 }
 
-/// Who is called: for what, about what, and for how much at most; and what a call would send.
-fn called(job: &Job, place: usize) -> String {
-    let called = job.called_at(place);
-    let (kind, metered, role) = match job.verifiers.get(place) {
-        Some(verifier) => {
-            let terms = &job.charter.verifiers[verifier.lead.index()];
-            let role = format!("{}{}", thresholds(job, verifier), subject(job, terms));
+/// A service: what it is asked for, about what, and for how much at most; and what a call would send.
+fn service(job: &Job, id: ServiceId) -> String {
+    let service = job.service(id);
+    let (kind, metered, role) = match job.problem.role(id).expect("a service of this job") {
+        Role::Verifier(lead) => {
+            let terms = &job.charter.verifiers[lead.index()];
+            let role = format!("{}{}", thresholds(job, service), subject(job, terms));
             (&terms.kind, terms.metered, role)
         }
-        None => {
-            let terms = &job.charter.generators()[place - job.verifiers.len()];
+        Role::Generator(generator) => {
+            let terms = &job.charter.generators()[generator.index()];
             let most = job.charter.questions.as_ref().map_or(0, |it| it.candidates_max);
             let role = format!("makes answers, at most {most} for each question");
             (&terms.kind, terms.metered, role)
         }
     };
-    let ceiling = called.tariff.ceiling;
+    let ceiling = service.tariff.ceiling;
     let most = if metered && !is_free(ceiling) { "at most " } else { "" };
     let mut text =
-        format!("{} ({kind}): {role}, {most}{}\n", called.name, price(ceiling, job.unit()));
-    let preview = job.first_subject(place).map(|first| called.preview(&first));
+        format!("{} ({kind}): {role}, {most}{}\n", service.name, price(ceiling, job.unit()));
+    let preview = job.first_subject(id).map(|first| service.preview(&first));
     for line in preview.unwrap_or_default().lines().take(PREVIEW_LINES_MAX) {
         let _ = writeln!(text, "    {}", printable(line));
     }
@@ -191,7 +192,7 @@ fn in_flight(job: &Job) -> String {
 /// How many cards people may get, and how they get them.
 fn people(job: &Job) -> String {
     let folder = job.settings.output.display().to_string();
-    let asked = job.called().filter_map(|called| Some((called, called.verifier.people()?)));
+    let asked = job.services().filter_map(|called| Some((called, called.verifier.people()?)));
     let line = |(called, people): (&JobVerifier, PeopleTerms)| {
         let price = called.tariff.ceiling.picos().max(1);
         let paid_for = u64::try_from(job.settings.budget.picos() / price).unwrap_or(u64::MAX);

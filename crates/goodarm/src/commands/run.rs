@@ -124,7 +124,7 @@ fn watched(job: &Job, resume: String) -> WatchedJob {
         candidates: Arc::clone(&job.candidates),
         questions: job.questions.clone(),
         problem: job.problem.clone(),
-        conditions: job.problem.attributes().map(|attribute| job.caller(attribute)).collect(),
+        conditions: job.problem.attributes().map(|it| job.problem.service_of(it).index()).collect(),
         verifier_count: job.verifiers.len(),
     }
 }

@@ -40,11 +40,10 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     if control.is_stopping() {
         return Err(Failure::interrupted("stopped; nothing was booked"));
     }
-    let has_scored = |index| trials.iter().any(|it| it.place == index && it.has_scored());
-    let is_person = |index| job.called_at(index).verifier.people().is_some();
-    let silent = job.called().enumerate();
-    let silent = silent.filter(|(index, _)| !has_scored(*index) && !is_person(*index));
-    let silent: Vec<&str> = silent.map(|(_, called)| called.name.as_str()).collect();
+    let has_scored = |id| trials.iter().any(|it| it.service == id && it.has_scored());
+    let is_person = |id| job.service(id).verifier.people().is_some();
+    let silent = job.problem.services().filter(|&id| !has_scored(id) && !is_person(id));
+    let silent: Vec<&str> = silent.map(|id| job.service(id).name.as_str()).collect();
     if silent.is_empty() {
         return Ok(());
     }
@@ -79,7 +78,7 @@ fn shown(job: &Job, trial: &Trial) -> String {
     let unit = job.unit();
     let mut text =
         format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
-    if job.called_at(trial.place).verifier.people().is_some() {
+    if job.service(trial.service).verifier.people().is_some() {
         let card = trial.exchanges.first().map_or("", |exchange| &exchange.sent);
         let price = money(trial.ceiling, unit);
         return format!(
@@ -107,7 +106,7 @@ fn shown(job: &Job, trial: &Trial) -> String {
             let _ = writeln!(text, "  {} {score}", printable_note(name));
         }
     }
-    let answers = job.called_at(trial.place).verifier.answers_questions();
+    let answers = job.service(trial.service).verifier.answers_questions();
     let lacks = if answers { "answer" } else { "score" };
     let _ = match (&trial.score, &trial.reason) {
         (None, None) if let Some(answer) = &trial.answer => {

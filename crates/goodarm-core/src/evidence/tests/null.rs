@@ -6,6 +6,7 @@ use goodarm_sim::random::Random;
 
 use super::{binary_slowly, gaussian_slowly, simpson};
 use crate::books::Books;
+use crate::call::Target;
 use crate::cost::Cost;
 use crate::evidence::Process;
 use crate::evidence::binary::Binary;
@@ -14,6 +15,7 @@ use crate::evidence::grid::{BETS, LogWeights};
 use crate::evidence::sub_gaussian::SubGaussian;
 use crate::evidence::weights::{Weights, WeightsId};
 use crate::num::real;
+use crate::outcome::Outcome;
 use crate::prior::Prior;
 use crate::problem::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel};
 use crate::units::{ArmId, AttributeId};
@@ -233,8 +235,8 @@ fn a_pair_keeps_the_weights_of_its_first_dispatch() {
     });
     let mut books = Books::new(problem.unwrap());
     let mut call = |arm: u32, score: f64| {
-        let pull = books.dispatch(ArmId(arm), AttributeId(0)).unwrap();
-        books.tell(pull.ticket, score, Cost::ZERO).unwrap();
+        let call = books.dispatch(Target::Arm(ArmId(arm), AttributeId(0))).unwrap();
+        books.settle(call.ticket, &Outcome::Score(score), Cost::ZERO).unwrap();
         books.pair(ArmId(arm), AttributeId(0)).evidence.weights
     };
     assert_eq!(call(0, 1.0), WeightsId(0));

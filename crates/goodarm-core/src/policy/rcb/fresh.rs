@@ -8,10 +8,10 @@
 
 use alloc::vec::Vec;
 
-use crate::books::{ArmStatus, Books};
+use crate::books::{ArmStatus, Books, Lane};
+use crate::call::Source;
 use crate::num::real_size;
 use crate::policy::rcb::{RemainingCost, Stage, bend, staged_price};
-use crate::pull::Source;
 use crate::units::{ArmId, GeneratorId, QuestionId};
 
 /// When a question gets another answer.
@@ -184,8 +184,8 @@ impl RemainingCost {
             let first = GeneratorId::at(0);
             let is_due = given + state.asked_count() < count
                 && books.takes_fresh(question, first)
-                && books.is_fresh_affordable(first)
-                && !books.is_fresh_held(first);
+                && lane(books, first).is_affordable()
+                && !lane(books, first).is_held();
             return is_due.then_some((0.0, Source::Generator(first)));
         }
         // One at a time: what it is worth depends on what the last one was.
@@ -207,14 +207,14 @@ impl RemainingCost {
         let mut best: Option<(f64, Source)> = None;
         for generator in questions.generator_ids() {
             if !books.takes_fresh(question, generator)
-                || !books.is_fresh_affordable(generator)
-                || books.is_fresh_held(generator)
+                || !lane(books, generator).is_affordable()
+                || lane(books, generator).is_held()
             {
                 continue;
             }
             let own = self.population.thetas.get(generator.index()).copied();
             let theta = blend(theta, own.unwrap_or(theta), self.population.theta);
-            let bill = books.mean_fresh_bill(generator);
+            let bill = lane(books, generator).mean_bill();
             let price = bill / (theta * new * new) + self.price_at(theta);
             if best.is_none_or(|(least, _)| price < least) {
                 best = Some((price, Source::Generator(generator)));
@@ -240,14 +240,15 @@ impl RemainingCost {
             || is_awaited
             || !books.takes_votes(question, attribute)
             || !books.is_affordable(attribute)
-            || books.is_held(attribute)
+            || books.lane_of(attribute).is_held()
         {
             return None;
         }
         let answer_count = problem.questions().map_or(0, |it| it.answers(question).len());
         #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
         let new = ((real_size(answer_count) + 1.0) / (votes_back as f64 + 1.0)).min(1.0);
-        let price = books.mean_bill(attribute) / (theta * new * new) + self.price_at(theta);
+        let price =
+            books.lane_of(attribute).mean_bill() / (theta * new * new) + self.price_at(theta);
         Some((price, Source::Votes(attribute)))
     }
 
@@ -276,8 +277,12 @@ fn may_be_fresh(books: &Books, question: QuestionId) -> bool {
     let count = books.problem().questions().map_or(0, |it| it.generators().len());
     (0..count).any(|index| {
         let generator = GeneratorId::at(index);
-        books.takes_fresh(question, generator) && books.is_fresh_affordable(generator)
+        books.takes_fresh(question, generator) && lane(books, generator).is_affordable()
     })
+}
+
+fn lane(books: &Books, generator: GeneratorId) -> &Lane {
+    books.lane(books.problem().generator_service(generator))
 }
 
 fn odds(probability: f64) -> f64 {

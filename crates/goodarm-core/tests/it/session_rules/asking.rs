@@ -11,6 +11,8 @@ use goodarm_core::{
 
 use super::{FIRST, SECOND, Scripted, UNIT, picture, problem, pulled, spec};
 
+use crate::doors::{Doors, OnArm};
+
 const EXACT: [ScoreModel; 2] = [ScoreModel::Exact, ScoreModel::Binary];
 
 #[test]
@@ -24,7 +26,7 @@ fn wait_means_that_a_call_is_in_flight_and_done_that_none_is() {
     assert_eq!(session.ask(), Ok(Ask::Done(StopReason::NothingWorthwhile)));
     scripted.request(1, FIRST);
     assert!(
-        matches!(session.ask(), Ok(Ask::Pull(_))),
+        matches!(session.ask(), Ok(Ask::Call(_))),
         "done is not for ever if the policy wakes up"
     );
 }
@@ -74,8 +76,8 @@ fn what_would_still_be_needed_is_told_of_arms_that_look_good() {
     let spec = ProblemSpec { budget: 20.0, ..spec(2, Guarantee::Union, &[ScoreModel::Binary]) };
     let mut session = Session::new(problem(spec), RoundRobin::new(false));
     let mut costs = Vec::new();
-    while let Ask::Pull(pull) = session.ask().unwrap() {
-        let score = if pull.arm == ArmId(0) { 1.0 } else { 0.0 };
+    while let Ask::Call(pull) = session.ask().unwrap() {
+        let score = if pull.arm() == ArmId(0) { 1.0 } else { 0.0 };
         session.tell(pull.ticket, score, UNIT).unwrap();
         costs.push(session.books().remainder().cost);
     }
@@ -96,10 +98,10 @@ fn a_retry_is_asked_first() {
     let void = pulled(session.ask().unwrap());
     session.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
     let retry = pulled(session.ask().unwrap());
-    assert_eq!((retry.arm, retry.attempt, retry.branch), (ArmId(0), 1, "retry"));
+    assert_eq!((retry.arm(), retry.attempt, retry.branch), (ArmId(0), 1, "retry"));
     assert_ne!(retry.ticket, void.ticket);
     let wanted = pulled(session.ask().unwrap());
-    assert_eq!((wanted.arm, wanted.attempt, wanted.branch), (ArmId(1), 0, "requested"));
+    assert_eq!((wanted.arm(), wanted.attempt, wanted.branch), (ArmId(1), 0, "requested"));
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn a_policy_that_names_what_may_not_be_pulled_is_told_so() {
     check_refused(&scripted, &mut session, (1, FIRST), DispatchError::PairClosed(one, FIRST));
     check_refused(&scripted, &mut session, (1, SECOND), DispatchError::NotAffordable(SECOND));
     scripted.request(2, FIRST);
-    assert!(matches!(session.ask(), Ok(Ask::Pull(_))), "the session goes on");
+    assert!(matches!(session.ask(), Ok(Ask::Call(_))), "the session goes on");
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn the_first_looks_follow_the_seed() {
             .map(|_| {
                 let pull = pulled(session.ask().unwrap());
                 session.tell(pull.ticket, 0.0, UNIT).unwrap();
-                pull.arm.0
+                pull.arm().0
             })
             .collect()
     };
@@ -210,10 +212,10 @@ fn answers_whose_calls_are_cheap_are_certified_first() {
     spec.budget = 3000.0;
     let mut session = Session::new(problem(spec), Rcb::new());
     let is_cheap = |arm: ArmId| arm.0.is_multiple_of(2);
-    while let Ask::Pull(pull) = session.ask().unwrap() {
+    while let Ask::Call(pull) = session.ask().unwrap() {
         // Bills of an answer differ by a tenth.
         let tenth = u64::from(pull.ticket.0.is_multiple_of(2));
-        let bill = Cost::from_units(if is_cheap(pull.arm) { 1 } else { 10 + tenth });
+        let bill = Cost::from_units(if is_cheap(pull.arm()) { 1 } else { 10 + tenth });
         session.tell(pull.ticket, 1.0, bill).unwrap();
     }
     let certified = session.certified();

@@ -5,10 +5,12 @@ use goodarm_core::event::EventError;
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
     ArmId, ArmStatus, Ask, Books, Event, Failure, Guarantee, Loan, Options, ProblemSpec,
-    ScoreModel, Session, Share, StopReason, VoidFailure,
+    ScoreModel, Session, Share, StopReason, Target, VoidFailure,
 };
 
 use super::{FIRST, SECOND, SUB_GAUSSIAN, UNIT, answer, books, feed, pass, problem, send, spec};
+
+use crate::doors::{Doors, OnArm, told};
 
 const BINARY: &[ScoreModel] = &[ScoreModel::Binary];
 const ARM: ArmId = ArmId(0);
@@ -173,7 +175,7 @@ fn a_void_look_leaves_no_trace() {
         books.fail(look.ticket, void, goodarm_core::Cost::ZERO).unwrap();
         let first = books.evidence(ARM, FIRST);
         assert!(first > 0.0, "{model:?}: the call counts");
-        let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
+        let retry = books.dispatch_owed().unwrap();
         answer(&mut books, &retry, 1.0);
         assert!(books.evidence(ARM, FIRST) > first, "{model:?}: the retry counts after it");
         assert_eq!(books.tally(ARM, FIRST).returned_count, 4);
@@ -187,11 +189,11 @@ fn arms_join_while_the_session_goes_on() {
     let mut session = Session::new(problem(spec.clone()), Rcb::seeded(5));
     let drive = |session: &mut Session, calls: usize, events: &mut Vec<Event>| {
         for _ in 0..calls {
-            let Ok(Ask::Pull(pull)) = session.ask() else { return };
+            let Ok(Ask::Call(pull)) = session.ask() else { return };
             events.push(pull.into());
-            let score = f64::from(u8::from(pull.arm.0 % 2 == 1));
+            let score = f64::from(u8::from(pull.arm().0 % 2 == 1));
             session.tell(pull.ticket, score, UNIT).unwrap();
-            events.push(Event::Told { ticket: pull.ticket, score, cost: UNIT });
+            events.push(told(pull.ticket, score, UNIT));
         }
     };
     drive(&mut session, 10, &mut events);
@@ -215,8 +217,7 @@ fn arms_that_join_are_worth_a_call() {
     let mut session = Session::with_options(problem(spec), Rcb::new(), options).unwrap();
     let reason = loop {
         match session.ask().unwrap() {
-            Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).unwrap(),
-            Ask::Question(_) => unreachable!("there are no questions"),
+            Ask::Call(pull) => session.tell(pull.ticket, 0.0, UNIT).unwrap(),
             Ask::Wait => unreachable!("no call is in flight"),
             Ask::Done(reason) => break reason,
         }
@@ -224,18 +225,17 @@ fn arms_that_join_are_worth_a_call() {
     assert_eq!(reason, StopReason::Hopeless);
     session.add_arms(5).unwrap();
     let asked = session.ask().unwrap();
-    assert!(matches!(asked, Ask::Pull(pull) if pull.arm.0 >= 2), "{asked:?}");
+    assert!(matches!(asked, Ask::Call(pull) if pull.arm().0 >= 2), "{asked:?}");
 }
 
 /// The record of a loan is checked against the books: no policy is asked.
 #[test]
 fn a_forged_loan_is_noticed() {
     let mut books = books(3, Guarantee::Lent, BINARY);
-    let asked = |ticket, arm, loan| Event::Asked {
+    let asked = |ticket, arm, loan: Option<Loan>| Event::Asked {
         ticket: goodarm_core::Ticket(ticket),
-        arm,
-        attribute: FIRST,
-        loan,
+        target: Target::Arm(arm, FIRST),
+        loan: loan.map(|loan| (arm, loan)),
     };
     let weights = books.clone().lend(ARM, half()).unwrap().weights;
     books.apply(&asked(0, ARM, Some(Loan { share: half(), weights }))).unwrap();

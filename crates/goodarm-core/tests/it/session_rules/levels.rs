@@ -4,7 +4,7 @@ use goodarm_core::books::DispatchError;
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
     ArmId, ArmStatus, Books, Cost, CountedFailure, Failure, Guarantee, ProblemSpec, ScoreModel,
-    Session, Share, VoidFailure,
+    Session, Share, Target, VoidFailure,
 };
 use goodarm_sim::episode::{Course, run_while};
 use goodarm_sim::world::{ScoreLaw, World};
@@ -13,6 +13,8 @@ use super::{
     FIRST, GUARANTEES, SECOND, SUB_GAUSSIAN, UNIT, answer, books, feed, pass, problem, raise, send,
     spec,
 };
+
+use crate::doors::{Doors, OnArm};
 
 const DELTA: f64 = 0.05;
 const EXACT: [ScoreModel; 2] = [ScoreModel::Exact, ScoreModel::Binary];
@@ -143,11 +145,15 @@ fn an_exact_verifier_is_asked_once() {
         let mut books = books(2, guarantee, &EXACT);
         let pull = send(&mut books, 0, FIRST);
         let closed = Err(DispatchError::PairClosed(ArmId(0), FIRST));
-        assert_eq!(books.dispatch(ArmId(0), FIRST), closed, "while the call is in flight");
+        assert_eq!(
+            books.dispatch(Target::Arm(ArmId(0), FIRST)),
+            closed,
+            "while the call is in flight"
+        );
         answer(&mut books, &pull, 0.5);
         assert!(books.is_resolved(ArmId(0), FIRST), "ξ itself passes");
         assert!(books.evidence(ArmId(0), FIRST) > f64::MAX, "and needs no evidence");
-        assert_eq!(books.dispatch(ArmId(0), FIRST), closed);
+        assert_eq!(books.dispatch(Target::Arm(ArmId(0), FIRST)), closed);
         assert!(books.certified().is_empty(), "the other verifier has not spoken");
         if guarantee == Guarantee::Lent {
             books.lend(ArmId(0), Share::WHOLE).expect("the pool is full");
@@ -175,8 +181,8 @@ fn an_arm_that_fails_an_exact_verifier_leaves() {
             assert_eq!(books.status(ArmId(0)), status);
             assert!(!books.is_active(ArmId(0)));
             let left = Err(DispatchError::ArmLeft(ArmId(0)));
-            assert_eq!(books.dispatch(ArmId(0), FIRST), left);
-            assert_eq!(books.dispatch(ArmId(0), SECOND), left);
+            assert_eq!(books.dispatch(Target::Arm(ArmId(0), FIRST)), left);
+            assert_eq!(books.dispatch(Target::Arm(ArmId(0), SECOND)), left);
             assert!(books.dispatch_owed().is_none());
             assert!(books.certified().is_empty());
         }
@@ -190,9 +196,12 @@ fn a_void_exact_call_is_made_again() {
     let void = Failure::Void(VoidFailure::NotConnected);
     books.fail(pull.ticket, void, Cost::ZERO).unwrap();
     assert!(books.is_active(ArmId(0)));
-    assert!(books.dispatch(ArmId(0), FIRST).is_err(), "only as the retry that is owed");
-    let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
-    assert_eq!((retry.arm, retry.attribute, retry.attempt), (ArmId(0), FIRST, 1));
+    assert!(
+        books.dispatch(Target::Arm(ArmId(0), FIRST)).is_err(),
+        "only as the retry that is owed"
+    );
+    let retry = books.dispatch_owed().unwrap();
+    assert_eq!((retry.arm(), retry.attribute(), retry.attempt), (ArmId(0), FIRST, 1));
     answer(&mut books, &retry, 1.0);
     assert!(books.is_resolved(ArmId(0), FIRST));
 }
@@ -245,7 +254,7 @@ fn for_false_discovery_certified_arms_are_frozen() {
     let mut books = books(10, Guarantee::FalseDiscovery, &[SUB_GAUSSIAN]);
     raise(&mut books, 0, 1.0, level(10.0));
     assert_eq!(books.certified(), [ArmId(0)]);
-    assert_eq!(books.dispatch(ArmId(0), FIRST), Err(DispatchError::ArmLeft(ArmId(0))));
+    assert_eq!(books.dispatch(Target::Arm(ArmId(0), FIRST)), Err(DispatchError::ArmLeft(ArmId(0))));
     raise(&mut books, 1, 0.6, level(9.0 / 2.0));
     assert_eq!(books.certified(), [ArmId(0), ArmId(1)], "the first is company for the second");
     feed(&mut books, 2, FIRST, &[0.0; 50]);
@@ -327,7 +336,7 @@ fn a_range_is_only_a_scale() {
         for call in 0..60_u32 {
             let share = f64::from(call % 7) / 16.0 + 0.5;
             for (books, score) in [(&mut unit, share), (&mut wide, lowest + 8.0 * share)] {
-                let pull = books.dispatch(ArmId(call % 2), FIRST).unwrap();
+                let pull = books.dispatch(Target::Arm(ArmId(call % 2), FIRST)).unwrap();
                 match call % 10 {
                     9 => books
                         .fail(pull.ticket, Failure::Counted(CountedFailure::Unreadable), Cost::ZERO)

@@ -3,12 +3,14 @@
 use goodarm_core::policy::round_robin::RoundRobin;
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{
-    ArmId, Ask, Books, Cost, CountedFailure, Failure, Guarantee, Options, ProblemSpec, Pull,
+    ArmId, Ask, Books, Call, Cost, CountedFailure, Failure, Guarantee, Options, ProblemSpec,
     ScoreModel, Session, StopReason, VoidFailure,
 };
 use goodarm_sim::random::Random;
 
 use super::{FIRST, GUARANTEES, SUB_GAUSSIAN, UNIT, problem, pulled, send, spec};
+
+use crate::doors::Doors;
 
 fn cost(units: f64) -> Cost {
     Cost::of_price(units).expect("an amount")
@@ -69,7 +71,7 @@ fn the_money_of_a_void_call_stays_reserved_for_its_retry() {
     books.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
     assert_eq!(books.ledger().reserved(), cost(2.0));
     assert!(!books.is_affordable(FIRST), "no other call gets it");
-    let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
+    let retry = books.dispatch_owed().unwrap();
     assert_eq!((retry.ceiling, books.ledger().reserved()), (UNIT, cost(2.0)));
 }
 
@@ -115,15 +117,15 @@ fn a_share_of_the_money_limits_what_is_in_flight() {
         let options = Options { in_flight_share, ..Options::default() };
         let mut session =
             Session::with_options(problem(binary(100.0)), RoundRobin::new(false), options).unwrap();
-        let mut out: Vec<Pull> = Vec::new();
-        while let Ask::Pull(pull) = session.ask().unwrap() {
+        let mut out: Vec<Call> = Vec::new();
+        while let Ask::Call(pull) = session.ask().unwrap() {
             out.push(pull);
         }
         assert_eq!(out.len(), calls, "share {in_flight_share}");
         assert_eq!(session.ask(), Ok(Ask::Wait));
         session.tell(out[0].ticket, 0.0, UNIT).unwrap();
         // The next call fits if it and the calls in flight are within the share of what is left.
-        let again = matches!(session.ask(), Ok(Ask::Pull(_)));
+        let again = matches!(session.ask(), Ok(Ask::Call(_)));
         assert_eq!(again, calls == 1, "share {in_flight_share}");
     }
 }
@@ -160,7 +162,7 @@ fn a_raised_budget_goes_on_and_a_lowered_one_is_refused() {
 fn spend(session: &mut Session) -> Ask {
     loop {
         match session.ask().expect("the policy names an open pair") {
-            Ask::Pull(pull) => session.tell(pull.ticket, 1.0, UNIT).expect("the call is in flight"),
+            Ask::Call(pull) => session.tell(pull.ticket, 1.0, UNIT).expect("the call is in flight"),
             end => return end,
         }
     }
@@ -170,7 +172,7 @@ fn spend(session: &mut Session) -> Ask {
 fn waste(session: &mut Session) -> Ask {
     loop {
         match session.ask().expect("the policy names an open pair") {
-            Ask::Pull(pull) => session.tell(pull.ticket, 0.0, UNIT).expect("the call is in flight"),
+            Ask::Call(pull) => session.tell(pull.ticket, 0.0, UNIT).expect("the call is in flight"),
             end => return end,
         }
     }
@@ -189,7 +191,7 @@ fn a_hopeless_session_keeps_its_money_if_told_to() {
     let left = sensible.books().ledger().left();
     assert!(left > cost(2000.0), "{left}");
     assert!(sensible.raise_budget(cost(1e6)), "with more money it is not hopeless");
-    assert!(matches!(sensible.ask(), Ok(Ask::Pull(_))));
+    assert!(matches!(sensible.ask(), Ok(Ask::Call(_))));
 }
 
 /// A failed call with no safe score blocks its stream: the arm can never be certified, and a policy
@@ -202,10 +204,10 @@ fn a_blocked_stream_is_hopeless() {
         let options = Options { stop_when_hopeless: true, ..Options::default() };
         let policy = RoundRobin::new(false);
         let mut session = Session::with_options(problem(spec), policy, options).unwrap();
-        let Ok(Ask::Pull(first)) = session.ask() else { panic!("a first call") };
+        let Ok(Ask::Call(first)) = session.ask() else { panic!("a first call") };
         let failure = Failure::Counted(CountedFailure::TimedOut);
         session.fail(first.ticket, failure, UNIT).unwrap();
-        while let Ok(Ask::Pull(pull)) = session.ask() {
+        while let Ok(Ask::Call(pull)) = session.ask() {
             session.tell(pull.ticket, 1.0, UNIT).unwrap();
         }
         let spent = session.books().ledger().settled();
@@ -239,7 +241,7 @@ impl Policy for RandomPolicy {
 /// A caller that answers at random: what it has paid, and its calls in flight.
 struct RandomCaller {
     random: Random,
-    out: Vec<Pull>,
+    out: Vec<Call>,
     billed: Cost,
 }
 
@@ -290,8 +292,7 @@ fn the_budget_is_kept_whatever_callers_and_policies_do() {
         for _ in 0..3000 {
             let ask = session.ask().unwrap();
             match ask {
-                Ask::Pull(pull) => caller.out.push(pull),
-                Ask::Question(_) => unreachable!("there are no questions"),
+                Ask::Call(pull) => caller.out.push(pull),
                 Ask::Wait => caller.answer(&mut session),
                 // The policy may have named nothing: ask again.
                 Ask::Done(_) => {}

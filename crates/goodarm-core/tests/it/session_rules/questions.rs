@@ -1,16 +1,18 @@
 //! Questions: several answers of which at most one is certified, votes on all of them at once, and answers
 //! that are born.
 
-use goodarm_core::books::{AddArmsError, AskedFor, DispatchError, LendError};
+use goodarm_core::books::{AddArmsError, DispatchError, Expected, LendError};
 use goodarm_core::problem::design::{DesignError, PROPOSED_ANSWERS_MAX};
 use goodarm_core::{
-    ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, Choice, Cost, CountedFailure,
+    ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, Call, Choice, Cost, CountedFailure,
     Design, Event, Failure, GeneratorId, GeneratorSpec, Guarantee, Label, Options, Policy, Problem,
-    ProblemSpec, QuestionId, QuestionPull, QuestionsSpec, ScoreModel, ScoredBy, Session, Share,
-    Source, SpecError, Target, TellError, VoidFailure,
+    ProblemSpec, QuestionId, QuestionsSpec, ScoreModel, ScoredBy, Session, SettleError, Share,
+    Source, SpecError, Target, VoidFailure,
 };
 
 use super::{FIRST, GUARANTEES, SECOND, UNIT, picture, spec};
+
+use crate::doors::{Doors, OnArm};
 
 const QUESTION: QuestionId = QuestionId(0);
 const VOTES: Source = Source::Votes(FIRST);
@@ -84,11 +86,11 @@ impl Set {
     }
 }
 
-fn ask(books: &mut Books, source: Source) -> QuestionPull {
-    books.dispatch_question(QUESTION, source).expect("the question is open")
+fn ask(books: &mut Books, source: Source) -> Call {
+    books.dispatch(Target::Question(QUESTION, source)).expect("the question is open")
 }
 
-fn answer(books: &mut Books, pull: &QuestionPull, label: u32) -> Option<ArmId> {
+fn answer(books: &mut Books, pull: &Call, label: u32) -> Option<ArmId> {
     books.answer(pull.ticket, Some(Label(label)), UNIT).expect("the call is out")
 }
 
@@ -106,7 +108,7 @@ fn sums(books: &Books) -> Vec<(u64, f64)> {
 fn a_vote_scores_every_answer_for_one_price() {
     let mut books = Set::new(Guarantee::Union, PLAIN, &[&[7, 8, 9], &[7]]).books();
     let pull = ask(&mut books, VOTES);
-    assert_eq!((books.in_flight_count(), books.in_flight_count_of(FIRST)), (1, 1));
+    assert_eq!((books.in_flight_count(), books.lane_of(FIRST).in_flight_count()), (1, 1));
     assert_eq!(books.ledger().reserved(), UNIT);
     assert_eq!(answer(&mut books, &pull, 8), None);
     assert_eq!(sums(&books), [(1, 0.0), (1, 1.0), (1, 0.0), (0, 0.0)]);
@@ -188,7 +190,7 @@ fn a_void_vote_leaves_no_trace_and_its_retry_is_the_last() {
     // Nothing else may be recorded of the question's votes before it.
     let next = goodarm_core::Ticket(3);
     let loan = None;
-    let asked = Event::QuestionAsked { ticket: next, question: QUESTION, source: VOTES, loan };
+    let asked = Event::Asked { ticket: next, target: Target::Question(QUESTION, VOTES), loan };
     assert_eq!(books.ledger().reserved(), UNIT, "the money is kept");
     books.apply(&asked).unwrap();
     assert_eq!(books.ledger().reserved(), UNIT);
@@ -211,11 +213,11 @@ fn siblings_leave_at_a_certificate_and_what_was_kept_for_them_comes_back() {
     books.lend(sibling, Share::of(0.25)).unwrap();
     books.lend(other, Share::of(0.125)).unwrap();
     for _ in 0..30 {
-        let pull = books.dispatch(good, SECOND).unwrap();
+        let pull = books.dispatch(Target::Arm(good, SECOND)).unwrap();
         books.tell(pull.ticket, 1.0, UNIT).unwrap();
     }
     let late = [ask(&mut books, VOTES), ask(&mut books, MAKER)];
-    let judged = [0; 2].map(|_| books.dispatch(sibling, SECOND).unwrap());
+    let judged = [0; 2].map(|_| books.dispatch(Target::Arm(sibling, SECOND)).unwrap());
     books.fail(judged[0].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
     books.fail(late[0].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
     // The judge's retry, the vote's retry, the judge's other call and the fresh answer.
@@ -241,7 +243,7 @@ fn siblings_leave_at_a_certificate_and_what_was_kept_for_them_comes_back() {
         assert_eq!(refused, Err(LendError::ArmLeft(sibling)));
     }
     for source in [VOTES, MAKER] {
-        let refused = books.dispatch_question(QUESTION, source);
+        let refused = books.dispatch(Target::Question(QUESTION, source));
         assert_eq!(refused, Err(DispatchError::QuestionClosed(QUESTION)));
     }
     // What comes late is paid, and nothing is born or tried again.
@@ -282,19 +284,19 @@ fn no_more_fresh_answers_are_made_than_stated() {
     let calls = [ask(&mut books, MAKER), ask(&mut books, dear), ask(&mut books, MAKER)];
     assert_eq!(calls.map(|call| call.ceiling.units().to_bits()), [2.0, 3.0, 2.0].map(f64::to_bits));
     let full = Err(DispatchError::QuestionClosed(QUESTION));
-    assert_eq!(books.dispatch_question(QUESTION, MAKER), full);
+    assert_eq!(books.dispatch(Target::Question(QUESTION, MAKER)), full);
     books.answer(calls[0].ticket, None, UNIT).unwrap();
     books.fail(calls[1].ticket, Failure::Counted(CountedFailure::Refused), UNIT).unwrap();
     books.fail(calls[2].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
-    assert_eq!(books.dispatch_question(QUESTION, MAKER), full);
+    assert_eq!(books.dispatch(Target::Question(QUESTION, MAKER)), full);
     books.dispatch_owed().expect("the retry");
     let retry = books.outstanding().next().unwrap();
     assert_eq!(books.answer(retry, Some(Label(3)), UNIT), Ok(Some(ArmId(0))));
-    assert_eq!(books.dispatch_question(QUESTION, MAKER), full);
+    assert_eq!(books.dispatch(Target::Question(QUESTION, MAKER)), full);
     assert_eq!(books.question(QUESTION).asked_count(), 3);
     assert!(books.takes_votes(QUESTION, FIRST));
     // The other question has its own.
-    books.dispatch_question(QuestionId(1), dear).unwrap();
+    books.dispatch(Target::Question(QuestionId(1), dear)).unwrap();
 }
 
 #[test]
@@ -329,7 +331,7 @@ fn votes_that_have_ended_prove_nothing_more() {
         answer(&mut books, &sent[2], 0);
         assert_eq!(books.evidence(ArmId(0), FIRST).to_bits(), before.to_bits());
         let closed = Err(DispatchError::QuestionClosed(QUESTION));
-        assert_eq!(books.dispatch_question(QUESTION, VOTES), closed);
+        assert_eq!(books.dispatch(Target::Question(QUESTION, VOTES)), closed);
         let pull = ask(&mut books, MAKER);
         let born = answer(&mut books, &pull, 6).expect("a new answer");
         assert!(!books.is_open(born, FIRST));
@@ -348,7 +350,7 @@ fn a_question_without_an_answer_that_could_be_certified_gives_back_its_retries()
     let pull = ask(&mut books, VOTES);
     books.fail(pull.ticket, RATE_LIMITED, Cost::ZERO).unwrap();
     assert_eq!(books.ledger().reserved(), UNIT);
-    let pull = books.dispatch(ArmId(0), SECOND).unwrap();
+    let pull = books.dispatch(Target::Arm(ArmId(0), SECOND)).unwrap();
     books.tell(pull.ticket, 0.0, UNIT).unwrap();
     assert_eq!(books.ledger().reserved(), Cost::ZERO);
     assert!(books.dispatch_owed().is_none());
@@ -370,23 +372,23 @@ fn a_reply_of_the_wrong_kind_changes_nothing() {
     set.judge = Some(ScoreModel::Binary);
     let mut books = set.books();
     let asked = ask(&mut books, VOTES);
-    let judged = books.dispatch(ArmId(0), SECOND).unwrap();
+    let judged = books.dispatch(Target::Arm(ArmId(0), SECOND)).unwrap();
     let before = picture(&books);
     let ticket = asked.ticket;
-    let wrong = Err(TellError::OtherReply { ticket, asked: AskedFor::Answer });
+    let wrong = Err(SettleError::OtherReply { ticket, expected: Expected::Answer });
     assert_eq!(books.tell(ticket, 1.0, UNIT), wrong);
     assert_eq!(books.tell_all(ticket, &[Some(1.0)], UNIT), wrong);
     let ticket = judged.ticket;
-    let wrong = TellError::OtherReply { ticket, asked: AskedFor::Scores(1) };
+    let wrong = SettleError::OtherReply { ticket, expected: Expected::Scores(1) };
     assert_eq!(books.answer(ticket, Some(Label(0)), UNIT), Err(wrong));
     // A vote is asked of the question, by whatever door.
     let votes = DispatchError::AskedOfQuestions(FIRST);
-    assert_eq!(books.dispatch(ArmId(0), FIRST), Err(votes));
+    assert_eq!(books.dispatch(Target::Arm(ArmId(0), FIRST)), Err(votes));
     let next = goodarm_core::Ticket(2);
-    let asked = Event::Asked { ticket: next, arm: ArmId(0), attribute: FIRST, loan: None };
+    let asked = Event::Asked { ticket: next, target: Target::Arm(ArmId(0), FIRST), loan: None };
     assert!(books.apply(&asked).is_err());
     for source in [Source::Votes(SECOND), Source::Votes(AttributeId(9)), MAKER] {
-        let refused = books.dispatch_question(QUESTION, source);
+        let refused = books.dispatch(Target::Question(QUESTION, source));
         assert_eq!(refused, Err(DispatchError::NoSuchQuestion(QUESTION)));
     }
     assert_eq!(books.add_arms(1), Err(AddArmsError::Questions));
@@ -465,19 +467,20 @@ fn a_call_in_place_of_one_that_hangs_is_about_another_question() {
             Session::with_options(problem, Stubborn(source), options).expect("sound options")
         };
         let mut run = session();
-        let ask = |run: &mut Session| match source {
-            Source::Votes(attribute) => run.ask_another(attribute),
-            Source::Generator(generator) => run.ask_another_answer(generator),
+        let ask = |run: &mut Session| {
+            let service = run.books().problem().service(Target::Question(QUESTION, source));
+            run.ask_another(service)
         };
         let mut events = Vec::new();
         for expected in [0, 1, 2] {
-            let Ok(Ask::Question(pull)) = ask(&mut run) else { panic!("a call about a question") };
-            assert_eq!((pull.question, pull.source), (QuestionId(expected), source));
+            let Ok(Ask::Call(pull)) = ask(&mut run) else { panic!("a call about a question") };
+            assert_eq!(pull.target, Target::Question(QuestionId(expected), source));
             events.push(Event::from(pull));
         }
         // All of them wait: then it is what the policy wants.
-        let Ok(Ask::Question(pull)) = ask(&mut run) else { panic!("a call about a question") };
-        assert_eq!((pull.question, pull.branch), (QUESTION, "stubborn"));
+        let Ok(Ask::Call(pull)) = ask(&mut run) else { panic!("a call about a question") };
+        let wanted = Target::Question(QUESTION, source);
+        assert_eq!((pull.target, pull.branch), (wanted, "stubborn"));
         session().replay(events).expect("the same again");
     }
 }
@@ -494,15 +497,15 @@ fn votes_propose_again_where_a_judge_rejects_what_they_proposed() {
     let mut vote_count = 0;
     let reason = loop {
         match session.ask().expect("a policy of ours") {
-            Ask::Question(pull) => {
+            Ask::Call(pull) if pull.pair().is_none() => {
                 // Two of three are for the one that the judge rejects.
                 let label = Label(u32::from(vote_count % 3 == 2));
                 vote_count += 1;
                 session.answer(pull.ticket, Some(label), UNIT).expect("a vote");
             }
-            Ask::Pull(pull) => {
+            Ask::Call(pull) => {
                 let questions = session.books().problem().questions().expect("there is one");
-                let is_good = questions.label(pull.arm) == Label(1);
+                let is_good = questions.label(pull.arm()) == Label(1);
                 session.tell(pull.ticket, f64::from(u8::from(is_good)), UNIT).expect("a score");
             }
             Ask::Wait => unreachable!("nothing is in flight"),

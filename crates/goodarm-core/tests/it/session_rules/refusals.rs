@@ -8,10 +8,12 @@ use goodarm_core::problem::{
 };
 use goodarm_core::{
     ArmId, AttributeId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec,
-    ScoreModel, SpecError, TellError, Ticket,
+    ScoreModel, SettleError, SpecError, Target, Ticket,
 };
 
 use super::{FIRST, SUB_GAUSSIAN, UNIT, answer, books, feed, picture, send, spec};
+
+use crate::doors::Doors;
 
 const BINARY: &[ScoreModel] = &[ScoreModel::Binary, ScoreModel::Binary];
 
@@ -136,7 +138,7 @@ fn prior_weights_are_checked() {
 }
 
 /// Tells a score that must be refused, and gives back why.
-fn refused(books: &mut Books, score: f64) -> TellError {
+fn refused(books: &mut Books, score: f64) -> SettleError {
     let pull = send(books, 0, FIRST);
     let before = picture(books);
     let error = books.tell(pull.ticket, score, UNIT).expect_err("the score is not sound");
@@ -154,14 +156,14 @@ fn scores_that_a_model_does_not_allow_are_refused() {
     for model in [ScoreModel::Binary, ScoreModel::UNIT, ScoreModel::Exact, SUB_GAUSSIAN, floored] {
         for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0 * SCORE_ABS_MAX] {
             let error = refused(&mut books(2, Guarantee::Holm, &[model]), score);
-            assert!(matches!(error, TellError::NotANumber { attribute: FIRST, .. }), "{error}");
+            assert!(matches!(error, SettleError::NotANumber { attribute: FIRST, .. }), "{error}");
         }
     }
-    let below = |score, lowest| TellError::BelowLowest { score, attribute: FIRST, lowest };
+    let below = |score, lowest| SettleError::BelowLowest { score, attribute: FIRST, lowest };
     let of = |model| books(2, Guarantee::Holm, &[model]);
     assert_eq!(refused(&mut of(ScoreModel::UNIT), -1e-9), below(-1e-9, 0.0));
     assert_eq!(refused(&mut of(floored), -2.1), below(-2.1, -2.0));
-    let not_binary = |score| TellError::NotBinary { score, attribute: FIRST };
+    let not_binary = |score| SettleError::NotBinary { score, attribute: FIRST };
     for score in [0.5, 2.0, -1.0] {
         assert_eq!(refused(&mut of(ScoreModel::Binary), score), not_binary(score));
     }
@@ -205,7 +207,7 @@ fn ids_that_are_not_there_are_not_answered_for_another_pair() {
                 let answered = catch_unwind(AssertUnwindSafe(|| ask(&books)));
                 assert!(answered.is_err(), "accessor {index} of {arm} {attribute}, {guarantee:?}");
             }
-            assert!(books.dispatch(arm, attribute).is_err());
+            assert!(books.dispatch(Target::Arm(arm, attribute)).is_err());
         }
         for arm in [3, u32::MAX] {
             assert!(catch_unwind(AssertUnwindSafe(|| books.status(ArmId(arm)))).is_err());
@@ -234,7 +236,7 @@ fn tickets_that_are_not_outstanding_are_refused() {
     let before = picture(&books);
     let failure = Failure::Counted(CountedFailure::TimedOut);
     for ticket in [answered.ticket, Ticket(2), Ticket(u64::MAX)] {
-        let error = Err(TellError::NotOutstanding(ticket));
+        let error = Err(SettleError::NotOutstanding(ticket));
         assert_eq!(books.tell(ticket, 1.0, UNIT), error);
         assert_eq!(books.fail(ticket, failure, UNIT), error);
     }

@@ -1,13 +1,16 @@
 //! One call, several scores: one price, one ticket, one record, and a stream for each pair.
 
-use goodarm_core::books::{AskedFor, DispatchError};
+use goodarm_core::books::{DispatchError, Expected};
 use goodarm_core::problem::design::DesignError;
 use goodarm_core::{
     ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, CountedFailure, Design, Event,
-    Failure, Guarantee, Problem, ScoreModel, ScoredBy, Share, SpecError, TellError, VoidFailure,
+    Failure, Guarantee, Outcome, Problem, ScoreModel, ScoredBy, SettleError, Share, SpecError,
+    Target, VoidFailure,
 };
 
 use super::{FIRST, SECOND, SUB_GAUSSIAN, Scripted, UNIT, picture, pulled, send, spec};
+
+use crate::doors::{Doors, OnArm};
 
 const ARM: ArmId = ArmId(0);
 const THIRD: AttributeId = AttributeId(2);
@@ -46,11 +49,11 @@ fn a_call_has_one_price_one_ticket_and_one_record_however_much_it_scores() {
     // Chosen for its second attribute, it is the call of the first.
     script.request(0, SECOND);
     let pull = pulled(session.ask().unwrap());
-    assert_eq!((pull.attribute, pull.ceiling), (FIRST, UNIT));
+    assert_eq!((pull.attribute(), pull.ceiling), (FIRST, UNIT));
     let books = session.books();
     assert_eq!((books.in_flight_count(), books.ledger().reserved()), (1, UNIT));
     for attribute in [FIRST, SECOND] {
-        assert_eq!(books.in_flight_count_of(attribute), 1);
+        assert_eq!(books.lane_of(attribute).in_flight_count(), 1);
         assert_eq!(books.tally(ARM, attribute).dispatched_count, 1);
     }
     let scores = [Some(1.0), Some(0.0)];
@@ -63,12 +66,13 @@ fn a_call_has_one_price_one_ticket_and_one_record_however_much_it_scores() {
     );
     let mut rebuilt = Books::new(rubric(2, Guarantee::Holm, &[BINARY, BINARY]));
     rebuilt.apply(&pull.into()).unwrap();
-    let told = Event::ToldAll { ticket: pull.ticket, scores: scores.into(), cost: UNIT };
+    let told =
+        Event::Settled { ticket: pull.ticket, outcome: Outcome::Scores(scores.into()), cost: UNIT };
     rebuilt.apply(&told).unwrap();
     assert_eq!(rebuilt.ledger(), books.ledger());
     // A reply counts once.
     let again = session.tell_all(pull.ticket, &scores, UNIT);
-    assert_eq!(again, Err(TellError::NotOutstanding(pull.ticket)));
+    assert_eq!(again, Err(SettleError::NotOutstanding(pull.ticket)));
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn a_single_score_that_is_missing_is_not_left_out() {
     books.lend(ARM, Share::of(0.5)).unwrap();
     tell_all(&mut books, 0, &[Some(2.0)]);
     tell_all(&mut books, 0, &[None]);
-    assert!(books.is_blocked(ARM, FIRST) && books.dispatch(ARM, FIRST).is_err());
+    assert!(books.is_blocked(ARM, FIRST) && books.dispatch(Target::Arm(ARM, FIRST)).is_err());
     books.release(ARM).unwrap();
     assert!((books.pool().unwrap().fraction() - 0.5).abs() < 1e-12);
 }
@@ -221,10 +225,13 @@ fn exact_attributes_of_one_call_are_asked_once() {
     let mut books = rubric_books(1, Guarantee::Holm, &[ScoreModel::Exact, ScoreModel::Exact]);
     let pull = send(&mut books, 0, FIRST);
     for attribute in [FIRST, SECOND] {
-        assert_eq!(books.dispatch(ARM, attribute), Err(DispatchError::PairClosed(ARM, attribute)));
+        assert_eq!(
+            books.dispatch(Target::Arm(ARM, attribute)),
+            Err(DispatchError::PairClosed(ARM, attribute))
+        );
     }
     books.fail(pull.ticket, RATE_LIMITED, UNIT).unwrap();
-    let retry = books.dispatch_owed().and_then(|it| it.on_arm()).unwrap();
+    let retry = books.dispatch_owed().unwrap();
     books.tell_all(retry.ticket, &[Some(1.0), Some(1.0)], UNIT).unwrap();
     assert_eq!(books.certified(), [ARM]);
 }
@@ -235,7 +242,7 @@ fn a_reply_of_the_wrong_kind_is_refused_and_changes_nothing() {
     let pull = send(&mut books, 0, FIRST);
     let before = picture(&books);
     let ticket = pull.ticket;
-    let other = Err(TellError::OtherReply { ticket, asked: AskedFor::Scores(2) });
+    let other = Err(SettleError::OtherReply { ticket, expected: Expected::Scores(2) });
     assert_eq!(books.tell(ticket, 1.0, UNIT), other);
     for scores in [&[][..], &[Some(1.0)], &[Some(1.0); 3]] {
         assert_eq!(books.tell_all(ticket, scores, UNIT), other);
@@ -262,11 +269,12 @@ fn a_void_call_leaves_every_stream_and_is_made_again_as_the_last() {
     assert_eq!(books.evidence_count(ARM, SECOND), 2);
     // No other call of its streams may be recorded before it, by whatever attribute it is named.
     let next = goodarm_core::Ticket(3);
-    let asked = |attribute| Event::Asked { ticket: next, arm: ARM, attribute, loan: None };
+    let asked =
+        |attribute| Event::Asked { ticket: next, target: Target::Arm(ARM, attribute), loan: None };
     let mut named = books.clone();
     named.apply(&asked(SECOND)).unwrap();
     assert_eq!(named.ledger().reserved(), UNIT, "it is the retry, not a new call");
-    let retry = books.dispatch_owed().and_then(|it| it.on_arm()).unwrap();
+    let retry = books.dispatch_owed().unwrap();
     assert_eq!((retry.ticket, retry.attempt), (next, 1));
     books.tell_all(retry.ticket, &replies[2], UNIT).unwrap();
     for scores in &replies {
@@ -286,7 +294,7 @@ fn a_failed_call_fails_each_attribute_by_its_own_rule() {
     assert_eq!(blocked, [false, true, false]);
     let pull = send(&mut books, 0, FIRST);
     books.fail(pull.ticket, Failure::Blocking(BlockingFailure::Exhausted), UNIT).unwrap();
-    assert!(books.dispatch(ARM, FIRST).is_err(), "nothing is left to score");
+    assert!(books.dispatch(Target::Arm(ARM, FIRST)).is_err(), "nothing is left to score");
 }
 
 /// A caller whose calls hang names any attribute of the call.
@@ -298,21 +306,19 @@ fn a_call_that_hangs_is_known_by_each_of_its_attributes() {
     let mut events = Vec::new();
     let ask = |session: &mut goodarm_core::Session, arm, events: &mut Vec<Event>| {
         script.request(arm, FIRST);
-        let pull = pulled(session.ask_another(SECOND).unwrap());
+        let pull =
+            pulled(session.ask_another(session.books().problem().service_of(SECOND)).unwrap());
         events.push(pull.into());
         pull
     };
     // The second attribute never gets a score for arm 0, which no longer waits all the same.
     let pull = ask(&mut session, 0, &mut events);
     session.tell_all(pull.ticket, &[Some(1.0), None], UNIT).unwrap();
-    events.push(Event::ToldAll {
-        ticket: pull.ticket,
-        scores: [Some(1.0), None].into(),
-        cost: UNIT,
-    });
-    assert_eq!(ask(&mut session, 1, &mut events).arm, ArmId(1));
+    let outcome = Outcome::Scores([Some(1.0), None].into());
+    events.push(Event::Settled { ticket: pull.ticket, outcome, cost: UNIT });
+    assert_eq!(ask(&mut session, 1, &mut events).arm(), ArmId(1));
     let other = ask(&mut session, 1, &mut events);
-    assert_eq!((other.arm, other.branch), (ARM, "another"));
+    assert_eq!((other.arm(), other.branch), (ARM, "another"));
     let replayed = Scripted::default();
     let mut rebuilt = replayed.session(problem);
     for arm in [0, 1, 1] {

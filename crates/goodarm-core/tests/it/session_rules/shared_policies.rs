@@ -4,9 +4,12 @@ use goodarm_core::policy::{NAMES, Parameters, by_name};
 use goodarm_core::{
     ArmId, Ask, Books, Design, GeneratorId, GeneratorSpec, Guarantee, Label, Options, Problem,
     ProblemSpec, QuestionId, QuestionsSpec, ScoreModel, ScoredBy, Session, Source, StopReason,
+    Target,
 };
 
 use super::{FIRST, SECOND, UNIT, send, spec};
+
+use crate::doors::Doors;
 
 fn rubric(arms: usize, budget: f64, scores: &[ScoreModel]) -> Problem {
     let mut scored_by = vec![ScoredBy::CallsOf(0); scores.len()];
@@ -31,7 +34,7 @@ fn no_policy_forgets_the_other_answers_over_shared_calls() {
         let policy = by_name(name, &Parameters::default()).unwrap();
         let mut session = Session::new(rubric(4, 1e4, &[ScoreModel::Binary; 3]), policy);
         for call in 0..80_u32 {
-            let Ask::Pull(pull) = session.ask().unwrap() else { panic!("{name} has money") };
+            let Ask::Call(pull) = session.ask().unwrap() else { panic!("{name} has money") };
             // Neither good nor bad.
             let scores = [Some(f64::from(call % 2)); 3];
             session.tell_all(pull.ticket, &scores, UNIT).unwrap();
@@ -51,9 +54,9 @@ fn a_call_that_scores_five_criteria_is_not_hopeless_for_the_price_of_five() {
     let mut session = Session::with_options(problem, policy, options).unwrap();
     let reason = loop {
         match session.ask().unwrap() {
-            Ask::Pull(pull) => session.tell_all(pull.ticket, &[Some(1.0); 5], UNIT).unwrap(),
+            Ask::Call(pull) => session.tell_all(pull.ticket, &[Some(1.0); 5], UNIT).unwrap(),
             Ask::Done(reason) => break reason,
-            Ask::Wait | Ask::Question(_) => unreachable!("one call at a time, and no questions"),
+            Ask::Wait => unreachable!("one call at a time, and no questions"),
         }
     };
     assert_eq!(reason, StopReason::AllCertified);
@@ -79,10 +82,10 @@ fn a_question_without_an_answer_is_not_hopeless() {
     let mut session = Session::with_options(problem, policy, options).unwrap();
     let reason = loop {
         match session.ask().unwrap() {
-            Ask::Question(pull) => {
+            Ask::Call(pull) if pull.pair().is_none() => {
                 session.answer(pull.ticket, Some(Label(0)), UNIT).unwrap();
             }
-            Ask::Pull(pull) => session.tell(pull.ticket, 1.0, UNIT).unwrap(),
+            Ask::Call(pull) => session.tell(pull.ticket, 1.0, UNIT).unwrap(),
             Ask::Done(reason) => break reason,
             Ask::Wait => unreachable!("one call at a time"),
         }
@@ -103,7 +106,10 @@ fn an_answer_that_votes_have_proved_is_certified_when_it_is_made() {
     let design = Design { scored_by, questions: Some(questions) };
     let mut books = Books::new(Problem::designed(spec, design).expect("a sound design"));
     let asked = |books: &mut Books, source| {
-        books.dispatch_question(QuestionId(0), source).expect("the question is open").ticket
+        books
+            .dispatch(Target::Question(QuestionId(0), source))
+            .expect("the question is open")
+            .ticket
     };
     for _ in 0..40 {
         let ticket = asked(&mut books, Source::Votes(FIRST));

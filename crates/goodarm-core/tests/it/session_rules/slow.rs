@@ -1,9 +1,10 @@
 //! Callers that take hours, such as people: others go on meanwhile, and they are asked last.
 
 use goodarm_core::policy::NAMES;
-use goodarm_core::{Event, Source};
+use goodarm_core::{Event, ServiceId};
 
 use super::*;
+use crate::doors::{Doors, OnArm};
 use crate::scenario::random_scenario;
 
 /// A cheap exact check, and a person who is exact and costs a thousandth of the budget.
@@ -13,20 +14,20 @@ fn cascade(arms: usize, in_flight_max: u32) -> Session {
     spec.budget = 1000.0;
     let policy = goodarm_core::policy::by_name("rcb", &Default::default()).expect("its name");
     let mut session = Session::new(problem(spec), policy);
-    session.set_slow(Source::Votes(SECOND), in_flight_max);
+    session.set_slow(session.books().problem().service_of(SECOND), in_flight_max);
     session
 }
 
 /// Answers all calls of the first attribute with a pass until there is nothing but to wait for people.
-fn drive_cheap(session: &mut Session, people: &mut Vec<Pull>) {
+fn drive_cheap(session: &mut Session, people: &mut Vec<Call>) {
     let mut out = VecDeque::new();
     loop {
         match session.ask().expect("a good policy") {
-            Ask::Pull(pull) if pull.attribute == SECOND => {
-                assert!(out.iter().all(|other: &Pull| other.arm != pull.arm), "{pull:?}");
+            Ask::Call(pull) if pull.attribute() == SECOND => {
+                assert!(out.iter().all(|other: &Call| other.arm() != pull.arm()), "{pull:?}");
                 people.push(pull);
             }
-            Ask::Pull(pull) => out.push_back(pull),
+            Ask::Call(pull) => out.push_back(pull),
             _ => match out.pop_front() {
                 Some(pull) => {
                     session.tell(pull.ticket, 1.0, pull.ceiling).expect("it is in flight");
@@ -45,13 +46,13 @@ fn others_go_on_while_people_think_and_no_more_people_are_asked_than_may_be() {
     assert_eq!(people.len(), 4, "16 % of the money, and so many as there may be");
     let books = session.books();
     let passed = |arm: ArmId| books.is_resolved(arm, FIRST);
-    assert!(people.iter().all(|pull| passed(pull.arm)), "only what has passed the cheap check");
+    assert!(people.iter().all(|pull| passed(pull.arm())), "only what has passed the cheap check");
     assert!(books.problem().arms().all(passed), "which goes on while they think");
     assert_eq!(books.ledger().reserved(), Cost::from_units(160));
     // Whoever answers is asked about the next.
     let first = people.remove(0);
     session.tell(first.ticket, 1.0, first.ceiling).expect("it is in flight");
-    assert_eq!(session.certified(), [first.arm]);
+    assert_eq!(session.certified(), [first.arm()]);
     drive_cheap(&mut session, &mut people);
     assert_eq!(people.len(), 4);
 }
@@ -62,7 +63,7 @@ fn one_call_is_always_allowed_beside_those_of_people() {
     spec.budget = 20.0;
     let script = Scripted::default();
     let mut session = Session::new(problem(spec), script.clone());
-    session.set_slow(Source::Votes(SECOND), 9);
+    session.set_slow(session.books().problem().service_of(SECOND), 9);
     script.request(0, SECOND);
     pulled(session.ask().expect("a good policy"));
     // It costs 5 % of the money.
@@ -79,8 +80,8 @@ fn one_call_is_always_allowed_beside_those_of_people() {
 fn a_policy_that_names_someone_who_has_enough_to_do_waits() {
     let script = Scripted::default();
     let mut session = script.session(problem(spec(3, Guarantee::Union, &[ScoreModel::Binary])));
-    session.set_slow(Source::Votes(FIRST), 1);
-    session.set_slow(Source::Votes(SECOND), 1);
+    session.set_slow(session.books().problem().service_of(FIRST), 1);
+    session.set_slow(ServiceId(1), 1);
     script.request(0, FIRST);
     let pull = pulled(session.ask().expect("a good policy"));
     script.request(1, FIRST);
@@ -101,13 +102,13 @@ fn runs_with_slow_callers_end_and_are_replayed() {
         for name in NAMES {
             let session = || {
                 let mut session = scenario.session(scenario.policy(name));
-                session.set_slow(Source::Votes(last), 2);
+                session.set_slow(session.books().problem().service_of(last), 2);
                 session
             };
             let (mut events, mut driven) = (Vec::new(), session());
             scenario.drive(&mut driven, |session, event: Event| {
                 // A retry is the last of its call, and is owed.
-                let out = session.books().in_flight_count_of(last);
+                let out = session.books().lane_of(last).in_flight_count();
                 slow_count += usize::from(out == 2);
                 events.push(event);
             });

@@ -2,14 +2,16 @@
 
 use goodarm_core::books::DispatchError;
 use goodarm_core::{
-    ArmId, ArmStatus, BlockingFailure, Books, Cost, CountedFailure, Failure, Guarantee,
-    ProblemSpec, Pull, ScoreModel, VoidFailure,
+    ArmId, ArmStatus, BlockingFailure, Books, Call, Cost, CountedFailure, Failure, Guarantee,
+    ProblemSpec, ScoreModel, Target, VoidFailure,
 };
 
 use super::{
     FIRST, GUARANTEES, SECOND, SUB_GAUSSIAN, UNIT, answer, books, feed, pass, picture, problem,
     send, spec,
 };
+
+use crate::doors::{Doors, OnArm};
 
 const ARM: ArmId = ArmId(0);
 const VOID: Failure = Failure::Void(VoidFailure::RateLimited);
@@ -24,7 +26,7 @@ const COUNTED: [CountedFailure; 7] = [
 ];
 const FLOORED: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: Some(-2.0) };
 
-fn fail(books: &mut Books, pull: &Pull, failure: Failure, bill: Cost) {
+fn fail(books: &mut Books, pull: &Call, failure: Failure, bill: Cost) {
     books.fail(pull.ticket, failure, bill).expect("the call is in flight");
 }
 
@@ -122,11 +124,14 @@ fn without_a_lowest_score_a_counted_failure_blocks_the_stream() {
         assert_eq!(books.evidence(ARM, FIRST).to_bits(), before, "{guarantee:?}");
         assert_eq!(books.evidence_count(ARM, FIRST), 3);
         assert!(!books.is_open(ARM, FIRST));
-        let refused = books.dispatch(ARM, FIRST);
+        let refused = books.dispatch(Target::Arm(ARM, FIRST));
         // Present values need every call, so for false discovery the arm may as well leave.
         if guarantee != Guarantee::FalseDiscovery {
             assert_eq!(refused, Err(DispatchError::PairClosed(ARM, FIRST)));
-            assert!(books.dispatch(ARM, SECOND).is_ok(), "the arm itself is not closed");
+            assert!(
+                books.dispatch(Target::Arm(ARM, SECOND)).is_ok(),
+                "the arm itself is not closed"
+            );
         }
         assert!(refused.is_err() && books.certified().is_empty());
     }
@@ -148,11 +153,12 @@ fn a_blocking_failure_ends_the_stream_and_says_nothing_about_the_arm() {
             assert_eq!(books.evidence_count(ARM, FIRST), 3, "{reason:?} {guarantee:?}");
             answer(&mut books, &earlier, 1.0);
             assert_eq!(books.evidence_count(ARM, FIRST), 4, "what came before it counts");
-            assert!(!books.is_open(ARM, FIRST) && books.dispatch(ARM, FIRST).is_err());
+            assert!(!books.is_open(ARM, FIRST) && books.dispatch(Target::Arm(ARM, FIRST)).is_err());
             assert_eq!(books.status(ARM), ArmStatus::Undecided, "{reason:?} {guarantee:?}");
             assert_eq!(books.tally(ARM, FIRST).spent, Cost::from_units(6), "it is paid");
             let totals = books.totals(FIRST);
-            assert_eq!((totals.returned_count, totals.billed_count), (5, 6));
+            let bills = books.lane_of(FIRST).bills();
+            assert_eq!((totals.returned_count, bills.count), (5, 6));
             assert!((totals.score_sum - 5.0).abs() < 1e-12, "{}", totals.score_sum);
         }
     }
@@ -191,8 +197,8 @@ fn a_void_call_leaves_no_trace_and_is_made_again() {
     for attempt in 1..=3 {
         fail(&mut books, &call, VOID, Cost::ZERO);
         assert_eq!(books.evidence_count(ARM, FIRST), 1, "nothing waits for it");
-        call = books.dispatch_owed().unwrap().on_arm().unwrap();
-        assert_eq!((call.arm, call.attribute, call.attempt), (ARM, FIRST, attempt));
+        call = books.dispatch_owed().unwrap();
+        assert_eq!((call.arm(), call.attribute(), call.attempt), (ARM, FIRST, attempt));
         assert!(call.ticket > later.ticket, "tickets are never used again");
         assert!(books.dispatch_owed().is_none(), "one retry for one void call");
         let tally = books.tally(ARM, FIRST);
@@ -223,7 +229,7 @@ fn giving_up_a_retry_counts_as_the_lowest_score() {
     let mut books = books(2, Guarantee::Holm, &[ScoreModel::Binary]);
     let pull = send(&mut books, 0, FIRST);
     fail(&mut books, &pull, VOID, Cost::ZERO);
-    let retry = books.dispatch_owed().unwrap().on_arm().unwrap();
+    let retry = books.dispatch_owed().unwrap();
     fail(&mut books, &retry, Failure::Counted(CountedFailure::GivenUp), Cost::ZERO);
     assert!(books.dispatch_owed().is_none());
     let tally = *books.tally(ARM, FIRST);

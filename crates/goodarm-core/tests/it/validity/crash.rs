@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use goodarm_core::policy::round_robin::RoundRobin;
 use goodarm_core::{
-    ArmId, Ask, AttributeId, AttributeSpec, Cost, CountedFailure, Event, Failure, Guarantee,
-    Options, Problem, ProblemSpec, Pull, ScoreModel, Session, Ticket,
+    ArmId, Ask, AttributeId, AttributeSpec, Call, Cost, CountedFailure, Event, Failure, Guarantee,
+    Options, Outcome, Problem, ProblemSpec, ScoreModel, Session, Target, Ticket,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Latency, Outcome, ScoreLaw, Verifiers, World};
+use goodarm_sim::world::{Latency, ScoreLaw, Verifiers, World};
 
 use super::limit::{check_broken, check_valid};
+
+use crate::doors::{Doors, OnArm, failed, told};
 
 const TRIALS: u32 = 200;
 const DELTA: f64 = 0.05;
@@ -68,11 +70,10 @@ impl Life {
             let full = self.queue.len() >= CONCURRENCY;
             let ask = if full { Ok(Ask::Wait) } else { self.session.ask() };
             match ask.expect("round-robin names open, affordable pairs") {
-                Ask::Pull(pull) => {
+                Ask::Call(pull) => {
                     self.record.push(Event::from(pull));
                     self.send(&pull);
                 }
-                Ask::Question(_) => unreachable!("there are no questions"),
                 Ask::Wait => {
                     self.receive();
                     answers += 1;
@@ -85,8 +86,8 @@ impl Life {
         }
     }
 
-    fn send(&mut self, pull: &Pull) {
-        let reply = self.world.reply(self.seed, pull.arm, pull.attribute, self.called);
+    fn send(&mut self, pull: &Call) {
+        let reply = self.world.reply(self.seed, pull.arm(), pull.attribute(), self.called);
         self.called += 1;
         let Outcome::Score(score) = reply.outcome else { unreachable!("nothing fails here") };
         self.queue.push(Reverse(((self.time + reply.latency()).to_bits(), pull.ticket)));
@@ -99,7 +100,7 @@ impl Life {
         let score = self.scores.remove(&ticket).expect("every call in the queue has a score");
         let cost = Cost::from_units(1);
         self.session.tell(ticket, score, cost).expect("each ticket is answered once");
-        self.record.push(Event::Told { ticket, score, cost });
+        self.record.push(told(ticket, score, cost));
     }
 
     fn crash(&mut self) {
@@ -122,25 +123,25 @@ impl Life {
 
     /// Makes only the calls that came back, in the same order.
     fn relive_without_lost_calls(&mut self) {
-        let mut told = BTreeMap::new();
+        let mut scores = BTreeMap::new();
         for event in core::mem::take(&mut self.record) {
-            if let Event::Told { ticket, score, cost } = event {
-                told.insert(ticket, (score, cost));
+            if let Event::Settled { ticket, outcome: Outcome::Score(score), cost } = event {
+                scores.insert(ticket, (score, cost));
             }
         }
-        for (score, cost) in told.into_values() {
+        for (score, cost) in scores.into_values() {
             // There may be less to ask now: the arm may be certified earlier.
-            let Ok(Ask::Pull(pull)) = self.session.ask() else { return };
+            let Ok(Ask::Call(pull)) = self.session.ask() else { return };
             let ticket = pull.ticket;
             self.session.tell(ticket, score, cost).expect("the call is in flight");
-            self.record.extend([Event::from(pull), Event::Told { ticket, score, cost }]);
+            self.record.extend([Event::from(pull), told(ticket, score, cost)]);
         }
     }
 
     fn lose(&mut self, ticket: Ticket) {
         let (failure, cost) = (Failure::Counted(CountedFailure::Lost), Cost::from_units(1));
         self.session.fail(ticket, failure, cost).expect("the call is in flight");
-        self.record.push(Event::Failed { ticket, failure, cost });
+        self.record.push(failed(ticket, failure, cost));
     }
 }
 
@@ -164,10 +165,9 @@ fn session() -> Session {
     Session::with_options(problem, RoundRobin::new(false), options).expect("options make sense")
 }
 
-fn call_again(ticket: Ticket) -> Pull {
+fn call_again(ticket: Ticket) -> Call {
     let ceiling = Cost::from_units(1);
-    let (arm, attribute) = (ArmId(0), AttributeId(0));
-    Pull { ticket, arm, attribute, ceiling, attempt: 0, loan: None, branch: "" }
+    Call::again(ticket, Target::Arm(ArmId(0), AttributeId(0)), ceiling)
 }
 
 fn errors(recovery: Recovery) -> u32 {

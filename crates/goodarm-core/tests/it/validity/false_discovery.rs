@@ -4,13 +4,16 @@
 //! hides a crowd of slightly lucky bad arms behind a very good one.
 
 use goodarm_core::{
-    ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Problem, ProblemSpec, ScoreModel,
+    ArmId, AttributeId, AttributeSpec, Books, Cost, Guarantee, Outcome, Problem, ProblemSpec,
+    ScoreModel, Target,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Outcome, ScoreLaw, Verifiers, World};
+use goodarm_sim::world::{ScoreLaw, Verifiers, World};
 
 use super::lab::count;
 use super::limit::{check_broken, check_valid};
+
+use crate::doors::Doors;
 
 const TRIALS: u32 = 1600;
 const DELTA: f64 = 0.2;
@@ -85,7 +88,7 @@ impl Matchmaker {
 
     /// Makes one call, if the arm takes calls.
     fn call(&mut self, arm: ArmId) -> bool {
-        let Ok(pull) = self.books.dispatch(arm, ATTRIBUTE) else { return false };
+        let Ok(pull) = self.books.dispatch(Target::Arm(arm, ATTRIBUTE)) else { return false };
         let call = self.books.tally(arm, ATTRIBUTE).returned_count;
         let Outcome::Score(score) = self.world.reply(self.seed, arm, ATTRIBUTE, call).outcome
         else {

@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use goodarm_core::policy::{self, Parameters, Policy};
 use goodarm_core::problem::PRIOR_WEIGHT_MAX;
 use goodarm_core::{
-    ArmId, Ask, AttributeId, AttributeSpec, BlockingFailure, Cost, CountedFailure, Failure,
-    Guarantee, Options, Problem, ProblemSpec, Pull, ScoreModel, Session, TellError, Ticket,
+    ArmId, Ask, AttributeId, AttributeSpec, BlockingFailure, Call, Cost, CountedFailure, Failure,
+    Guarantee, Options, Outcome, Problem, ProblemSpec, ScoreModel, Session, SettleError, Ticket,
     VoidFailure,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Failures, Latency, Outcome, Reply, ScoreLaw, Verifiers, World};
+use goodarm_sim::world::{BROKEN, Failures, Latency, Reply, ScoreLaw, VOID, Verifiers, World};
 
 use super::hostile::{Chaser, Gambler, Pupil, Shark};
 use super::twins::Screener;
+
+use crate::doors::{Doors, OnArm};
 
 /// What is declared about scores, and how they are in fact drawn.
 #[derive(Clone, Copy, Debug)]
@@ -306,7 +308,7 @@ pub(super) struct Driver<'a> {
     time: f64,
     /// When each call comes back, as the bits of a positive number, which are ordered as it is.
     queue: BinaryHeap<Reverse<(u64, Ticket)>>,
-    out: BTreeMap<Ticket, (Pull, Reply)>,
+    out: BTreeMap<Ticket, (Call, Reply)>,
     /// The pairs of the tickets that are not answered.
     unanswered: BTreeMap<Ticket, usize>,
 }
@@ -333,16 +335,15 @@ impl<'a> Driver<'a> {
             let full = self.out.len() >= self.lab.concurrency;
             let ask = if full { Ok(Ask::Wait) } else { self.session.ask() };
             match ask.expect("policies name open, affordable pairs") {
-                Ask::Pull(pull) => self.send(pull),
-                Ask::Question(_) => unreachable!("there are no questions"),
+                Ask::Call(pull) => self.send(pull),
                 Ask::Wait => self.receive(),
                 Ask::Done(_) => return self.session,
             }
         }
     }
 
-    fn send(&mut self, pull: Pull) {
-        let Pull { arm, attribute, ticket, .. } = pull;
+    fn send(&mut self, pull: Call) {
+        let (arm, attribute, ticket) = (pull.arm(), pull.attribute(), pull.ticket);
         let index = pair_index(arm, attribute);
         self.world.means[arm.index()][attribute.index()] = self.mean_now(arm, attribute);
         let draw = |call| self.world.reply(self.seed, arm, attribute, call);
@@ -383,9 +384,9 @@ impl<'a> Driver<'a> {
     fn outcome(&self, attribute: AttributeId, reply: &Reply) -> Option<f64> {
         match reply.outcome {
             Outcome::Score(score) => Some(score),
-            Outcome::Broken if self.lab.habit == Habit::FailuresDropped => None,
-            Outcome::Broken => self.session.books().problem().attribute(attribute).lowest_score(),
-            Outcome::Void | Outcome::Exhausted => None,
+            BROKEN if self.lab.habit == Habit::FailuresDropped => None,
+            BROKEN => self.session.books().problem().attribute(attribute).lowest_score(),
+            _ => None,
         }
     }
 
@@ -394,7 +395,7 @@ impl<'a> Driver<'a> {
         self.time = f64::from_bits(time);
         let (pull, reply) = self.out.remove(&back).expect("what is queued is in flight");
         let ticket = match self.lab.habit {
-            Habit::CompletionOrder => self.oldest(pair_index(pull.arm, pull.attribute)),
+            Habit::CompletionOrder => self.oldest(pair_index(pull.arm(), pull.attribute())),
             _ => back,
         };
         self.unanswered.remove(&ticket);
@@ -423,21 +424,19 @@ impl<'a> Driver<'a> {
         let blocking = Failure::Blocking;
         let answered = match reply.outcome {
             Outcome::Score(score) => match self.session.tell(ticket, score, reply.bill) {
-                Err(TellError::BelowLowest { .. }) if self.lab.habit == Habit::ClippedUp => {
+                Err(SettleError::BelowLowest { .. }) if self.lab.habit == Habit::ClippedUp => {
                     self.session.fail(ticket, unreadable, reply.bill)
                 }
-                Err(TellError::BelowLowest { .. }) => {
+                Err(SettleError::BelowLowest { .. }) => {
                     self.session.fail(ticket, blocking(BlockingFailure::BelowLowest), reply.bill)
                 }
                 told => told,
             },
-            Outcome::Broken if self.lab.habit != Habit::FailuresDropped => {
+            BROKEN if self.lab.habit != Habit::FailuresDropped => {
                 self.session.fail(ticket, crashed, reply.bill)
             }
-            Outcome::Broken | Outcome::Void => self.session.fail(ticket, void, Cost::ZERO),
-            Outcome::Exhausted => {
-                self.session.fail(ticket, blocking(BlockingFailure::Exhausted), Cost::ZERO)
-            }
+            BROKEN | VOID => self.session.fail(ticket, void, Cost::ZERO),
+            _ => self.session.fail(ticket, blocking(BlockingFailure::Exhausted), Cost::ZERO),
         };
         answered.expect("each ticket is answered once");
     }

@@ -3,11 +3,13 @@
 
 use goodarm_core::{
     ArmId, AttributeId, AttributeSpec, Books, Cost, CountedFailure, Failure, Guarantee, Problem,
-    ProblemSpec, ScoreModel, Share, Ticket,
+    ProblemSpec, ScoreModel, Share, Target, Ticket,
 };
 use goodarm_sim::random::Random;
 
 use super::limit::{check_broken, check_valid};
+
+use crate::doors::Doors;
 
 const DELTA: f64 = 0.2;
 const ARMS: u32 = 12;
@@ -67,7 +69,7 @@ impl Lender for Honest {
     }
 
     fn call(&mut self, arm: u32) -> Ticket {
-        self.0.dispatch(ArmId(arm), AttributeId(0)).expect("the arm is open").ticket
+        self.0.dispatch(Target::Arm(ArmId(arm), AttributeId(0))).expect("the arm is open").ticket
     }
 
     /// Every other miss is a failure, which counts as one.

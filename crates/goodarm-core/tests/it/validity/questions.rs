@@ -5,11 +5,13 @@
 use goodarm_core::{
     ArmId, AttributeId, AttributeSpec, Books, Cost, CountedFailure, Design, Failure, GeneratorId,
     GeneratorSpec, Guarantee, Label, Problem, ProblemSpec, QuestionId, QuestionsSpec, ScoreModel,
-    ScoredBy, Share, Source, Ticket, VoidFailure,
+    ScoredBy, Share, Source, Target, Ticket, VoidFailure,
 };
 use goodarm_sim::random::Random;
 
 use super::limit::{check_broken, check_valid};
+
+use crate::doors::Doors;
 
 const VOTES: Source = Source::Votes(AttributeId(0));
 const MAKER: Source = Source::Generator(GeneratorId(0));
@@ -80,7 +82,7 @@ impl Player {
     }
 
     fn send(&mut self, question: u32) -> Option<Vote> {
-        let pull = self.books.dispatch_question(QuestionId(question), VOTES).ok()?;
+        let pull = self.books.dispatch(Target::Question(QuestionId(question), VOTES)).ok()?;
         Some((pull.ticket, self.draw(question)))
     }
 
@@ -133,7 +135,7 @@ impl Player {
     /// Makes answers until each is there.
     fn make(&mut self, question: u32) {
         for label in 0..2 {
-            if let Ok(pull) = self.books.dispatch_question(QuestionId(question), MAKER) {
+            if let Ok(pull) = self.books.dispatch(Target::Question(QuestionId(question), MAKER)) {
                 let made = self.books.answer(pull.ticket, Some(Label(label)), Cost::from_units(1));
                 made.expect("it is out");
             }
@@ -483,7 +485,7 @@ fn a_vote_that_counts_twice_breaks_it() {
             for _ in 0..400 {
                 let label = Label(u32::from(coins.uniform() < 0.5));
                 for _ in 0..copies {
-                    if let Ok(pull) = books.dispatch_question(QuestionId(0), VOTES) {
+                    if let Ok(pull) = books.dispatch(Target::Question(QuestionId(0), VOTES)) {
                         let told = books.answer(pull.ticket, Some(label), Cost::from_units(1));
                         told.expect("it is out");
                     }
@@ -530,7 +532,9 @@ fn is_a_candidate_certified(mut books: Books, coins: &mut Random) -> bool {
     let cost = Cost::from_units(1);
     let judge = AttributeId(0);
     for label in 0..u32::try_from(2 * CANDIDATES).expect("few") {
-        let Ok(pull) = books.dispatch_question(QuestionId(label % 2), MAKER) else { continue };
+        let Ok(pull) = books.dispatch(Target::Question(QuestionId(label % 2), MAKER)) else {
+            continue;
+        };
         let born = books.answer(pull.ticket, Some(Label(label)), cost).expect("it is out");
         let arm = born.expect("a new answer");
         if let Some(pool) = books.pool() {
@@ -541,7 +545,7 @@ fn is_a_candidate_certified(mut books: Books, coins: &mut Random) -> bool {
             && wealth > 0.05
             && books.tally(arm, judge).dispatched_count < 300
         {
-            let pull = books.dispatch(arm, judge).expect("it is open");
+            let pull = books.dispatch(Target::Arm(arm, judge)).expect("it is open");
             let hit = coins.uniform() < 0.5;
             books.tell(pull.ticket, f64::from(u8::from(hit)), cost).expect("it is out");
             wealth *= FAIR.of(hit);

@@ -2,12 +2,14 @@
 //! that knows the outcomes of calls still in flight.
 
 use goodarm_core::{
-    ArmId, AttributeId, AttributeSpec, Books, Cost, Design, Guarantee, Problem, ProblemSpec, Pull,
-    ScoreModel, ScoredBy, Share,
+    ArmId, AttributeId, AttributeSpec, Books, Call, Cost, Design, Guarantee, Problem, ProblemSpec,
+    ScoreModel, ScoredBy, Share, Target,
 };
 use goodarm_sim::random::Random;
 
 use super::limit::{check_broken, check_valid};
+
+use crate::doors::{Doors, OnArm};
 
 const DELTA: f64 = 0.2;
 const CRITERIA: usize = 3;
@@ -64,7 +66,7 @@ struct Run {
     coins: Random,
     latent: [Latent; ARMS as usize],
     /// Replies on their way, low ones last.
-    out: Vec<(Pull, Scores)>,
+    out: Vec<(Call, Scores)>,
 }
 
 impl Rubric {
@@ -149,7 +151,8 @@ impl Run {
         let scores = self.draw(arm);
         let counted = if self.rubric.habit == Habit::CountedTwice { 2 } else { 1 };
         for _ in 0..counted {
-            let pull = self.books.dispatch(arm, LEAD).expect("it is open and affordable");
+            let pull =
+                self.books.dispatch(Target::Arm(arm, LEAD)).expect("it is open and affordable");
             self.out.push((pull, scores));
         }
         let latent = &mut self.latent[arm.index()];
@@ -159,14 +162,14 @@ impl Run {
 
     /// What passes comes back first. A share is taken back when its arm is unlucky, calls still out.
     fn receive(&mut self) {
-        let passes = |(_, scores): &(Pull, Scores)| scores[0] == Some(1.0);
+        let passes = |(_, scores): &(Call, Scores)| scores[0] == Some(1.0);
         let index = self.out.iter().position(passes).unwrap_or(0);
         let (pull, scores) = self.out.remove(index);
         self.books.tell_all(pull.ticket, &scores, Cost::from_units(1)).expect("it is out");
-        let latent = self.latent[pull.arm.index()];
-        if latent.excess < -1.0 && self.books.share(pull.arm).is_some() {
+        let latent = self.latent[pull.arm().index()];
+        if latent.excess < -1.0 && self.books.share(pull.arm()).is_some() {
             // An arm that has left keeps what it had.
-            let _ = self.books.release(pull.arm);
+            let _ = self.books.release(pull.arm());
         }
     }
 }

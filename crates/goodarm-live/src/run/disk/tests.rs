@@ -3,7 +3,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure, Failure, Label, Target, Ticket, VoidFailure,
+    ArmId, AttributeId, Cost, CountedFailure, Failure, Label, Outcome, Target, Ticket, VoidFailure,
 };
 use goodarm_record::journal::{Header, Opened, open};
 use tempfile::TempDir;
@@ -89,7 +89,7 @@ impl Slow {
     }
 
     fn ready(&mut self) -> Vec<u64> {
-        std::iter::from_fn(|| self.disk.next_ready()).map(|pull| pull.ticket().0).collect()
+        std::iter::from_fn(|| self.disk.next_ready()).map(|pull| pull.ticket.0).collect()
     }
 
     /// How many intents a reader finds.
@@ -101,10 +101,10 @@ impl Slow {
     }
 }
 
-fn pull(ticket: u64) -> Dispatched {
+fn pull(ticket: u64) -> Call {
     let arm = ArmId(u32::try_from(ticket).expect("a small number"));
     let target = Target::Arm(arm, AttributeId(0));
-    Dispatched::again(Ticket(ticket), target, Cost::from_units(1))
+    Call::again(Ticket(ticket), target, Cost::from_units(1))
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn all_that_was_kept_can_be_taken_back() {
         }
     }
     assert_eq!(slow.disk.kept_count(), 3);
-    let back: Vec<u64> = slow.disk.take_back().iter().map(|pull| pull.ticket().0).collect();
+    let back: Vec<u64> = slow.disk.take_back().iter().map(|pull| pull.ticket.0).collect();
     assert_eq!(back, [0, 1, 2], "durable, under way, and not written");
     slow.sync(Ok(())).await.expect("durable");
     assert_eq!(slow.ready(), NONE, "none of them starts");
@@ -237,12 +237,16 @@ fn lost_and_void_calls_do_not_make_a_verifier_fast() {
     for failure in
         [Failure::Counted(CountedFailure::Lost), Failure::Void(VoidFailure::NotConnected)]
     {
-        slow.disk.append_outcome(&Event::Failed { ticket, failure, cost }.into());
+        slow.disk.append_outcome(
+            &Event::Settled { ticket, outcome: Outcome::Failed(failure), cost }.into(),
+        );
     }
     assert_eq!(slow.disk.pace.count, 0);
-    slow.disk.append_outcome(&Event::Told { ticket, score: 1.0, cost }.into());
+    slow.disk.append_outcome(&Event::Settled { ticket, outcome: Outcome::Score(1.0), cost }.into());
     assert_eq!(slow.disk.pace.count, 1);
-    slow.disk.append_outcome(&Event::Answered { ticket, label: Some(Label(0)), cost }.into());
+    slow.disk.append_outcome(
+        &Event::Settled { ticket, outcome: Outcome::Answer(Some(Label(0))), cost }.into(),
+    );
     assert_eq!(slow.disk.pace.count, 2, "an answer to a question came back, too");
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, Event, Failure, Target, Ticket};
+use goodarm_core::{ArmId, Event, Outcome, Source, Target, Ticket};
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{History, Scores};
+use goodarm_record::history::History;
 use goodarm_record::notice::Condition;
 use goodarm_record::notice::{Notice, Observer, Progress};
 use goodarm_record::questions::Roster;
@@ -18,7 +18,7 @@ use crate::run::Run;
 pub(super) struct Witness {
     world: Arc<World>,
     certified: Vec<ArmId>,
-    told: BTreeMap<Ticket, Result<Scores, Failure>>,
+    told: BTreeMap<Ticket, Outcome>,
     /// When it last said what it waits for.
     explained_at: Option<Instant>,
     /// What must never be.
@@ -31,7 +31,7 @@ impl Observer for Witness {
             // What this process evaluates itself says the same again, and need not be durable.
             Notice::Called { call, .. } => {
                 let plan = &self.world.plan;
-                if !plan.nature(call.target.caller(plan.verifiers.len())).is_ours {
+                if !plan.nature(place_of(call.target, plan.verifiers.len())).is_ours {
                     self.told.insert(call.ticket, call.outcome.clone());
                 }
             }
@@ -87,28 +87,21 @@ impl Witness {
                 Target::Arm(arm, _) => arm_of(&roster.candidates.get(arm)),
                 Target::Question(question, _) => QUESTIONS_FROM + question.index(),
             };
-            (subject, target.caller(verifier_count))
+            (subject, place_of(target, verifier_count))
         };
         let mut asked: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         let mut scores: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         let mut told = BTreeMap::new();
         while let Some(entry) = history.next_entry().map_err(|error| error.to_string())? {
-            let target = match entry.event {
-                Event::Asked { arm, attribute, .. } => Some(Target::Arm(arm, attribute)),
-                Event::QuestionAsked { question, source, .. } => {
-                    Some(Target::Question(question, source))
-                }
-                _ => None,
-            };
-            if let Some(target) = target {
+            if let Event::Asked { target, .. } = entry.event {
                 *asked.entry(pair_of(target)).or_default() += 1;
             }
             if let Some(call) = entry.call {
                 told.insert(call.ticket, call.outcome.clone());
                 let number = match call.outcome {
-                    Ok(Scores::One(score)) => Some(score),
-                    Ok(Scores::Answer(_)) => call.note.answer.parse().ok(),
-                    Ok(Scores::Each(_)) | Err(_) => None,
+                    Outcome::Score(score) => Some(score),
+                    Outcome::Answer(_) => call.note.answer.parse().ok(),
+                    Outcome::Scores(_) | Outcome::Failed(_) => None,
                 };
                 if let Some(number) = number {
                     scores.entry(pair_of(call.target)).or_default().push(number);
@@ -178,3 +171,13 @@ fn is_part_of(some: &[f64], all: &[f64]) -> bool {
 
 /// As long as a verifier may take, and a while.
 const STILL_MAX: Duration = Duration::from_secs(40);
+
+/// The place of a service in the plan: verifiers, then generators.
+const fn place_of(target: Target, verifier_count: usize) -> usize {
+    match target {
+        Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
+            attribute.index()
+        }
+        Target::Question(_, Source::Generator(generator)) => verifier_count + generator.index(),
+    }
+}

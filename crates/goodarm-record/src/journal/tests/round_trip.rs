@@ -4,13 +4,12 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use goodarm_core::{GeneratorId, Label, Loan, QuestionId, Share, Source};
+use goodarm_core::{GeneratorId, Label, Loan, Outcome, QuestionId, Share, Source, Target};
 
 use super::*;
-use crate::failure::FAILURES;
 
 fn any_failure() -> impl Strategy<Value = Failure> {
-    prop::sample::select(FAILURES.to_vec())
+    prop::sample::select(Failure::ALL.to_vec())
 }
 
 /// Numbers of all lengths, not only the longest.
@@ -34,9 +33,8 @@ fn lent(ticket: u64, arm: u32, attribute: u32, parts: u64, weights: u64) -> Reco
     let share = Share::from_parts(parts).expect("at most the whole");
     Event::Asked {
         ticket: Ticket(ticket),
-        arm: ArmId(arm),
-        attribute: AttributeId(attribute),
-        loan: Some(Loan { share, weights }),
+        target: Target::Arm(ArmId(arm), AttributeId(attribute)),
+        loan: Some((ArmId(arm), Loan { share, weights })),
     }
     .into()
 }
@@ -53,11 +51,11 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
         (any_number(), 0..1000u32, 0..3u32)
             .prop_map(|(ticket, arm, attribute)| asked(ticket, arm, attribute)),
         told.prop_map(|(ticket, score, cost, latency, reply)| Record {
-            event: Event::Told { ticket, score, cost },
+            event: Event::Settled { ticket, outcome: Outcome::Score(score), cost },
             note: Note { latency, reply, ..Note::default() },
         }),
         failed.prop_map(|(ticket, failure, cost, latency, reply, reason)| Record {
-            event: Event::Failed { ticket, failure, cost },
+            event: Event::Settled { ticket, outcome: Outcome::Failed(failure), cost },
             note: Note { latency, reply, reason, ..Note::default() },
         }),
         (any_number(), prop::collection::vec(prop::option::of(any_score()), 0..5), ".{0,40}")
@@ -71,7 +69,11 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
         any_question(),
         (any_number(), prop::option::of(0..1000u32), any_cost(), any_text(), any_text()).prop_map(
             |(ticket, label, cost, reply, answer)| Record {
-                event: Event::Answered { ticket: Ticket(ticket), label: label.map(Label), cost },
+                event: Event::Settled {
+                    ticket: Ticket(ticket),
+                    outcome: Outcome::Answer(label.map(Label)),
+                    cost,
+                },
                 note: Note { reply, answer, ..Note::default() },
             }
         ),
@@ -91,7 +93,7 @@ fn any_question() -> impl Strategy<Value = Record<'static>> {
     (any_number(), any::<u32>(), source, prop::option::of(loan)).prop_map(
         |(ticket, question, source, loan)| {
             let (ticket, question) = (Ticket(ticket), QuestionId(question));
-            Event::QuestionAsked { ticket, question, source, loan }.into()
+            Event::Asked { ticket, target: Target::Question(question, source), loan }.into()
         },
     )
 }
@@ -116,7 +118,9 @@ fn a_score_keeps_its_bits() {
     for score in [0.0, -0.0, 1.0, 0.1, f64::MIN_POSITIVE, f64::NAN] {
         let (bytes, _) = written(&[vec![told(0, score, "")]]);
         let (records, _) = read_records(&bytes);
-        let Event::Told { score: found, .. } = records[0].event else { panic!("{records:?}") };
+        let Event::Settled { outcome: Outcome::Score(found), .. } = records[0].event else {
+            panic!("{records:?}")
+        };
         assert_eq!(found.to_bits(), score.to_bits());
     }
 }
@@ -154,7 +158,8 @@ fn the_header_comes_back_and_positions_tell_the_frames() {
 
 #[test]
 fn small_records_are_small() {
-    let cheap = Event::Told { ticket: Ticket(100), score: 1.0, cost: Cost::ZERO }.into();
+    let outcome = Outcome::Score(1.0);
+    let cheap = Event::Settled { ticket: Ticket(100), outcome, cost: Cost::ZERO }.into();
     for (record, length) in [(asked(100, 100, 2), 4), (cheap, 6)] {
         let mut bytes = Vec::new();
         record.encode(&mut bytes);

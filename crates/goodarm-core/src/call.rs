@@ -1,0 +1,76 @@
+//! One call: what is asked, of which service, and what is reserved for it.
+
+use crate::cost::Cost;
+use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId, Share};
+
+/// The number of a call, counted from 0 in the order of dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// One call to make now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Settle the call with this.
+    pub ticket: Ticket,
+    /// What it is about.
+    pub target: Target,
+    /// What has been reserved for it: it may cost no more.
+    pub ceiling: Cost,
+    /// 0 for a first try; k if k tries of this call were void.
+    pub attempt: u32,
+    /// What an arm was lent just before, where shares of δ are lent: the arm of the call, or an answer to
+    /// its question.
+    pub loan: Option<(ArmId, Loan)>,
+    /// Which rule of the policy chose it, in the policy's own words.
+    pub branch: &'static str,
+}
+
+impl Call {
+    /// A call that was dispatched before, as far as it is known.
+    pub const fn again(ticket: Ticket, target: Target, ceiling: Cost) -> Self {
+        Self { ticket, target, ceiling, attempt: 0, loan: None, branch: "" }
+    }
+
+    /// The arm and the attribute of the call; `None` if it is about a question.
+    pub const fn pair(&self) -> Option<(ArmId, AttributeId)> {
+        self.target.pair()
+    }
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// An arm, and the attribute to score it by.
+    Arm(ArmId, AttributeId),
+    /// A question, and who is to answer it.
+    Question(QuestionId, Source),
+}
+
+impl Target {
+    /// The arm and the attribute; `None` for a question.
+    pub const fn pair(self) -> Option<(ArmId, AttributeId)> {
+        match self {
+            Self::Arm(arm, attribute) => Some((arm, attribute)),
+            Self::Question(..) => None,
+        }
+    }
+}
+
+/// Who answers a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A verifier whose replies are votes on all answers.
+    Votes(AttributeId),
+    /// A generator, whose answers are to be verified.
+    Generator(GeneratorId),
+}
+
+/// What an arm was lent before a call, with what its evidence will be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loan {
+    /// How much of δ.
+    pub share: Share,
+    /// Stands for the weights of its bets, which follow from the calls before: a record that is
+    /// read elsewhere must come to the same.
+    pub weights: u64,
+}

@@ -1,0 +1,173 @@
+//! What came of one call: a score, several, an answer to a question, or a failure.
+
+use alloc::boxed::Box;
+
+use crate::units::Label;
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Its score.
+    Score(f64),
+    /// A score for each attribute that the call scores, in the order of
+    /// [`Problem::members`](crate::Problem::members); `None` for one that the reply lacks, which is a
+    /// failed call for that attribute alone. So is one below its lowest, which blocks it.
+    Scores(Box<[Option<f64>]>),
+    /// The number of the final answer to a question, a vote or a fresh one; `None` if a vote is for no
+    /// answer that could be read.
+    Answer(Option<Label>),
+    /// Nothing that could be read.
+    Failed(Failure),
+}
+
+impl Outcome {
+    /// How the call failed, if it did.
+    pub const fn failure(&self) -> Option<Failure> {
+        match self {
+            Self::Failed(failure) => Some(*failure),
+            Self::Score(_) | Self::Scores(_) | Self::Answer(_) => None,
+        }
+    }
+
+    /// Whether the call failed.
+    pub const fn is_failed(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+
+    /// The score of the i-th attribute of the call, or of the only one.
+    pub fn score(&self, member: usize) -> Option<f64> {
+        match self {
+            Self::Score(score) => Some(*score),
+            Self::Scores(scores) => scores.get(member).copied().flatten(),
+            Self::Answer(_) | Self::Failed(_) => None,
+        }
+    }
+
+    /// How many scores there are, lacking ones included.
+    pub const fn score_count(&self) -> usize {
+        match self {
+            Self::Score(_) => 1,
+            Self::Scores(scores) => scores.len(),
+            Self::Answer(_) | Self::Failed(_) => 0,
+        }
+    }
+}
+
+/// Why a call has no score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The verifier never began to work, so the failure cannot depend on the answer. The call must
+    /// be tried again; it leaves no trace in its stream, of which the retry is the last call.
+    Void(VoidFailure),
+    /// No number can stand for the call, so nothing after it in its pair's stream can count. What
+    /// the pair has proved before stands; nothing is held against the arm.
+    Blocking(BlockingFailure),
+    /// Anything else. The call counts as the lowest score its model allows.
+    Counted(CountedFailure),
+}
+
+/// The only failures that cannot depend on the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VoidFailure {
+    /// No connection was made.
+    NotConnected,
+    /// The server refused before any work, as with HTTP status 429.
+    RateLimited,
+    /// Lost on its way back from a verifier that always says the same, so it can be made again. It
+    /// may have been made, and is paid. From any other verifier it counts as the lowest score.
+    LostRepeatable,
+}
+
+/// Failures that end a pair's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockingFailure {
+    /// A score below the lowest that the attribute declares. To count it as that would clip it up.
+    BelowLowest,
+    /// The verifier has nothing more to say about the answer, such as a recording at its end.
+    Exhausted,
+}
+
+/// Failures that may depend on the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CountedFailure {
+    /// No answer in time.
+    TimedOut,
+    /// The verifier broke after it began to work.
+    Crashed,
+    /// An answer that holds no score.
+    Unreadable,
+    /// An answer that was cut off.
+    Truncated,
+    /// The verifier declined to answer.
+    Refused,
+    /// The call was in flight when the process died.
+    Lost,
+    /// Retries were given up.
+    GivenUp,
+}
+
+impl Failure {
+    /// Every failure.
+    pub const ALL: [Self; 12] = [
+        Self::Void(VoidFailure::NotConnected),
+        Self::Void(VoidFailure::RateLimited),
+        Self::Void(VoidFailure::LostRepeatable),
+        Self::Blocking(BlockingFailure::BelowLowest),
+        Self::Blocking(BlockingFailure::Exhausted),
+        Self::Counted(CountedFailure::TimedOut),
+        Self::Counted(CountedFailure::Crashed),
+        Self::Counted(CountedFailure::Unreadable),
+        Self::Counted(CountedFailure::Truncated),
+        Self::Counted(CountedFailure::Refused),
+        Self::Counted(CountedFailure::Lost),
+        Self::Counted(CountedFailure::GivenUp),
+    ];
+
+    /// What files and reports call it.
+    pub const fn name(self) -> &'static str {
+        self.entry().0
+    }
+
+    /// The failure of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|failure| failure.name() == name)
+    }
+
+    /// Its number in journals: a new failure gets a new number, and no number is used again.
+    pub const fn code(self) -> u8 {
+        self.entry().1
+    }
+
+    /// The failure of a number in a journal.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|failure| failure.code() == code)
+    }
+
+    /// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and
+    /// is paid.
+    pub const fn is_free(self) -> bool {
+        match self {
+            Self::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),
+            Self::Blocking(failure) => matches!(failure, BlockingFailure::Exhausted),
+            Self::Counted(_) => false,
+        }
+    }
+
+    /// Its name and its number.
+    const fn entry(self) -> (&'static str, u8) {
+        match self {
+            Self::Void(VoidFailure::NotConnected) => ("not-connected", 1),
+            Self::Void(VoidFailure::RateLimited) => ("rate-limited", 2),
+            Self::Void(VoidFailure::LostRepeatable) => ("lost-to-be-repeated", 3),
+            Self::Counted(CountedFailure::TimedOut) => ("timed-out", 65),
+            Self::Counted(CountedFailure::Crashed) => ("crashed", 66),
+            Self::Counted(CountedFailure::Unreadable) => ("unreadable", 67),
+            Self::Counted(CountedFailure::Truncated) => ("truncated", 68),
+            Self::Counted(CountedFailure::Refused) => ("refused", 69),
+            Self::Counted(CountedFailure::Lost) => ("lost", 70),
+            Self::Counted(CountedFailure::GivenUp) => ("given-up", 71),
+            Self::Blocking(BlockingFailure::BelowLowest) => ("below-lowest", 129),
+            Self::Blocking(BlockingFailure::Exhausted) => ("exhausted", 130),
+        }
+    }
+}

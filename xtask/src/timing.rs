@@ -1,0 +1,108 @@
+//! How long the steps and the tests took: printed at the end of `cargo xtask test`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The times of one `cargo xtask test`.
+#[derive(Default)]
+pub(crate) struct Timing {
+    steps: Vec<(&'static str, Duration, Option<Duration>)>,
+    tests: Vec<(Duration, String)>,
+}
+
+impl Timing {
+    /// Runs a step and keeps its time, by the clock and of the processor.
+    pub(crate) fn step(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce(&mut Self) -> bool,
+    ) -> bool {
+        let (begin, processor_begin) = (Instant::now(), processor_time());
+        let is_good = work(self);
+        let processor = processor_time().zip(processor_begin).map(|(end, begin)| end - begin);
+        self.steps.push((name, begin.elapsed(), processor));
+        is_good
+    }
+
+    /// Runs a command that runs tests, shows what it prints, and keeps the times of its tests.
+    pub(crate) fn run_tests(&mut self, command: &mut Command) -> bool {
+        let Ok(mut child) = command.stdout(Stdio::piped()).spawn() else { return false };
+        let stdout = child.stdout.take().expect("it is piped");
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            println!("{line}");
+            self.tests.extend(libtest_time(&line).or_else(|| pytest_time(&line)));
+        }
+        child.wait().is_ok_and(|status| status.success())
+    }
+
+    /// Prints the steps, and the slowest tests.
+    pub(crate) fn print(mut self) {
+        self.tests.sort_by(|one, other| other.cmp(one));
+        if !self.tests.is_empty() {
+            eprintln!("xtask: the slowest tests");
+        }
+        for (time, name) in self.tests.iter().take(TESTS_SHOWN) {
+            eprintln!("{:>9.1} s  {name}", time.as_secs_f64());
+        }
+        eprintln!("xtask: the steps, by the clock and of the processor");
+        for (name, time, processor) in &self.steps {
+            let processor =
+                processor.map_or_else(|| "?".into(), |it| format!("{:.0} s", it.as_secs_f64()));
+            eprintln!("{:>9.0} s {processor:>8}  {name}", time.as_secs_f64());
+        }
+        let sum = |times: &mut dyn Iterator<Item = Duration>| times.sum::<Duration>().as_secs_f64();
+        let clock = sum(&mut self.steps.iter().map(|step| step.1));
+        let processor = sum(&mut self.steps.iter().filter_map(|step| step.2));
+        eprintln!("{clock:>9.0} s {:>8}  all", format!("{processor:.0} s"));
+    }
+}
+
+/// `test validity::coverage ... ok <1.234s>`, as test programs print it when asked for times.
+fn libtest_time(line: &str) -> Option<(Duration, String)> {
+    let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let (_, time) = rest.split_once('<')?;
+    Some((seconds(time.strip_suffix("s>")?)?, name.to_owned()))
+}
+
+/// `12.34s call     test_run.py::test_resume`, as pytest prints its slowest tests.
+fn pytest_time(line: &str) -> Option<(Duration, String)> {
+    let (time, rest) = line.split_once("s call ")?;
+    Some((seconds(time.trim())?, rest.trim().to_owned()))
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}
+
+/// The processor time of all processes that this one has started and waited for; `None` where there
+/// is no `/proc`.
+fn processor_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is a name in brackets and may hold blanks; user and system time of children are
+    // the fields 16 and 17.
+    let (_, rest) = text.rsplit_once(')')?;
+    let ticks: u64 =
+        rest.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(ticks * MILLIS_PER_TICK))
+}
+
+/// Linux counts these times in hundredths of a second.
+const MILLIS_PER_TICK: u64 = 10;
+const TESTS_SHOWN: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_from_lines_of_tests_alone() {
+        let of = |line| libtest_time(line).or_else(|| pytest_time(line));
+        let time = |millis, name: &str| Some((Duration::from_millis(millis), name.to_owned()));
+        assert_eq!(of("test a::b ... ok <1.250s>"), time(1250, "a::b"));
+        assert_eq!(of("12.50s call     test_run.py::test_a"), time(12_500, "test_run.py::test_a"));
+        assert_eq!(of("test a::b ... ok"), None);
+        assert_eq!(of("0.50s setup    test_run.py::test_a"), None);
+    }
+}
