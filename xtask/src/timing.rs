@@ -83,8 +83,12 @@ fn processor_time() -> Option<Duration> {
     // The second field is a name in brackets and may hold blanks; user and system time of children are
     // the fields 16 and 17.
     let (_, rest) = text.rsplit_once(')')?;
-    let ticks: u64 =
-        rest.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 = rest
+        .split_whitespace()
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
     Some(Duration::from_millis(ticks * MILLIS_PER_TICK))
 }
 

@@ -15,7 +15,7 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError};
 use goodarm_record::labels::{ClaimDeck, Terms};
 use goodarm_record::outputs::calls::CallLine;
-use goodarm_record::questions::Roster;
+use goodarm_record::roster::Roster;
 use goodarm_report::{Report, publish_claim};
 use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;

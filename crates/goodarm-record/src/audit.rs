@@ -26,7 +26,7 @@ use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
 use crate::history::{History, SettledCall};
 use crate::outputs::calls::CallLine;
-use crate::questions::Roster;
+use crate::roster::Roster;
 use crate::view::Overview;
 
 /// What an audit found.

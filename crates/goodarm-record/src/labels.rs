@@ -26,7 +26,7 @@ use crate::history::HistoryError;
 use crate::journal::{FolderLock, LockError, unix_millis};
 use crate::labels::record::Record;
 use crate::outputs::{self, OutputError};
-use crate::questions::RosterError;
+use crate::roster::RosterError;
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, EndingView, Overview};

@@ -22,7 +22,7 @@ use goodarm_record::history::HistoryError;
 use goodarm_record::labels::{self, LabelError};
 use goodarm_record::outputs::page::Sealing;
 use goodarm_record::outputs::{self, OutputError};
-use goodarm_record::questions::Roster;
+use goodarm_record::roster::Roster;
 use goodarm_record::view::Overview;
 use thiserror::Error;
 

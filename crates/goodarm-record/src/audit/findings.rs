@@ -14,7 +14,7 @@ use crate::account::Account;
 use crate::folder::Folder;
 use crate::history::History;
 use crate::outputs::{finding, with_finding};
-use crate::questions::Roster;
+use crate::roster::Roster;
 
 /// The candidates that the run keeps, after making sure that it began with the first of them, and those
 /// that were made since.

@@ -15,7 +15,7 @@ use crate::deck::{Field, Wanted};
 use crate::folder::Folder;
 use crate::history::History;
 use crate::journal::Mark;
-use crate::questions::Roster;
+use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedReader};
 use crate::view::{ClaimView, Overview, PairView};
 

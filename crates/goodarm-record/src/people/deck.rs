@@ -15,8 +15,8 @@ use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::history::History;
 use crate::journal::unix_millis;
-use crate::questions::Roster;
 use crate::reply::Verdict;
+use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
 
 /// How many answers and questions of a run wait for a person.
@@ -137,7 +137,7 @@ impl PeopleDeck {
     fn subject(&self, target: Target) -> Option<Candidate> {
         let roster = self.roster.as_ref()?;
         let (list, place) = match target {
-            Target::Arm(arm, _) => (&roster.candidates, arm),
+            Target::Arm(arm, _) => (&*roster.candidates, arm),
             Target::Question(QuestionId(place), _) => {
                 (&roster.questions.as_ref()?.list, ArmId(place))
             }

@@ -13,7 +13,7 @@ use super::{Answers, Outcome, RecordedAnswer, Recording, nothing_of};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError, SettledCall};
-use crate::questions::{Roster, RosterError};
+use crate::roster::{Roster, RosterError};
 
 /// Why a folder is no recording.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::History;
 use goodarm_record::notice::Condition;
 use goodarm_record::notice::{Notice, Observer, Progress};
-use goodarm_record::questions::Roster;
+use goodarm_record::roster::Roster;
 use tokio::time::Instant;
 
 use super::world::{QUESTIONS_FROM, World, arm_of};
