@@ -17,11 +17,11 @@ use serde::Serialize;
 use crate::account::Account;
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{History, HistoryError};
 use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
 use crate::outputs::calls::table::TableWriter;
 use crate::questions::Questions;
+use crate::replay::{Replay, ReplayError};
 use crate::view::questions::Outcome;
 use crate::view::{EndingFacts, EndingView, LoanView, Overview, PairView, ranks};
 
@@ -38,13 +38,8 @@ pub enum OutputError {
         error: io::Error,
     },
     /// The journal.
-    #[error("{}: {error}", path.display())]
-    History {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: HistoryError,
-    },
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
 }
 
 /// What is known about one candidate: the value of the key `goodarm` of each line.
@@ -105,7 +100,7 @@ pub struct Standing<'a> {
 /// seen more.
 pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
     let &Standing { folder, charter, books, account, candidates, .. } = standing;
-    let history = write_calls(standing)?;
+    let replay = write_calls(standing)?;
     write_findings(standing)?;
     if let Some(questions) = standing.questions {
         replace(&folder.answers(), |file| {
@@ -121,10 +116,8 @@ pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, O
         CallsName::Jsonl => drop(fs::remove_file(table)),
     }
     let mut overview = Overview::in_full(charter, books, account);
-    overview.set_span(history.span_millis(), account);
-    let journal = folder.journal();
-    let mark = history.mark(&journal);
-    overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
+    overview.set_span(replay.history.span_millis(), account);
+    overview.journal = Some(replay.mark()?);
     overview.ending = Some(EndingView::new(ending, standing.questions.is_some()));
     Ok(overview)
 }
@@ -139,13 +132,11 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(overview)? + "\n")
 }
 
-/// Writes every call; returns the history of them, at its end.
-fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
+/// Writes every call; returns the journal of them, at its end.
+fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
     let &Standing { folder, candidates, questions, calls, .. } = standing;
-    let journal = folder.journal();
-    let told = |error| OutputError::History { path: journal.clone(), error };
-    let mut history = History::open(&journal).map_err(told)?;
-    let charter = history.charter.clone();
+    let mut replay = Replay::open(&folder.journal())?;
+    let charter = replay.history.charter.clone();
     let mut failure = None;
     let (path, other) = match calls {
         CallsName::Jsonl => (folder.calls(), folder.calls_table()),
@@ -154,7 +145,7 @@ fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
     replace(&path, |file| {
         let mut sink = Sink::new(file, calls)?;
         loop {
-            match history.next_entry() {
+            match replay.step() {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
                     let asked = |id| questions.map_or("", |asked| asked.id(id));
@@ -171,11 +162,11 @@ fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
         }
     })?;
     if let Some(error) = failure {
-        return Err(told(error));
+        return Err(error.into());
     }
     // Of an earlier process, with another format: it would be out of date.
     let _ = fs::remove_file(other);
-    Ok(history)
+    Ok(replay)
 }
 
 /// Where calls go.
