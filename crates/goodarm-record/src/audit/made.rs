@@ -16,6 +16,7 @@ use crate::folder::Folder;
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::outputs::{self, page};
+use crate::replay::Balance;
 use crate::view::{DoneReason, EndingFacts, EndingView, Overview};
 
 /// The summary must say what the calls give, in every key.
@@ -107,9 +108,9 @@ pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Rep
             return report.problem(Area::Findings, format!("{}: {error}", path.display()));
         }
     };
-    let Auditor { history, books, account, roster, .. } = auditor;
+    let Auditor { charter, balance: Balance { books, account, .. }, roster, .. } = auditor;
     let mut expected = Vec::new();
-    let table = outputs::certified_table(books, account, &history.charter, &roster.candidates);
+    let table = outputs::certified_table(books, account, charter, &roster.candidates);
     let written = table.write_parquet(&mut expected);
     if written.is_ok() && found == expected {
         report.checked.push("certified.parquet is the table of the certified answers".into());
@@ -119,7 +120,7 @@ pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Rep
         "certified.parquet is not, byte by byte, the table of the certified answers that goodarm {VERSION} writes: resuming the run writes it again"
     );
     // Other versions may write the same table in other bytes.
-    if auditor.history.header().version == VERSION {
+    if auditor.version == VERSION {
         report.problem(Area::Findings, text);
     } else {
         report.notes.push(text);
@@ -128,7 +129,7 @@ pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Rep
 
 /// What is said of each question must be what its calls give.
 pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut Report) {
-    let Auditor { books, roster, .. } = auditor;
+    let Auditor { balance: Balance { books, .. }, roster, .. } = auditor;
     let Some(questions) = &roster.questions else { return };
     let before = report.problem_count;
     let path = folder.answers();
