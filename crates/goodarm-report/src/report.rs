@@ -67,7 +67,8 @@ pub enum ReportError {
 /// is one; both are replaced at once. Nothing is done, and none is returned, while the run goes on: it
 /// writes the claim itself when it ends.
 pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
-    let overview = labels::publish(folder)?;
+    let published = labels::publish(folder, |balance| balance)?;
+    let overview = published.map(|published| published.overview);
     if overview.is_some() && folder.report().exists() {
         Report::read(folder.path(), None)?.write_page(None)?;
     }
