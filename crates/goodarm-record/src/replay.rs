@@ -16,7 +16,6 @@ use crate::roster::{Roster, RosterError};
 
 /// Why a replay stopped; `R` is why its follower refused an entry.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReplayError<R = EventError> {
     /// The journal cannot be read.
     #[error("{}: {error}", path.display())]
