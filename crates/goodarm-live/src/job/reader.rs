@@ -147,7 +147,7 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
 }
 
 /// What is said of the keys that once asked for tables.
-const NO_TABLES: &str = "no such key: a run writes calls.jsonl and certified.jsonl, and `goodarm export --to parquet` a table";
+const NO_TABLES: &str = "no such key: a run writes calls.jsonl and certified.jsonl, and an export writes a table of the certified answers";
 
 /// One of `[[verifiers]]`.
 struct Entry<'a> {
