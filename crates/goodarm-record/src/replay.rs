@@ -27,7 +27,7 @@ pub enum ReplayError<R = EventError> {
     },
     /// The journal tells of something that cannot have happened.
     #[error("{}: {error}; an audit says what else is wrong", path.display())]
-    Refused {
+    Mismatch {
         /// Where it is.
         path: PathBuf,
         /// What is wrong.
@@ -101,7 +101,7 @@ impl<F: Follower> Replay<F> {
         let told = |error| ReplayError::History { path: path.clone(), error };
         let Some(entry) = self.history.next_entry().map_err(told)? else { return Ok(None) };
         let followed = self.follower.follow(&entry);
-        followed.map_err(|error| ReplayError::Refused { path: path.clone(), error })?;
+        followed.map_err(|error| ReplayError::Mismatch { path: path.clone(), error })?;
         Ok(Some(entry))
     }
 
@@ -224,7 +224,7 @@ impl Roster {
         let mut replay = Replay::new(history, &journal).followed_by(balance);
         match replay.run() {
             Err(ReplayError::History { error, .. }) => return Err(error.into()),
-            Ok(()) | Err(ReplayError::Refused { .. } | ReplayError::Read { .. }) => {}
+            Ok(()) | Err(ReplayError::Mismatch { .. } | ReplayError::Read { .. }) => {}
         }
         Ok(replay.follower.roster.expect("it was handed over"))
     }

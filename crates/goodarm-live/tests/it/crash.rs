@@ -461,7 +461,7 @@ fn an_audit_finds_a_forged_file_of_each_area() {
         (Area::Calls, "calls.jsonl", "\"latency\":0.", "\"latency\":1."),
         (Area::Ledger, "calls.jsonl", "\"score\":1.0", "\"failure\":\"not-connected\""),
         (Area::Findings, "certified.jsonl", "right", "wrong"),
-        (Area::Job, "job.toml", "budget", "# budget"),
+        (Area::Job, "job.toml", "threshold", "# threshold"),
         (Area::Summary, "summary.json", "\"spent\": \"", "\"spent\": \"9"),
     ] {
         let name = format!("run/{name}");
