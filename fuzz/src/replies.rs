@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use goodarm_core::ArmId;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::service::Verdict;
 use goodarm_live::throttle::{Limits, Throttle};
-use goodarm_live::verifier::Verdict;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -27,7 +27,7 @@ thread_local! {
 /// A server that answers like this is heard, and is given up or scores from 0 to 1.
 pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
     EXCHANGE.with(|Exchange { runtime, listener, job }| {
-        for verifier in job.verifiers.iter().filter(|known| known.name.starts_with(verifier)) {
+        for verifier in job.verifiers().iter().filter(|known| known.name.starts_with(verifier)) {
             let throttle = Throttle::new(Limits {
                 concurrency: 2,
                 rate: None,
@@ -37,7 +37,7 @@ pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
             let reply = runtime.block_on(async {
                 let candidate = job.candidates.get(ArmId(0));
                 tokio::select! {
-                    reply = verifier.verifier.call(&candidate, &throttle) => reply,
+                    reply = verifier.service.call(&candidate, None, &throttle) => reply,
                     error = serve(listener, bytes, &throttle) => panic!("{error:?}"),
                 }
             });
@@ -80,73 +80,4 @@ fn exchange() -> Exchange {
     Exchange { runtime, listener, job }
 }
 
-const JOB: &str = r#"
-candidates = "answers.jsonl"
-budget = 200
-delta = 0.1
-unit = "calls"
-[[verifiers]]
-name = "http"
-kind = "http"
-url = "http://ADDRESS/"
-threshold = 0.5
-[[verifiers]]
-name = "openai yes-no"
-kind = "llm"
-url = "http://ADDRESS/v1"
-model = "m"
-prompt = "{{ answer }}?"
-threshold = 0.5
-[[verifiers]]
-name = "openai json"
-kind = "llm"
-url = "http://ADDRESS/v1"
-model = "m"
-prompt = "{{ answer }}?"
-parse = "json"
-pointer = "/score"
-range = [1, 10]
-threshold = 0.5
-[[verifiers]]
-name = "openai number"
-kind = "llm"
-url = "http://ADDRESS/v1"
-model = "m"
-prompt = "{{ answer }}?"
-parse = "number"
-range = [10, 0]
-threshold = 0.5
-[[verifiers]]
-name = "openai solver"
-kind = "llm"
-role = "solver"
-url = "http://ADDRESS/v1"
-model = "m"
-threshold = 0.5
-[[verifiers]]
-name = "logprobs first"
-kind = "llm"
-url = "http://ADDRESS/v1"
-model = "m"
-prompt = "{{ answer }}?"
-parse = "logprobs"
-threshold = 0.5
-[[verifiers]]
-name = "logprobs last"
-kind = "llm"
-url = "http://ADDRESS/v1"
-model = "m"
-prompt = "{{ answer }}?"
-parse = "logprobs"
-verdict = "last"
-threshold = 0.5
-[[verifiers]]
-name = "anthropic"
-kind = "llm"
-api = "anthropic"
-max_tokens = 5
-url = "http://ADDRESS"
-model = "m"
-prompt = "{{ answer }}?"
-threshold = 0.5
-"#;
+const JOB: &str = include_str!("../jobs/replies.toml");

@@ -63,41 +63,6 @@ fn job_path(job: &str) -> std::path::PathBuf {
     place::file("job.toml", job)
 }
 
-pub(crate) const ASKING: &str = r#"
-questions = "questions.jsonl"
-budget = 200
-unit = "tokens"
-delta = 0.1
-output = "run"
-[generator]
-kind = "pool"
-pool = "pool.jsonl"
-extract = "last-number"
-[[verifiers]]
-name = "a number"
-kind = "check"
-check = "final-answer"
-[[verifiers]]
-name = "solver"
-kind = "pool"
-pool = "pool.jsonl"
-extract = "last-number"
-threshold = 0.4
-"#;
+pub(crate) const ASKING: &str = include_str!("../jobs/asking.toml");
 
-const JOB: &str = r#"
-candidates = "answers.jsonl"
-budget = 200
-unit = "tokens"
-delta = 0.1
-output = "run"
-[[verifiers]]
-name = "a number"
-kind = "check"
-check = "final-answer"
-[[verifiers]]
-name = "solution"
-kind = "replay"
-recording = "recording.jsonl"
-threshold = 0.5
-"#;
+const JOB: &str = include_str!("../jobs/answers.toml");

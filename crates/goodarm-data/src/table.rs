@@ -73,12 +73,35 @@ impl Column {
         cell.unwrap_or_default()
     }
 
-    const fn physical(&self) -> Physical {
+    /// What Parquet calls such a column.
+    fn field(&self, name: &str) -> Result<Type, ParquetError> {
+        let (physical, converted) = match self {
+            Self::Texts(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+            Self::Reals(_) => (Physical::DOUBLE, ConvertedType::NONE),
+            Self::Integers(_) => (Physical::INT64, ConvertedType::NONE),
+            Self::Flags(_) => (Physical::BOOLEAN, ConvertedType::NONE),
+        };
+        let repetition = if self.has_gaps() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(repetition)
+            .with_converted_type(converted)
+            .build()
+    }
+
+    /// Writes the column as the next one of these rows.
+    fn write(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    ) -> Result<(), ParquetError> {
         match self {
-            Self::Texts(_) => Physical::BYTE_ARRAY,
-            Self::Reals(_) => Physical::DOUBLE,
-            Self::Integers(_) => Physical::INT64,
-            Self::Flags(_) => Physical::BOOLEAN,
+            Self::Texts(values) => {
+                let bytes = |text: &Option<String>| Some(ByteArray::from(text.as_deref()?));
+                let values: Vec<Option<ByteArray>> = values.iter().map(bytes).collect();
+                write_column::<ByteArrayType, _>(group, &values)
+            }
+            Self::Reals(values) => write_column::<DoubleType, _>(group, values),
+            Self::Integers(values) => write_column::<Int64Type, _>(group, values),
+            Self::Flags(values) => write_column::<BoolType, _>(group, values),
         }
     }
 }
@@ -118,99 +141,39 @@ impl Table {
 
     /// Writes the table as a Parquet file.
     pub fn write_parquet(&self, out: impl Write + Send) -> io::Result<()> {
-        let names: Vec<(&str, bool)> =
-            self.columns.iter().map(|(name, column)| (name.as_str(), column.has_gaps())).collect();
-        let mut writer = TableWriter::new(out, self, &names)?;
-        writer.write(self)?;
-        writer.finish()
-    }
-}
-
-/// A Parquet file that is written table by table, all with the same columns.
-pub struct TableWriter<W: Write + Send> {
-    file: SerializedFileWriter<W>,
-    /// Which columns may have gaps.
-    gaps: Vec<bool>,
-}
-
-impl<W: Write + Send> TableWriter<W> {
-    /// A file for tables with the columns of this one, which have these names; whether a column may
-    /// have gaps is said here, once for all of them.
-    pub fn new(out: W, like: &Table, names: &[(&str, bool)]) -> io::Result<Self> {
-        let field = |((_, column), (name, has_gaps)): (&(String, Column), &(&str, bool))| {
-            let repetition = if *has_gaps { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-            let converted = match column {
-                Column::Texts(_) => ConvertedType::UTF8,
-                _ => ConvertedType::NONE,
-            };
-            Type::primitive_type_builder(name, column.physical())
-                .with_repetition(repetition)
-                .with_converted_type(converted)
-                .build()
-                .map(Arc::new)
-        };
-        let new = || -> Result<SerializedFileWriter<W>, ParquetError> {
-            let fields = like.columns.iter().zip(names).map(field).collect::<Result<_, _>>()?;
-            let schema = Type::group_type_builder("table").with_fields(fields).build()?;
-            // The version of the library must not be part of the bytes.
-            let properties =
-                WriterProperties::builder().set_created_by("goodarm".to_owned()).build();
-            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
-        };
-        let gaps = names.iter().map(|(_, has_gaps)| *has_gaps).collect();
-        Ok(Self { file: new().map_err(io_error)?, gaps })
+        self.try_write_parquet(out).map_err(|error| match error {
+            ParquetError::External(cause) => io::Error::other(cause),
+            other => io::Error::other(other),
+        })
     }
 
-    /// Adds the rows of a table.
-    pub fn write(&mut self, table: &Table) -> io::Result<()> {
-        let mut write = || -> Result<(), ParquetError> {
-            let mut group = self.file.next_row_group()?;
-            for ((_, column), &has_gaps) in table.columns.iter().zip(&self.gaps) {
-                match column {
-                    Column::Texts(values) => {
-                        let values: Vec<Option<ByteArray>> =
-                            values.iter().map(|text| Some(text.as_deref()?.into())).collect();
-                        write_column::<ByteArrayType, _>(&mut group, &values, has_gaps)?;
-                    }
-                    Column::Reals(values) => {
-                        write_column::<DoubleType, _>(&mut group, values, has_gaps)?;
-                    }
-                    Column::Integers(values) => {
-                        write_column::<Int64Type, _>(&mut group, values, has_gaps)?;
-                    }
-                    Column::Flags(values) => {
-                        write_column::<BoolType, _>(&mut group, values, has_gaps)?;
-                    }
-                }
-            }
-            group.close().map(drop)
-        };
-        write().map_err(io_error)
-    }
-
-    /// Writes the end of the file.
-    pub fn finish(self) -> io::Result<()> {
-        self.file.close().map(drop).map_err(io_error)
+    fn try_write_parquet(&self, out: impl Write + Send) -> Result<(), ParquetError> {
+        let fields = self.columns.iter().map(|(name, column)| column.field(name).map(Arc::new));
+        let schema = Type::group_type_builder("table")
+            .with_fields(fields.collect::<Result<_, _>>()?)
+            .build()?;
+        // The version of the library must not be part of the bytes.
+        let properties = WriterProperties::builder().set_created_by("goodarm".to_owned()).build();
+        let mut file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
+        let mut group = file.next_row_group()?;
+        for (_, column) in &self.columns {
+            column.write(&mut group)?;
+        }
+        group.close()?;
+        file.close().map(drop)
     }
 }
 
 fn write_column<T: DataType<T = V>, V: Clone>(
     group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
     values: &[Option<V>],
-    has_gaps: bool,
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let has_gaps = levels.contains(&0);
     let values: Vec<V> = values.iter().flatten().cloned().collect();
     column.typed::<T>().write_batch(&values, has_gaps.then_some(&levels), None)?;
     column.close()
-}
-
-fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(cause) => io::Error::other(cause),
-        other => io::Error::other(other),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use crate::spelling::{FAULTS, PART_CHARS_MAX, reworded, shortened};
+use crate::spelling::{FAULTS, PART_CHARS_MAX, key_hint, reworded, shortened};
 
 /// What is wrong with a JSON text, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,8 +33,8 @@ impl JsonError {
     pub fn reason(&self) -> String {
         let Self { path, message, suggestion, .. } = self;
         let joint = if path.is_empty() { "" } else { ": " };
-        let hint = suggestion.as_ref().map(|name| format!("; did you mean `{name}`?"));
-        format!("{path}{joint}{message}{}", hint.unwrap_or_default())
+        let hint = key_hint(suggestion.as_deref());
+        format!("{path}{joint}{message}{hint}")
     }
 }
 

@@ -48,5 +48,7 @@ pub mod words;
 pub use crate::names::{GuaranteeName, Unit};
 pub use crate::recorded::{Draws, PoolAnswer, PoolLine};
 pub use crate::scores::Scores;
-pub use crate::spelling::{nearest, no_such_key, told};
+pub use crate::spelling::{
+    PROBLEMS_MAX, did_you_mean, first_of, hint, nearest, no_such_key, none_of, told,
+};
 pub use crate::visible::{visible, visible_line};

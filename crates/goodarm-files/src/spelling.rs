@@ -2,16 +2,42 @@
 
 use crate::visible::visible_line;
 
-/// The name that was probably meant.
+/// The name that was probably meant: the one that is spelled most like it, if any resembles it. In other
+/// cases of letters it is the same name.
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Comparing takes time that grows with the length, and no name of ours is as long.
-    let found: String = found.chars().take(SPELLING_CHARS_MAX).collect();
+    let found = found.chars().take(SPELLING_CHARS_MAX).collect::<String>().to_lowercase();
+    let score = |name: &str| strsim::normalized_damerau_levenshtein(&found, &name.to_lowercase());
     names
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&found, name), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 3)
-        .min()
+        .map(|name| (score(name), name))
+        .filter(|(score, _)| *score >= RESEMBLANCE_MIN)
+        .max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| second.cmp(first)))
         .map(|(_, name)| name)
+}
+
+/// Asks whether one of these names was meant, behind what is wrong with `found`; empty if none resembles it.
+pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    hint(nearest(found, names))
+}
+
+/// The same for a name that was found already.
+pub fn hint(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+}
+
+/// What is said of a word that is none of these.
+pub fn none_of(word: &str, names: &[&str]) -> String {
+    let hint = did_you_mean(word, names.iter().copied());
+    format!("{word:?} is none of {}{hint}", names.join(", "))
+}
+
+/// The first of many problems, and how many more there are.
+pub fn first_of(mut problems: Vec<String>) -> Vec<String> {
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    problems.truncate(PROBLEMS_MAX);
+    problems.extend((more > 0).then(|| format!("and {more} more")));
+    problems
 }
 
 /// What serde says of an unknown word or key: the word, and the names that it expected.
@@ -36,9 +62,9 @@ pub fn told(message: &str) -> String {
     let (fault, meant) = reworded(message);
     match unknown(message) {
         Some((key, _)) if message.starts_with("unknown field") => {
-            format!("{}: {fault}{}", shortened(key, PART_CHARS_MAX), hint(meant.as_deref()))
+            format!("{}: {fault}{}", shortened(key, PART_CHARS_MAX), key_hint(meant.as_deref()))
         }
-        _ => fault + &hint(meant.as_deref()),
+        _ => fault + &key_hint(meant.as_deref()),
     }
 }
 
@@ -46,12 +72,12 @@ pub fn told(message: &str) -> String {
 pub fn no_such_key<'a>(key: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match nearest(key, names.iter().copied()) {
-        Some(name) => format!("{NO_SUCH_KEY}{}", hint(Some(name))),
+        Some(name) => format!("{NO_SUCH_KEY}{}", key_hint(Some(name))),
         None => format!("{NO_SUCH_KEY}; there are {}", names.join(", ")),
     }
 }
 
-fn hint(meant: Option<&str>) -> String {
+pub(crate) fn key_hint(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
@@ -107,4 +133,8 @@ pub(crate) const FAULTS: [(&str, &str); 2] =
     [("missing", "this key is missing"), ("duplicate", "this key is given twice")];
 const NO_SUCH_KEY: &str = "no such key";
 const SPELLING_CHARS_MAX: usize = 100;
+/// `anwser` for `answer` has 0.83, `text` for `answer` 0.17.
+const RESEMBLANCE_MIN: f64 = 0.5;
+/// Problems of a file that are shown.
+pub const PROBLEMS_MAX: usize = 20;
 pub(crate) const PART_CHARS_MAX: usize = 60;

@@ -77,92 +77,10 @@ pub(crate) struct ReproduceArguments {
     pub(crate) work: WorkArguments,
 }
 
-const REPRODUCE_LONG: &str = "\
-Make every figure of the paper, and those beyond it, with the raw trials.
+const REPRODUCE_LONG: &str = include_str!("../help/reproduce.txt").trim_ascii_end();
 
-  goodarm-lab reproduce --quick                 all figures, a minute's worth
-  goodarm-lab reproduce synthetic allocation    two of them, in full
-  goodarm-lab reproduce --data pools.jsonl.gz   all, with recorded GSM8K answers
+const SIMULATE_LONG: &str = include_str!("../help/simulate.txt").trim_ascii_end();
 
-writes index.html (one self-contained page), each figure as .svg and .png, and for each experiment its
-.toml, its trials as .csv and .parquet and its summary as .json. The experiments are those of the folder
-experiments/, built in.";
+const TRACE_LONG: &str = include_str!("../help/trace.txt").trim_ascii_end();
 
-const SIMULATE_LONG: &str = "\
-Run an experiment: worlds × methods × budgets × repetitions, on all cores.
-
-The same file gives the same bytes, whatever the number of threads. All methods have the same luck:
-the k-th call of a verifier on an answer brings the same score in each. Ctrl-C keeps what is done.
-
-  title = \"Uniform against goodarm\"
-  seed = 1
-  repetitions = 30
-  deltas = [0.02]
-  budgets = { normalized = [0.5, 1, 2, 4] }   # × T*(μ) log(1/δ); or { absolute = [90000] }
-
-  [[worlds]]
-  name = \"decoys\"
-  means = { expensive-decoys = { prices = [1, 2, 4, 25], scale = 1.0, hard_cheap = true } }
-
-  [[methods]]
-  name = \"Uniform\"
-  policy = \"uniform\"
-  guarantee = \"paper\"         # or union, holm, fdr; lent is the default of rcb
-
-  [[methods]]
-  name = \"goodarm\"
-  policy = \"rcb\"
-
-writes trials.csv and trials.parquet (one row for each trial), summary.json (means with standard
-errors) and coverage.svg and .png. docs/experiments.md lists every key.";
-
-const TRACE_LONG: &str = "\
-Replay scores from a file through a policy, one JSON line per pull.
-
-The file states a problem and the scores that its pulls will see, so every decision can be checked
-by hand. Two answers (arms), two verifiers (attributes), the paper's Algorithm 1:
-
-  {\"arms\": 2, \"budget\": 9, \"delta\": 1e-10,
-   \"verifiers\": [{\"name\": \"tests\", \"price\": 1, \"threshold\": 0.5},
-                 {\"name\": \"judge\", \"price\": 0.5, \"threshold\": 0.6}],
-   \"policy\": \"bma-gai\", \"guarantee\": \"paper\",
-   \"observations\": [[[4.5, 5.0, 4.0], [4.75, 3.5]], [[0.2], [0.9, 0.4]]]}
-
-observations[arm][attribute] are the scores of that pair, taken in order, and from the start again
-when they run out. Each pull costs its attribute's price. The first lines are
-
-  {\"t\":1,\"branch\":\"explore\",\"arm\":0,\"attribute\":0,\"score\":4.5,\"spent\":1.0,\"certified\":[]}
-  {\"t\":2,\"branch\":\"explore\",\"arm\":0,\"attribute\":1,\"score\":4.75,\"spent\":1.5,\"certified\":[]}
-
-t counts pulls from 1; arms and attributes count from 0; branch is the rule of the policy that chose
-the pull (bma-gai: explore, fallback, target); spent is the exact sum of the prices so far; certified
-lists the certified arms after this pull, in the order in which they were certified. Where shares of
-delta are lent, a pull has \"lent\" if its arm was lent a share just before.";
-
-const TRACE_FIELDS: &str = "\
-Fields that must be there:
-  arms           how many answers
-  verifiers      for each attribute {\"name\", \"price\", \"threshold\"} and, if wanted, \"scores\"
-  budget         the most that may be spent
-  delta          the error probability
-  observations   the scores to replay
-
-Fields that may be there:
-  policy               rcb (default), bma-gai, cb-gai, uniform, round-robin, hdoc, lucb-g, apt-g, oracle
-  guarantee            lent (default with rcb), holm (with the others), union or fdr: what delta bounds;
-                       paper: the paper's certificates
-  prior_weights        how likely each arm is to be good, up to a common factor
-  means                the true means[arm][attribute]; the policy oracle needs them
-  allocation_constant  the paper's 8 in sqrt(8 log(t+1)/N); bma-gai and cb-gai only
-  unresolved_only      true: never spend on a pair that is already proved; bma-gai, cb-gai, uniform
-                       and round-robin only
-  stop_when_hopeless   true: stop when no arm has a realistic chance with the money that is left
-  pulls_max            stop after so many pulls
-
-Scores are \"sub-gaussian\" (default, sigma 1), {\"sub-gaussian\": {\"sigma\": 0.5, \"lowest\": 0}}, \"bounded\"
-(0 to 1), \"binary\" (0 or 1) or \"exact\" (always the same).
-
-Exit codes:
-  0  done, or the reader of the output went away
-  1  a bug in goodarm
-  2  wrong input (the message names the field), or a file that cannot be read or written";
+const TRACE_FIELDS: &str = include_str!("../help/trace-fields.txt").trim_ascii_end();

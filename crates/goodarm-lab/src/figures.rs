@@ -52,152 +52,100 @@ pub struct Drawn {
     pub findings: Vec<String>,
 }
 
-macro_rules! experiment {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../../experiments/", $name, ".toml")))
+/// An entry, of the experiment that has its name unless others are listed.
+macro_rules! entry {
+    ($name:literal, $title:literal, $draw:path) => {
+        entry!($name, $title, $draw, Recorded::Nothing, [$name])
+    };
+    ($name:literal, $title:literal, $draw:path, $recorded:expr, [$($experiment:literal),+]) => {
+        Entry {
+            name: $name,
+            title: $title,
+            experiments: &[
+                $(($experiment, include_str!(concat!("../../../experiments/", $experiment, ".toml")))),+
+            ],
+            recorded: $recorded,
+            draw: $draw,
+        }
     };
 }
 
+const CAPITALS: Recorded =
+    Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl"));
+
 /// Every figure: the paper's first, then those beyond it.
 pub const ENTRIES: [Entry; 19] = [
-    Entry {
-        name: "synthetic",
-        title: "The paper's synthetic experiments",
-        experiments: &[experiment!("synthetic-coverage"), experiment!("synthetic-difficulty")],
-        recorded: Recorded::Nothing,
-        draw: paper::synthetic,
-    },
-    Entry {
-        name: "allocation",
-        title: "The paper's final budget allocation",
-        experiments: &[experiment!("allocation")],
-        recorded: Recorded::Nothing,
-        draw: paper::allocation,
-    },
-    Entry {
-        name: "interaction",
-        title: "The paper's cost–difficulty interaction",
-        experiments: &[experiment!("interaction")],
-        recorded: Recorded::Nothing,
-        draw: paper::interaction,
-    },
-    Entry {
-        name: "gsm8k",
-        title: "The paper's GSM8K experiments, on recorded answers",
-        experiments: &[experiment!("gsm8k")],
-        recorded: Recorded::Given,
-        draw: paper::gsm8k,
-    },
-    Entry {
-        name: "capitals",
-        title: "The same experiment on recorded answers of a small model: capitals, not GSM8K",
-        experiments: &[experiment!("capitals")],
-        recorded: Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl")),
-        draw: paper::gsm8k,
-    },
-    Entry {
-        name: "constant",
-        title: "Why the printed rule is round-robin, and what smaller constants change",
-        experiments: &[experiment!("constant")],
-        recorded: Recorded::Nothing,
-        draw: beyond::constant,
-    },
-    Entry {
-        name: "ablation",
-        title: "Certificates and allocation apart",
-        experiments: &[experiment!("ablation")],
-        recorded: Recorded::Nothing,
-        draw: beyond::ablation,
-    },
-    Entry {
-        name: "delta",
-        title: "Towards the theorems",
-        experiments: &[experiment!("delta")],
-        recorded: Recorded::Nothing,
-        draw: beyond::delta,
-    },
-    Entry {
-        name: "error-rates",
-        title: "Promised and realised error rates",
-        experiments: &[experiment!("error-rates")],
-        recorded: Recorded::Nothing,
-        draw: beyond::error_rates,
-    },
-    Entry {
-        name: "concurrency",
-        title: "What concurrency costs",
-        experiments: &[experiment!("concurrency")],
-        recorded: Recorded::Nothing,
-        draw: beyond::concurrency,
-    },
-    Entry {
-        name: "held-out",
-        title: "Instances that nothing was tuned on",
-        experiments: &[experiment!("held-out")],
-        recorded: Recorded::Nothing,
-        draw: beyond::held_out,
-    },
-    Entry {
-        name: "discovery",
-        title: "Thousands of answers, few of them good",
-        experiments: &[experiment!("discovery")],
-        recorded: Recorded::Nothing,
-        draw: beyond::discovery,
-    },
-    Entry {
-        name: "instances",
-        title: "Named instances around T* log(1/δ)",
-        experiments: &[experiment!("instances")],
-        recorded: Recorded::Nothing,
-        draw: beyond::instances,
-    },
-    Entry {
-        name: "questions",
-        title: "Questions whose answers are made on demand",
-        experiments: &[experiment!("questions-invented")],
-        recorded: Recorded::Nothing,
-        draw: questions::questions,
-    },
-    Entry {
-        name: "questions-gsm8k",
-        title: "GSM8K questions, answered and certified",
-        experiments: &[experiment!("questions-gsm8k"), experiment!("questions-gsm8k-votes")],
-        recorded: Recorded::Given,
-        draw: questions::questions,
-    },
-    Entry {
-        name: "questions-capitals",
-        title: "Questions about capitals, answered and certified",
-        experiments: &[experiment!("questions-capitals"), experiment!("questions-capitals-votes")],
-        recorded: Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl")),
-        draw: questions::questions,
-    },
-    Entry {
-        name: "shared-calls",
-        title: "One call, several scores",
-        experiments: &[experiment!("shared-calls")],
-        recorded: Recorded::Nothing,
-        draw: questions::shared_calls,
-    },
-    Entry {
-        name: "implied-majority",
-        title: "A majority that single draws imply",
-        experiments: &[experiment!("implied-majority")],
-        recorded: Recorded::Given,
-        draw: questions::costs_of_certificates,
-    },
-    Entry {
-        name: "truth",
-        title: "How many of the certified answers are right",
-        experiments: &[
-            experiment!("truth"),
-            experiment!("truth-labels"),
-            experiment!("truth-boundary"),
-            experiment!("truth-twins"),
-        ],
-        recorded: Recorded::Nothing,
-        draw: truth::truth,
-    },
+    entry!(
+        "synthetic",
+        "The paper's synthetic experiments",
+        paper::synthetic,
+        Recorded::Nothing,
+        ["synthetic-coverage", "synthetic-difficulty"]
+    ),
+    entry!("allocation", "The paper's final budget allocation", paper::allocation),
+    entry!("interaction", "The paper's cost–difficulty interaction", paper::interaction),
+    entry!(
+        "gsm8k",
+        "The paper's GSM8K experiments, on recorded answers",
+        paper::gsm8k,
+        Recorded::Given,
+        ["gsm8k"]
+    ),
+    entry!(
+        "capitals",
+        "The same experiment on recorded answers of a small model: capitals, not GSM8K",
+        paper::gsm8k,
+        CAPITALS,
+        ["capitals"]
+    ),
+    entry!(
+        "constant",
+        "Why the printed rule is round-robin, and what smaller constants change",
+        beyond::constant
+    ),
+    entry!("ablation", "Certificates and allocation apart", beyond::ablation),
+    entry!("delta", "Towards the theorems", beyond::delta),
+    entry!("error-rates", "Promised and realised error rates", beyond::error_rates),
+    entry!("concurrency", "What concurrency costs", beyond::concurrency),
+    entry!("held-out", "Instances that nothing was tuned on", beyond::held_out),
+    entry!("discovery", "Thousands of answers, few of them good", beyond::discovery),
+    entry!("instances", "Named instances around T* log(1/δ)", beyond::instances),
+    entry!(
+        "questions",
+        "Questions whose answers are made on demand",
+        questions::questions,
+        Recorded::Nothing,
+        ["questions-invented"]
+    ),
+    entry!(
+        "questions-gsm8k",
+        "GSM8K questions, answered and certified",
+        questions::questions,
+        Recorded::Given,
+        ["questions-gsm8k", "questions-gsm8k-votes"]
+    ),
+    entry!(
+        "questions-capitals",
+        "Questions about capitals, answered and certified",
+        questions::questions,
+        CAPITALS,
+        ["questions-capitals", "questions-capitals-votes"]
+    ),
+    entry!("shared-calls", "One call, several scores", questions::shared_calls),
+    entry!(
+        "implied-majority",
+        "A majority that single draws imply",
+        questions::costs_of_certificates,
+        Recorded::Given,
+        ["implied-majority"]
+    ),
+    entry!(
+        "truth",
+        "How many of the certified answers are right",
+        truth::truth,
+        Recorded::Nothing,
+        ["truth", "truth-labels", "truth-boundary", "truth-twins"]
+    ),
 ];
 
 impl Run {

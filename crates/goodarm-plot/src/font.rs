@@ -20,10 +20,10 @@ impl Weight {
         let after = SPANS.partition_point(|span| span.first <= code);
         let units = after.checked_sub(1).and_then(|index| {
             let span = &SPANS[index];
-            let widths = if self == Self::Bold { span.bold } else { span.regular };
-            widths.get(usize::try_from(code - span.first).ok()?)
+            let [regular, bold] = *span.widths.get(usize::try_from(code - span.first).ok()?)?;
+            Some(if self == Self::Bold { bold } else { regular })
         });
-        units.map_or(UNKNOWN_WIDTH, |units| f64::from(*units) / UNITS_PER_EM)
+        units.map_or(UNKNOWN_WIDTH, |units| f64::from(units) / UNITS_PER_EM)
     }
 }
 
@@ -149,17 +149,15 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
 }
 
 fn levelled(letter: char) -> (char, Level) {
-    let found =
-        |table: &[(char, char)]| table.iter().find(|(shifted, _)| *shifted == letter).copied();
-    match letter {
-        '\u{b2}'..='\u{b9}' | '\u{2070}'..='\u{208b}' => {
-            match (found(&SUPERSCRIPTS), found(&SUBSCRIPTS)) {
-                (Some((_, plain)), _) => (plain, Level::Raised),
-                (None, Some((_, plain))) => (plain, Level::Lowered),
-                (None, None) => (letter, Level::Base),
-            }
-        }
-        _ => (letter, Level::Base),
+    // No ordinary letter is looked for.
+    if letter.is_ascii() {
+        return (letter, Level::Base);
+    }
+    let plain = |table: &str| table.chars().zip(PLAIN.chars()).find(|(it, _)| *it == letter);
+    match (plain(SUPERSCRIPTS), plain(SUBSCRIPTS)) {
+        (Some((_, plain)), _) => (plain, Level::Raised),
+        (None, Some((_, plain))) => (plain, Level::Lowered),
+        (None, None) => (letter, Level::Base),
     }
 }
 
@@ -180,35 +178,10 @@ pub(crate) fn clean(text: &str) -> String {
         .collect()
 }
 
-pub(crate) const SUPERSCRIPTS: [(char, char); 12] = [
-    ('⁰', '0'),
-    ('¹', '1'),
-    ('²', '2'),
-    ('³', '3'),
-    ('⁴', '4'),
-    ('⁵', '5'),
-    ('⁶', '6'),
-    ('⁷', '7'),
-    ('⁸', '8'),
-    ('⁹', '9'),
-    ('⁻', '−'),
-    ('⁺', '+'),
-];
-
-const SUBSCRIPTS: [(char, char); 12] = [
-    ('₀', '0'),
-    ('₁', '1'),
-    ('₂', '2'),
-    ('₃', '3'),
-    ('₄', '4'),
-    ('₅', '5'),
-    ('₆', '6'),
-    ('₇', '7'),
-    ('₈', '8'),
-    ('₉', '9'),
-    ('₊', '+'),
-    ('₋', '−'),
-];
+/// What is raised or lowered, each letter where its plain one is in [`PLAIN`].
+pub(crate) const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻";
+const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋";
+pub(crate) const PLAIN: &str = "0123456789+−";
 
 /// In ems, for a letter the typeface lacks; generous, as it will come from another one.
 const UNKNOWN_WIDTH: f64 = 1.0;

@@ -1,6 +1,6 @@
 //! Numbers as a reader wants them: few digits, one unit along an axis, exponents raised.
 
-use crate::font::SUPERSCRIPTS;
+use crate::font::{PLAIN, SUPERSCRIPTS};
 
 /// Labels of values that are multiples of `step`: the same unit and the same count of digits for
 /// all, `0.2 M`, `10⁻⁴`; zero is just `0`.
@@ -131,10 +131,8 @@ fn signed(text: String) -> String {
 fn raised(exponent: i32) -> String {
     let raise = |letter: char| {
         let letter = if letter == '-' { '−' } else { letter };
-        SUPERSCRIPTS
-            .iter()
-            .find(|(_, plain)| *plain == letter)
-            .map_or(letter, |(raised, _)| *raised)
+        let mut pairs = SUPERSCRIPTS.chars().zip(PLAIN.chars());
+        pairs.find(|(_, plain)| *plain == letter).map_or(letter, |(raised, _)| raised)
     };
     exponent.to_string().chars().map(raise).collect()
 }

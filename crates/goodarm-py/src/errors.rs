@@ -31,7 +31,5 @@ pub(crate) fn variant_of(error: &impl Debug) -> String {
 
 /// A word that is none of those there are, and the nearest of them.
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let hint = goodarm_files::nearest(name, known.iter().copied())
-        .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
-    format!("{what} {name:?} is none of {}{hint}", known.join(", "))
+    format!("{what} {}", goodarm_files::none_of(name, known))
 }

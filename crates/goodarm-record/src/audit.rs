@@ -15,6 +15,7 @@ use std::fmt;
 use std::path::Path;
 
 use goodarm_core::{Books, Cost, Event, Ticket};
+use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
 use crate::audit::call_file::{CallFile, Next, Place};
@@ -125,7 +126,6 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     let history = auditor.go_through(replay, folder, report)?;
     if is_finished {
         findings::compare(folder, &auditor, report);
-        made::compare_table(folder, &auditor, report);
         made::compare_answers(folder, &auditor, report);
     }
     labelled.compare(folder, &auditor, report);
@@ -205,8 +205,6 @@ impl From<ReplayError> for Problem {
 /// The run, made again from what is written of its calls.
 struct Auditor {
     charter: Charter,
-    /// The version that began the run.
-    version: String,
     balance: Balance,
     /// As the journal has them, whatever is written of its calls.
     roster: Roster,
@@ -226,7 +224,6 @@ impl Auditor {
         let balance = Balance::opening(Books::new(problem));
         Ok(Self {
             charter: replay.history.charter.clone(),
-            version: replay.history.header().version.clone(),
             candidate_count: balance.account.began_with,
             balance,
             roster,
@@ -243,7 +240,7 @@ impl Auditor {
         folder: &Folder,
         report: &mut Report,
     ) -> Result<History, Problem> {
-        let has_calls = folder.calls().exists() || folder.calls_table().exists();
+        let has_calls = folder.calls().exists();
         let calls = (report.unfinished.is_none() || has_calls).then(|| CallFile::open(folder));
         let calls = calls.transpose().map_err(in_calls)?;
         let before = report.problem_count;
@@ -271,12 +268,11 @@ impl Auditor {
         report: &mut Report,
     ) -> Result<(), Problem> {
         let Balance { books, account, .. } = &self.balance;
-        let file = calls.as_ref().map_or("", |calls| calls.place().file);
         if let Some((first, count)) = self.missing {
             return Err(problem(
                 Area::Calls,
                 format!(
-                    "{file}: {} of the journal {} missing, from call {} on; if the run was cut off, resuming it writes the files again",
+                    "calls.jsonl: {} of the journal {} missing, from call {} on; if the run was cut off, resuming it writes the files again",
                     counted(count, "call"),
                     if count == 1 { "is" } else { "are" },
                     first.0
@@ -300,7 +296,7 @@ impl Auditor {
             unmade => format!(", and {unmade} that were asked for and not made"),
         };
         let text = if report.unfinished.is_none() {
-            format!("the journal is whole, and {file} has its {count}{unmade}")
+            format!("the journal is whole, and calls.jsonl has its {count}{unmade}")
         } else {
             let in_flight = history.in_flight().count();
             format!("the journal is whole: {count}{unmade}, and {in_flight} in flight")
@@ -479,5 +475,4 @@ fn shortened(text: &str) -> &str {
     &text[..end]
 }
 
-const PROBLEMS_MAX: usize = 20;
 const SHOWN_CHARS_MAX: usize = 100;

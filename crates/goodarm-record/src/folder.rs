@@ -85,11 +85,6 @@ impl Folder {
         self.path.join("certified.jsonl")
     }
 
-    /// The certified ones as a table, if the job wants it.
-    pub fn certified_table(&self) -> PathBuf {
-        self.path.join("certified.parquet")
-    }
-
     /// Candidates that the evidence speaks against.
     pub fn rejected(&self) -> PathBuf {
         self.path.join("rejected.jsonl")
@@ -110,11 +105,6 @@ impl Folder {
         self.path.join("calls.jsonl")
     }
 
-    /// The same as a table, if the job wants it so.
-    pub fn calls_table(&self) -> PathBuf {
-        self.path.join("calls.parquet")
-    }
-
     /// What people have said, where some of those who are called are people.
     pub fn replies(&self) -> PathBuf {
         self.path.join("replies.jsonl")
@@ -130,18 +120,16 @@ impl Folder {
     }
 
     /// Every file that a run or its people write, but for its journal and its lock.
-    pub fn outputs(&self) -> [PathBuf; 12] {
+    pub fn outputs(&self) -> [PathBuf; 10] {
         [
             self.job(),
             self.candidates(),
             self.questions(),
             self.answers(),
             self.certified(),
-            self.certified_table(),
             self.rejected(),
             self.undecided(),
             self.calls(),
-            self.calls_table(),
             self.replies(),
             self.summary(),
         ]

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use goodarm_data::candidates::{Candidates, CandidatesError};
-use goodarm_files::nearest;
+use goodarm_files::{first_of, nearest};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -71,7 +71,7 @@ pub fn read(path: &Path) -> Result<Vec<LabelRow>, LabelFileError> {
         }
     }
     if !problems.is_empty() {
-        return Err(LabelFileError::Rows(shortened(problems)));
+        return Err(LabelFileError::Rows(first_of(problems)));
     }
     if rows.is_empty() {
         let first = table.arms().next().map(|arm| table.get(arm));
@@ -95,7 +95,7 @@ pub fn read_verdicts(path: &Path) -> Result<Vec<(LabelRow, Said)>, LabelFileErro
             Err(error) => problems.push(format!("{}, {}: {error}", path.display(), row.place)),
         }
     }
-    if problems.is_empty() { Ok(verdicts) } else { Err(LabelFileError::Rows(shortened(problems))) }
+    if problems.is_empty() { Ok(verdicts) } else { Err(LabelFileError::Rows(first_of(problems))) }
 }
 
 /// A text, or a number or a truth value as one; none if it is blank.
@@ -113,19 +113,9 @@ fn wrong(place: &str, path: &Path, field: &str) -> String {
     format!("{}, {place}: {field}: a word or a number is needed", path.display())
 }
 
-fn shortened(mut problems: Vec<String>) -> Vec<String> {
-    let more = problems.len().saturating_sub(PROBLEMS_MAX);
-    problems.truncate(PROBLEMS_MAX);
-    if more > 0 {
-        problems.push(format!("and {more} more"));
-    }
-    problems
-}
-
 const ID: &str = "id";
 const LABEL: &str = "label";
 const BY: &str = "by";
-const PROBLEMS_MAX: usize = 20;
 
 #[cfg(test)]
 mod tests;

@@ -11,15 +11,12 @@ use std::path::{Path, PathBuf};
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
 use goodarm_data::candidates::{Candidates, KEY};
-use goodarm_data::table::Table;
 use serde::Serialize;
 
 use crate::account::Account;
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::job_file::CallsName;
 use crate::outputs::calls::CallLine;
-use crate::outputs::calls::table::TableWriter;
 use crate::questions::Questions;
 use crate::replay::{Replay, ReplayError};
 use crate::view::questions::Outcome;
@@ -89,10 +86,6 @@ pub struct Standing<'a> {
     pub candidates: &'a Candidates,
     /// The questions that they answer, if there are any.
     pub questions: Option<&'a Questions>,
-    /// How calls are written.
-    pub calls: CallsName,
-    /// How certified answers are written, beside their lines.
-    pub certified: CallsName,
 }
 
 /// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
@@ -106,14 +99,6 @@ pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, O
         replace(&folder.answers(), |file| {
             outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
         })?;
-    }
-    let table = folder.certified_table();
-    match standing.certified {
-        CallsName::Parquet => replace(&table, |file| {
-            certified_table(books, account, charter, candidates).write_parquet(file)
-        })?,
-        // One of an earlier process would be out of date.
-        CallsName::Jsonl => drop(fs::remove_file(table)),
     }
     let mut overview = Overview::in_full(charter, books, account);
     overview.set_span(replay.history.span_millis(), account);
@@ -134,29 +119,25 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
 
 /// Writes every call; returns the journal of them, at its end.
 fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
-    let &Standing { folder, candidates, questions, calls, .. } = standing;
+    let &Standing { folder, candidates, questions, .. } = standing;
     let mut replay = Replay::open(&folder.journal())?;
     let charter = replay.history.charter.clone();
     let mut failure = None;
-    let (path, other) = match calls {
-        CallsName::Jsonl => (folder.calls(), folder.calls_table()),
-        CallsName::Parquet => (folder.calls_table(), folder.calls()),
-    };
-    replace(&path, |file| {
-        let mut sink = Sink::new(file, calls)?;
+    replace(&folder.calls(), |file| {
         loop {
             match replay.step() {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
                     let asked = |id| questions.map_or("", |asked| asked.id(id));
                     if let Some(line) = CallLine::new(&entry, name, asked, &charter) {
-                        sink.push(&line)?;
+                        serde_json::to_writer(&mut *file, &line)?;
+                        file.write_all(b"\n")?;
                     }
                 }
-                Ok(None) => return sink.finish(),
+                Ok(None) => return Ok(()),
                 Err(error) => {
                     failure = Some(error);
-                    return sink.finish();
+                    return Ok(());
                 }
             }
         }
@@ -164,41 +145,7 @@ fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
     if let Some(error) = failure {
         return Err(error.into());
     }
-    // Of an earlier process, with another format: it would be out of date.
-    let _ = fs::remove_file(other);
     Ok(replay)
-}
-
-/// Where calls go.
-enum Sink<'a> {
-    Lines(&'a mut BufWriter<File>),
-    Table(Box<TableWriter<&'a mut BufWriter<File>>>),
-}
-
-impl<'a> Sink<'a> {
-    fn new(file: &'a mut BufWriter<File>, calls: CallsName) -> io::Result<Self> {
-        Ok(match calls {
-            CallsName::Jsonl => Self::Lines(file),
-            CallsName::Parquet => Self::Table(Box::new(TableWriter::new(file)?)),
-        })
-    }
-
-    fn push(&mut self, line: &CallLine<'_>) -> io::Result<()> {
-        match self {
-            Self::Lines(file) => {
-                serde_json::to_writer(&mut **file, line)?;
-                file.write_all(b"\n")
-            }
-            Self::Table(table) => table.push(line),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Lines(_) => Ok(()),
-            Self::Table(table) => table.finish(),
-        }
-    }
 }
 
 fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {
@@ -223,21 +170,6 @@ fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {
         })?;
     }
     Ok(())
-}
-
-/// The certified answers as a table.
-pub(crate) fn certified_table(
-    books: &Books,
-    account: &Account,
-    charter: &Charter,
-    candidates: &Candidates,
-) -> Table {
-    let row = |(&arm, rank): (&ArmId, usize)| flat::Row {
-        candidate: candidates.get(arm),
-        finding: finding(books, account, charter, arm, Some(rank)),
-    };
-    let rows: Vec<flat::Row<'_>> = books.certified().iter().zip(1..).map(row).collect();
-    flat::table(&rows)
 }
 
 /// What became of each question: its line, with what was certified or tried.

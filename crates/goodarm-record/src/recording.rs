@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use goodarm_core::Cost;
 use goodarm_data::bounds;
 use goodarm_data::candidates::text_of;
-use goodarm_files::PoolLine;
+use goodarm_files::{PROBLEMS_MAX, PoolLine};
 use serde::Deserialize;
 
 use crate::fingerprint::{Fingerprint, Fingerprinted};
@@ -273,4 +273,3 @@ impl Answers {
 }
 
 const VERSION: u32 = 1;
-const PROBLEMS_MAX: usize = 20;

@@ -117,9 +117,8 @@ pub struct MethodSpec {
     pub name: String,
     /// One of the policies.
     pub policy: String,
-    /// What δ bounds, and with which evidence; what suits the policy if not given. Older files call
-    /// it `certificate`.
-    #[serde(default, alias = "certificate")]
+    /// What δ bounds, and with which evidence; what suits the policy if not given.
+    #[serde(default)]
     pub guarantee: Option<GuaranteeName>,
     /// The 8 of the paper's allocation intervals.
     #[serde(default)]

@@ -12,7 +12,7 @@ use goodarm_files::Scores;
 use serde::Deserialize;
 
 use crate::instance::Instance;
-use crate::noise::ScoresKey;
+use crate::noise;
 use crate::pools::{Bills, Draws, Pools};
 use crate::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
 use crate::random::Random;
@@ -30,7 +30,7 @@ pub struct WorldSpec {
     pub means: Means,
     /// What scores are like; normal with σ = 1 if not given.
     #[serde(default = "scores_of_the_paper")]
-    pub scores: ScoresKey,
+    pub scores: Scores,
     /// How much bounded scores scatter: the standard deviation at a mean of a half.
     #[serde(default)]
     pub deviation: Option<f64>,
@@ -45,8 +45,8 @@ pub struct WorldSpec {
     pub shared: bool,
 }
 
-const fn scores_of_the_paper() -> ScoresKey {
-    ScoresKey::Scores(Scores::OF_THE_PAPER)
+const fn scores_of_the_paper() -> Scores {
+    Scores::OF_THE_PAPER
 }
 
 const fn one() -> f64 {
@@ -242,7 +242,7 @@ impl WorldSpec {
         for row in &skeleton.means {
             check_count("gaps", row.len(), skeleton.prices.len(), "prices")?;
         }
-        let law = self.scores.law(self.deviation)?;
+        let law = noise::law(self.scores, self.deviation)?;
         self.bills.check()?;
         Ok(self.flesh_out(skeleton, law))
     }
@@ -281,7 +281,7 @@ impl WorldSpec {
                     name: (index + 1).to_string(),
                     price: price * ceiling,
                     threshold: *threshold,
-                    scores: self.scores.model(),
+                    scores: noise::model(self.scores),
                 }
             });
         let attribute_count = prices.len();

@@ -14,12 +14,12 @@ use goodarm_core::cost::CostError;
 use goodarm_core::implied::{Verdict, implied};
 use goodarm_core::policy::Parameters;
 use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel, ScoredBy};
-use goodarm_files::GuaranteeName;
+use goodarm_files::{GuaranteeName, Scores};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::instance::Instance;
-use crate::noise::{DeviationError, ScoresKey};
+use crate::noise::{self, DeviationError};
 use crate::random::Random;
 use crate::run::run;
 use crate::theory::Complexity;
@@ -41,9 +41,8 @@ pub struct PlanSpec {
     /// ε of the theorems.
     #[serde(default = "slack")]
     pub slack: f64,
-    /// The guarantee that will be asked for; what suits the policy if not given. Older files call it
-    /// `certificate`.
-    #[serde(default, alias = "certificate")]
+    /// The guarantee that will be asked for; what suits the policy if not given.
+    #[serde(default)]
     pub guarantee: Option<GuaranteeName>,
     /// The policy that will be used.
     #[serde(default = "policy")]
@@ -121,7 +120,7 @@ pub struct VerifierSpec {
     /// The mean score that is asked for.
     pub threshold: f64,
     /// What its scores are like.
-    pub scores: ScoresKey,
+    pub scores: Scores,
     /// How much bounded scores scatter: the standard deviation at a mean of a half.
     #[serde(default)]
     pub deviation: Option<f64>,
@@ -540,13 +539,12 @@ impl PlanSpec {
         let mut means = Vec::new();
         for answers in &self.answers {
             for _ in 0..answers.count {
-                let drawn =
-                    answers.means.iter().zip(&self.verifiers).map(
-                        |(mean, verifier)| match verifier.scores.model() {
-                            ScoreModel::Exact => *mean,
-                            _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
-                        },
-                    );
+                let drawn = answers.means.iter().zip(&self.verifiers).map(|(mean, verifier)| {
+                    match noise::model(verifier.scores) {
+                        ScoreModel::Exact => *mean,
+                        _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
+                    }
+                });
                 means.push(drawn.collect::<Vec<f64>>());
             }
         }
@@ -556,7 +554,7 @@ impl PlanSpec {
             let price = Cost::of_price(verifier.price)
                 .map_err(|reason| PlanError::Price { verifier: index, reason })?;
             bills.push(BillLaw::Fixed(price));
-            let law = verifier.scores.law(verifier.deviation);
+            let law = noise::law(verifier.scores, verifier.deviation);
             laws.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
         }
         let scored_by = self.scored_by()?;
@@ -664,7 +662,7 @@ impl PlanSpec {
 
 impl VerifierSpec {
     /// A verifier with calls of its own on each answer.
-    pub fn new(name: &str, price: f64, threshold: f64, scores: ScoresKey) -> Self {
+    pub fn new(name: &str, price: f64, threshold: f64, scores: Scores) -> Self {
         Self {
             name: name.to_owned(),
             price,
@@ -684,7 +682,7 @@ impl VerifierSpec {
             name: self.name.clone(),
             price: self.price,
             threshold: self.threshold,
-            scores: self.scores.model(),
+            scores: noise::model(self.scores),
         }
     }
 }
@@ -711,8 +709,6 @@ const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {
-    use goodarm_files::{Scores, toml_text};
-
     use super::*;
 
     fn spec() -> PlanSpec {
@@ -726,8 +722,8 @@ mod tests {
             repetitions: 12,
             seed: 1,
             verifiers: vec![
-                VerifierSpec::new("format", 1.0, 0.5, Scores::Exact.into()),
-                VerifierSpec::new("judge", 20.0, 0.5, Scores::Binary.into()),
+                VerifierSpec::new("format", 1.0, 0.5, Scores::Exact),
+                VerifierSpec::new("judge", 20.0, 0.5, Scores::Binary),
             ],
             answers: vec![
                 AnswerSpec { count: 14, means: vec![1.0, 0.9], spread: 0.02 },
@@ -829,7 +825,7 @@ mod tests {
             let mut spec = spec();
             spec.verifiers.push(VerifierSpec {
                 calls_of: shared.then(|| "judge".into()),
-                ..VerifierSpec::new("tone", 20.0, 0.5, Scores::Binary.into())
+                ..VerifierSpec::new("tone", 20.0, 0.5, Scores::Binary)
             });
             spec.answers = vec![AnswerSpec { count: 8, means: vec![1.0, 0.9, 0.7], spread: 0.0 }];
             spec.budget = Some(7000.0);
@@ -858,31 +854,5 @@ mod tests {
         let cut = plan.cut.unwrap();
         assert_eq!((cut.calls, cut.of_steps, cut.of_purchase), (1000, 12, 0));
         assert!(plan.steps[0].realistic.is_none());
-    }
-
-    /// A plan file of version 0.1 and the same in the words of all files.
-    #[test]
-    fn old_spellings_give_the_same_plan() {
-        let file = |guarantee: &str, bounded: &str, gaussian: &str| -> PlanSpec {
-            let text = format!(
-                "delta = 0.1\nbudget = 400\nrepetitions = 6\n{guarantee} = 'union'\n\
-                 [[verifiers]]\nname = 'a'\nprice = 1\nthreshold = 0.5\n{bounded}\n\
-                 [[verifiers]]\nname = 'b'\nprice = 2\nthreshold = 0.5\n{gaussian}\n\
-                 [[answers]]\ncount = 3\nmeans = [0.8, 0.9]"
-            );
-            toml_text::parse(&text).unwrap()
-        };
-        let old = file(
-            "certificate",
-            "scores = { bounded = { deviation = 0.1 } }",
-            "scores = { gaussian = { sigma = 0.3 } }",
-        );
-        let new = file(
-            "guarantee",
-            "scores = 'bounded'\ndeviation = 0.1",
-            "scores = { sub-gaussian = { sigma = 0.3 } }",
-        );
-        assert_eq!(plan(&old).unwrap(), plan(&new).unwrap());
-        assert_eq!(new.guarantee, Some(GuaranteeName::Union));
     }
 }

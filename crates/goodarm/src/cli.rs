@@ -379,70 +379,13 @@ pub(crate) struct PlanArguments {
     pub(crate) plot: Option<PathBuf>,
 }
 
-const INIT_LONG: &str = "\
-Write a commented starter job for a file of candidates.
+const INIT_LONG: &str = include_str!("../help/init.txt").trim_ascii_end();
 
-  goodarm init answers.jsonl         writes job.toml, with a check that suits the answers
-  goodarm run job.toml               runs it
-  goodarm report run                 shows what came out
+const EXPORT_LONG: &str = include_str!("../help/export.txt").trim_ascii_end();
 
-It looks at the fields of the file, guesses which one is the question and which the answer, and proposes
-the check that most answers pass. The verifiers that only you can know are there as comments.
+const LABEL_LONG: &str = include_str!("../help/label.txt").trim_ascii_end();
 
-  goodarm init questions.jsonl       questions without answers: a model makes and solves them in one run;
-                                     --questions if the file has answers that are not to be certified
-  goodarm init log.eval              a log of inspect_ai; what lm-evaluation-harness, promptfoo, OpenAI and
-                                     vLLM batches and verifiers write is recognised, too
-  goodarm init rows.csv --id-field \"Row ID\"
-
-Without a field that names every candidate ids are made.";
-
-const EXPORT_LONG: &str = "\
-Write what a run found for other tools.
-
-  goodarm export run --to csv          run/certified.csv, a flat table
-  goodarm export run --to parquet      the same as run/certified.parquet
-  goodarm export run --to hf           run/certified.hf, a folder for datasets.load_dataset
-  goodarm export run --to inspect      run/certified.inspect.jsonl, for inspect_ai.dataset.json_dataset
-  goodarm export run --to csv --all    all answers, with their status
-
-The columns are the candidates' own fields, and behind them goodarm.status, goodarm.rank and, for each
-verifier, goodarm.NAME.threshold, .mean, .calls, .met and .spent. It is made from the journal, so it
-works while a run goes on and after a crash.";
-
-const LABEL_LONG: &str = "\
-Ask people: what share of the certified answers is right, or what a run waits for.
-
-  goodarm label run                             a page on this machine: open the address it says
-  goodarm label run --terminal                  one card after the other, here
-  goodarm label run --export cards.csv          for a spreadsheet, with an empty column label
-  goodarm label run --import cards.csv          takes what was filled in
-  goodarm label run --field gold --equals answer   where the right answers are known
-  goodarm label run --status                    what is known by now
-
-A certificate says that the verifiers approve. Labels say what share of the certified answers is right:
-\"with confidence 95 % at least 95.1 % of the 412 certified answers are right (61 labels, 0 wrong)\". That
-holds at any time, however often one looks and whenever one stops. The order of the cards is drawn once,
-so that nobody can choose; labels count up to the first gap in it. Skip means that you cannot tell, and
-counts against the claim.
-
-If verifiers or generators of the run are people (kind = \"human\") and calls wait for them, these are the
-cards; --claim and --people choose. Every label is on the disk before the next card comes. Ctrl-C ends it,
-and the same command goes on.";
-
-const CALIBRATE_LONG: &str = "\
-Choose the thresholds of a job's verifiers by labelled answers.
-
-  goodarm run job.toml --policy fixed -k 5 --output pilot  a pilot: a few calls of each verifier
-  goodarm calibrate job.toml --labels labels.csv           thresholds for a precision of 0.95
-  goodarm calibrate job.toml --labels labels.csv --precision 0.9 --keep-job
-  goodarm calibrate job.toml --field gold --equals answer  where the right answers are known
-
-labels.csv has the columns id and label: right, wrong or skip (which counts as wrong). Label answers that
-were drawn at random. The thresholds go down from strict to lax along a path that is fixed before a label
-is looked at, for as long as the labels show that more than the wanted share of the answers that pass is
-right: with probability 1 - delta it is. They are written into the job; comments and all else stay. The
-folder calibration/ gets a page, a table and plots.";
+const CALIBRATE_LONG: &str = include_str!("../help/calibrate.txt").trim_ascii_end();
 
 const CALIBRATE_EXITS: &str = "\
 Exit codes:
@@ -451,108 +394,12 @@ Exit codes:
   2  wrong input (the message names the file and the line), or a file that cannot be written
   5  the labels do not show the precision: the job is left as it is, and it is said how many it takes";
 
-const RUN_LONG: &str = "\
-Certify answers: make verifier calls until the budget is spent or nothing is left to do.
+const RUN_LONG: &str = include_str!("../help/run.txt").trim_ascii_end();
 
-  goodarm run job.toml --dry-run    what would be asked, and what to expect
-  goodarm run job.toml              go
-  goodarm run job.toml --resume     go on after Ctrl-C, a crash or a power cut, also with a larger budget
-                                    or with candidates that were added behind the others
-  goodarm run job.toml --again      begin anew; the earlier run is moved aside
-  goodarm run job.toml --watch      go, with a live page that can pause it: open the address it says
-  goodarm run job.toml --policy fixed -k 5 --output pilot
-                                    a recording: 5 calls of each verifier on each answer, no certificate
+const RUN_EXITS: &str = include_str!("../help/run-exits.txt").trim_ascii_end();
 
-A job file names the answers and the verifiers:
+const TRY_LONG: &str = include_str!("../help/try.txt").trim_ascii_end();
 
-  candidates = \"answers.jsonl\"      # one object a line: id, question, answer, …
-  budget = 2.50
-  unit = \"dollars\"                  # or tokens, seconds, calls
-  delta = 0.05                      # with probability 0.95 no certificate is wrong
+const REPORT_LONG: &str = include_str!("../help/report.txt").trim_ascii_end();
 
-  [[verifiers]]
-  name = \"tests pass\"
-  kind = \"command\"
-  command = [\"./run-tests\"]         # the answer as JSON on stdin, a score on stdout
-  threshold = 0.9
-  price = 0.001
-
-  [[verifiers]]
-  name = \"judge\"
-  kind = \"llm\"
-  url = \"https://api.example.com/v1\"
-  model = \"small-judge\"
-  api_key_env = \"API_KEY\"
-  prompt = \"Is this right? Say yes or no.\\n{{ question }}\\n{{ answer }}\"
-  threshold = 0.7
-  max_tokens = 5
-  metered = { input = 0.15, output = 0.60, per = 1000000 }
-
-The output folder (run/, or `output` in the file) gets certified.jsonl, rejected.jsonl, undecided.jsonl,
-calls.jsonl, summary.json and the journal that makes it all safe. Ctrl-C once: no new calls, wait for
-those in flight, save. Twice: leave at once; calls in flight count as spent and as failed.";
-
-const RUN_EXITS: &str = "\
-Exit codes:
-  0    done
-  1    a bug in goodarm
-  2    wrong input (the message names the file and the key), or a file that cannot be written
-  3    a verifier was down for longer than its patience: --resume when it is up again;
-       or it has never given a score: mend the job, and begin --again
-  130  stopped by Ctrl-C; everything is saved";
-
-const TRY_LONG: &str = "\
-Make one real call of each verifier on a few answers, and show it word for word: the request as sent
-(keys hidden), the raw reply, the score, the bill and the ceiling, the time, and what looks suspicious.
-
-  goodarm try job.toml              three answers from all over the file
-  goodarm try job.toml -n 10
-  goodarm try job.toml --id q7      an answer that you know to be bad, for example
-
-It is outside of any run: nothing is booked, and no run knows of it. The calls are real, and cost what
-they cost. It ends with code 3 if a verifier gave no score at all.";
-
-const REPORT_LONG: &str = "\
-Show what a run found: one self-contained page, or text, JSON and plots.
-
-  goodarm report run                   writes run/report.html; open it in a browser
-  goodarm report run --text            the same in the terminal
-  goodarm report run --json            for programs
-  goodarm report run --plots plots     coverage, spending and noise as .svg
-
-Everything is made from the run's journal, so it works while the run goes on and after a crash. The
-page loads nothing and sends nothing; it can be mailed. Its address can name what to show:
-report.html#status=rejected&q=text&sort=-spent&open=ID.";
-
-const PLAN_LONG: &str = "\
-Say what a budget will buy, before a cent is spent.
-
-Describe the verifiers and, roughly, the answers:
-
-  delta = 0.02
-  budget = 200000
-
-  [[verifiers]]
-  name = \"one solution agrees\"
-  price = 177
-  threshold = 0.5
-  scores = \"binary\"        # or \"exact\", \"bounded\", { sub-gaussian = { sigma = 1 } }
-
-  [[answers]]               # about 70 % of 100 are good
-  count = 70
-  means = [0.85]
-  spread = 0.1
-
-  [[answers]]
-  count = 30
-  means = [0.25]
-  spread = 0.1
-
-A job or a recording will do, too:
-
-  goodarm plan job.toml                                 its verifiers, prices, δ, budget and [expect]
-  goodarm plan job.toml --recording pilot   the same, with the answers' means as recorded
-  goodarm plan pilot --threshold 0.7        the recorded verifiers, at their mean prices
-
-The answer is twofold: the paper's theory (h_q, T*, the staircase K(b); what must be paid as δ → 0), and
-simulated sessions like those that would be run, with an interval that holds eight of ten of them.";
+const PLAN_LONG: &str = include_str!("../help/plan.txt").trim_ascii_end();

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use goodarm_files::hint;
 use thiserror::Error;
 
 /// Why candidates cannot be used.
@@ -49,7 +50,7 @@ pub enum CandidatesError {
     },
     /// A table has no column for the ids.
     #[error("{}: no column {column:?}, which should hold the ids{}",
-        path.display(), Suggestion(nearest))]
+        path.display(), hint(nearest.as_deref()))]
     NoIdColumn {
         /// Which file.
         path: PathBuf,
@@ -90,7 +91,7 @@ pub enum CandidatesError {
 
 impl CandidatesError {
     /// So many faults are named; the others are counted.
-    pub const FAULTS_SHOWN_MAX: usize = 20;
+    pub const FAULTS_SHOWN_MAX: usize = goodarm_files::PROBLEMS_MAX;
 }
 
 /// What a file is made of.
@@ -142,7 +143,7 @@ pub enum FaultKind {
     #[error("not UTF-8")]
     NotUtf8,
     /// The object has no id.
-    #[error("no field {field:?}, which should hold the id{}", Suggestion(nearest))]
+    #[error("no field {field:?}, which should hold the id{}", hint(nearest.as_deref()))]
     NoId {
         /// The missing field.
         field: String,
@@ -206,7 +207,7 @@ pub enum FaultKind {
     #[error("a quote that is opened here is never closed")]
     OpenQuote,
     /// The object lacks a field that is needed.
-    #[error("no field {field:?}{}", Suggestion(nearest))]
+    #[error("no field {field:?}{}", hint(nearest.as_deref()))]
     MissingField {
         /// The missing field.
         field: String,
@@ -270,30 +271,9 @@ impl Faults {
     }
 }
 
-/// The name that is spelled most like `wanted`, if any resembles it. In other cases of letters it is
-/// the same name.
+/// The name that was probably meant, as an error keeps it.
 pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let wanted = wanted.to_lowercase();
-    let score = |name: &str| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
-    names
-        .map(|name| (score(name), name))
-        .filter(|(score, _)| *score >= RESEMBLANCE_MIN)
-        .max_by(|(first, _), (second, _)| first.total_cmp(second))
-        .map(|(_, name)| name.to_owned())
-}
-
-/// `anwser` for `answer` has 0.83, `text` for `answer` 0.17.
-const RESEMBLANCE_MIN: f64 = 0.5;
-
-struct Suggestion<'a>(&'a Option<String>);
-
-impl fmt::Display for Suggestion<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(name) => write!(f, "; did you mean {name:?}?"),
-            None => Ok(()),
-        }
-    }
+    goodarm_files::nearest(wanted, names).map(str::to_owned)
 }
 
 struct Notes<'a>(&'a [String]);

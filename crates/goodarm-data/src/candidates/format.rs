@@ -124,11 +124,10 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let names = Self::ALL.map(Self::name);
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            let hint = goodarm_files::nearest(text, names)
-                .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
-            format!("{text:?} is none of {}{hint}", names.join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| goodarm_files::none_of(text, &names))
     }
 }
 

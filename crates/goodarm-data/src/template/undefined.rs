@@ -79,9 +79,8 @@ fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> Pr
             format!("{within} has {}{more}", shown.join(", "))
         }
     };
-    let meant = goodarm_files::nearest(part, known).map_or_else(String::new, |name| {
-        format!("; did you mean {:?}?", format!("{within}.{name}"))
-    });
+    let meant = goodarm_files::nearest(part, known).map(|name| format!("{within}.{name}"));
+    let meant = goodarm_files::hint(meant.as_deref());
     let (id, field) = (&candidate.id, format!("{within}.{part}"));
     let message = format!("uses the field {field:?}, which candidate {id:?} lacks: {has}{meant}");
     Problem { kind: ProblemKind::UnknownField(field), ..Problem::new("", message) }

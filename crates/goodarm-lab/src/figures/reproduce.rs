@@ -14,12 +14,10 @@ use crate::figures::{ENTRIES, Entry, FigureError, Recorded, Run, Section, page};
 #[non_exhaustive]
 pub enum ReproduceError {
     /// There is no figure of this name.
-    #[error("there is no figure {name:?}; did you mean {nearest:?}? There are {}", names().join(", "))]
+    #[error("figure {}", goodarm_files::none_of(name, &names()))]
     Unknown {
         /// What was asked for.
         name: String,
-        /// What was probably meant.
-        nearest: &'static str,
     },
     /// All that were chosen replay recorded answers, and there are none.
     #[error("{DATA_NEEDED}")]
@@ -121,10 +119,8 @@ fn names() -> Vec<&'static str> {
 }
 
 fn entry(name: &str) -> Result<&'static Entry, ReproduceError> {
-    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let nearest = names().into_iter().min_by_key(|known| strsim::levenshtein(name, known));
-        ReproduceError::Unknown { name: name.to_owned(), nearest: nearest.unwrap_or_default() }
-    })
+    let unknown = || ReproduceError::Unknown { name: name.to_owned() };
+    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(unknown)
 }
 
 const DATA_NEEDED: &str = "\

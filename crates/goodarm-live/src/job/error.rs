@@ -87,7 +87,7 @@ impl JobProblem {
         field: String,
         nearest: Option<String>,
     ) -> Self {
-        let hint = nearest.map_or(String::new(), |name| format!("; did you mean {name:?}?"));
+        let hint = goodarm_files::hint(nearest.as_deref());
         let message = format!("uses the field {field:?}, which no candidate has{hint}");
         let verifier = Some((place, verifier.to_owned()));
         Self { verifier, ..Self::new(ProblemKind::UnknownField(field), message) }

@@ -26,8 +26,6 @@ impl Run {
             account: self.account(),
             candidates: self.candidates(),
             questions: job.questions.as_deref(),
-            calls: job.settings.calls,
-            certified: job.settings.certified,
         }
     }
 

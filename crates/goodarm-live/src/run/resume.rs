@@ -26,6 +26,7 @@ use crate::job::Job;
 use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
 use crate::run::{Origin, Run, keep_inputs, new_session, place_of};
+use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -282,7 +283,7 @@ impl Run {
                 self.ask_people(Call::again(ticket, target, ceiling));
                 continue;
             }
-            if let Some(reply) = self.own_reply(target) {
+            if let Some(Answered::Now(reply)) = self.own_answer(target) {
                 let control = Control::default();
                 let mut observer = ();
                 let mut announcer = Announcer::new(self, &control, &mut observer);

@@ -13,8 +13,6 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError};
 use goodarm_record::journal::{FileStorage, Header, Journal};
 use goodarm_record::notice::{Notice, Observer};
-use goodarm_record::outputs::calls::CallLine;
-use goodarm_record::outputs::calls::table::{TableReader, TableWriter};
 
 use crate::place::Place;
 
@@ -348,46 +346,6 @@ fn an_audit_finds_another_job_beside_the_journal() {
     );
 }
 
-#[test]
-fn calls_as_a_table_are_audited_as_lines_are() {
-    let place = replay_place();
-    place.run();
-    let lines = place.read("run/calls.jsonl");
-    place.write("job.toml", &format!("calls = \"parquet\"\n{REPLAY_JOB}"));
-    place.resume().expect("the format of the calls may change");
-    assert!(!place.output().calls().exists(), "what is out of date is gone");
-    place.assert_clean();
-    let path = place.output().calls_table();
-    let mut reader = TableReader::open(&path).expect("a table");
-    let mut calls = Vec::new();
-    while let Some(line) = reader.next_line() {
-        calls.push(line.expect("a whole row"));
-    }
-    let text: String =
-        calls.iter().map(|line| serde_json::to_string(line).expect("a line") + "\n").collect();
-    assert_eq!(text, lines, "both formats say the same");
-    let write = |calls: &[CallLine<'_>]| {
-        let mut writer =
-            TableWriter::new(fs::File::create(&path).expect("a file")).expect("a table");
-        calls.iter().for_each(|call| writer.push(call).expect("a row"));
-        writer.finish().expect("a whole table");
-        place.audit()
-    };
-    assert!(write(&calls).is_clean());
-    let mut flipped = calls.clone();
-    flipped[5].score = flipped[5].score.map(|score| 1.0 - score);
-    let report = write(&flipped);
-    assert!(
-        report.problems[0].text.contains("calls.parquet row 6: score"),
-        "{:?}",
-        report.problems
-    );
-    assert!(!write(&calls[..calls.len() - 1]).is_clean(), "a call gone");
-    assert!(!write(&[&calls[..], &calls[..1]].concat()).is_clean(), "a call twice");
-    fs::write(&path, "no table").expect("a file");
-    assert!(!place.audit().is_clean());
-}
-
 /// The files of a run that went on and was then killed.
 #[test]
 fn an_audit_of_files_that_are_behind_the_journal_says_so_once() {
@@ -546,18 +504,6 @@ fn a_journal_whose_header_and_charter_disagree_is_refused() {
     drop(Journal::create(storage, &header).expect("a journal"));
     assert!(matches!(History::open(&place.journal()), Err(HistoryError::Inconsistent)));
     assert!(!place.audit().is_clean());
-}
-
-#[test]
-fn an_audit_does_not_choose_between_two_files_of_calls() {
-    let place = replay_place();
-    place.run();
-    let lines = place.read("run/calls.jsonl");
-    place.write("job.toml", &format!("calls = \"parquet\"\n{REPLAY_JOB}"));
-    place.resume().expect("the format of the calls may change");
-    place.assert_clean();
-    place.write("run/calls.jsonl", &lines);
-    assert!(place.audit().problems[0].text.contains("both"), "{:?}", place.audit().problems);
 }
 
 /// Whoever made room for them would have no memory left.

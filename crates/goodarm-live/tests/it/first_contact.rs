@@ -382,7 +382,7 @@ fn a_recording_keeps_failures_and_stops_where_a_verifier_never_worked() {
     });
     fixed(&judge);
     let (ending, overview) = judge.place.run();
-    assert_eq!(ending, Ending::Done(StopReason::NothingWorthwhile));
+    assert_eq!(ending, Ending::Done(StopReason::AllCallsMade));
     assert_eq!((overview.calls, overview.certified), (18, 0));
     let recording = Recording::read(judge.place.output().path(), "judge").expect("a recording");
     let failed = recording.outcomes().filter(|outcome| outcome.score.is_none()).count();

@@ -333,28 +333,6 @@ fn an_audit_covers_every_key_of_the_summary() {
 }
 
 #[test]
-fn an_audit_covers_the_table_of_certified_answers() {
-    let place = replay_place();
-    place.write("job.toml", &format!("certified = \"parquet\"\n{REPLAY_JOB}"));
-    place.run();
-    place.assert_clean();
-    let other = Place::new(6);
-    other.write_recording("solution", 6, 40);
-    other.write("job.toml", &format!("certified = \"parquet\"\n{REPLAY_JOB}"));
-    other.run();
-    fs::copy(other.output().certified_table(), place.output().certified_table()).expect("a table");
-    let report = place.audit();
-    assert!(
-        report.problem_count > 0
-            && report.problems.iter().all(|problem| problem.text.contains("certified.parquet")),
-        "{:?}",
-        report.problems
-    );
-    place.write("run/certified.parquet", "no table");
-    assert!(!place.audit().is_clean());
-}
-
-#[test]
 fn an_audit_says_whether_the_files_of_the_verifiers_are_as_they_were() {
     let place = replay_place();
     place.run();

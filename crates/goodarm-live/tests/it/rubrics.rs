@@ -74,11 +74,11 @@ fn one_call_scores_every_criterion_and_is_paid_once() {
     assert_eq!(evidence[2]["threshold"], 0.6);
 }
 
-/// Books made from the journal again are the same, whatever file the calls are in.
+/// Books made from the journal again are the same.
 #[test]
-fn a_run_that_is_resumed_goes_on_and_its_calls_may_be_a_table() {
+fn a_run_that_is_resumed_goes_on() {
     let place = place(BOTH, &two(), "");
-    let text = place.read("job.toml").replace("budget = 300", "budget = 10\ncalls = \"parquet\"");
+    let text = place.read("job.toml").replace("budget = 300", "budget = 10");
     place.write("job.toml", &text);
     place.run();
     place.assert_clean();

@@ -11,7 +11,7 @@ fn place(keys: &str) -> Place {
     place.write(
         "job.toml",
         &format!(
-            "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.1\ncertified = \"parquet\"\n\
+            "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.1\n\
              [[verifiers]]\nname = \"solver\"\nkind = \"command\"\n{keys}\n\
              shell = 'read line; case \"$line\" in *right*) echo 1;; *) echo 0;; esac'\n"
         ),

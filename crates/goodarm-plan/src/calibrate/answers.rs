@@ -92,8 +92,7 @@ fn text(candidate: &Candidate, field: &str) -> Result<String, String> {
         Some(value) => Ok(value.to_string()),
         None => {
             let names = candidate.fields().keys().map(String::as_str);
-            let hint = goodarm_files::nearest(field, names);
-            let hint = hint.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+            let hint = goodarm_files::did_you_mean(field, names);
             Err(format!("candidate {} has no field {field:?}{hint}", quoted(&candidate.id)))
         }
     }
@@ -101,17 +100,10 @@ fn text(candidate: &Candidate, field: &str) -> Result<String, String> {
 
 fn told(
     labels: Vec<(usize, bool)>,
-    mut problems: Vec<String>,
+    problems: Vec<String>,
 ) -> Result<Vec<(usize, bool)>, CalibrateError> {
     if problems.is_empty() {
         return Ok(labels);
     }
-    let more = problems.len().saturating_sub(PROBLEMS_MAX);
-    problems.truncate(PROBLEMS_MAX);
-    if more > 0 {
-        problems.push(format!("and {more} more"));
-    }
-    Err(CalibrateError::Labels(problems))
+    Err(CalibrateError::Labels(goodarm_files::first_of(problems)))
 }
-
-const PROBLEMS_MAX: usize = 20;

@@ -98,35 +98,6 @@ fn objection(ending: &EndingFacts, books: &Books) -> Option<&'static str> {
     }
 }
 
-/// The table of certified answers must be the one that the calls give.
-pub(super) fn compare_table(folder: &Folder, auditor: &Auditor, report: &mut Report) {
-    let path = folder.certified_table();
-    let found = match fs::read(&path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return,
-        Err(error) => {
-            return report.problem(Area::Findings, format!("{}: {error}", path.display()));
-        }
-    };
-    let Auditor { charter, balance: Balance { books, account, .. }, roster, .. } = auditor;
-    let mut expected = Vec::new();
-    let table = outputs::certified_table(books, account, charter, &roster.candidates);
-    let written = table.write_parquet(&mut expected);
-    if written.is_ok() && found == expected {
-        report.checked.push("certified.parquet is the table of the certified answers".into());
-        return;
-    }
-    let text = format!(
-        "certified.parquet is not, byte by byte, the table of the certified answers that goodarm {VERSION} writes: resuming the run writes it again"
-    );
-    // Other versions may write the same table in other bytes.
-    if auditor.version == VERSION {
-        report.problem(Area::Findings, text);
-    } else {
-        report.notes.push(text);
-    }
-}
-
 /// What is said of each question must be what its calls give.
 pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut Report) {
     let Auditor { balance: Balance { books, .. }, roster, .. } = auditor;

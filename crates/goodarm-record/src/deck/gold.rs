@@ -2,7 +2,7 @@
 
 use goodarm_data::answer::same;
 use goodarm_data::candidates::lookup;
-use goodarm_files::nearest;
+use goodarm_files::{hint, nearest};
 use serde_json::{Map, Value};
 
 use super::{Card, Deck, DeckError, Said, Wanted};
@@ -73,8 +73,4 @@ fn text(card: &Card, path: &str) -> Result<String, GoldError> {
                 .map(str::to_owned),
         }),
     }
-}
-
-fn hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use goodarm_data::candidates::{Candidates, CandidatesError, Format, Unit};
-use goodarm_files::nearest;
+use goodarm_files::did_you_mean;
 use serde_json::{Map, Value};
 
 use super::cards_file::cell;
@@ -286,14 +286,12 @@ fn unmarked(id: &str) -> impl Iterator<Item = &str> {
 }
 
 fn no_column(row: &Map<String, Value>, name: &str) -> String {
-    let found = nearest(name, row.keys().map(String::as_str));
-    let hint = found.map_or_else(String::new, |found| format!("; did you mean {found:?}?"));
+    let hint = did_you_mean(name, row.keys().map(String::as_str));
     format!("no column {name:?}{hint}")
 }
 
 fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a String>) -> String {
-    let found = nearest(name, names.map(String::as_str));
-    let hint = found.map_or_else(String::new, |found| format!("; did you mean {found:?}?"));
+    let hint = did_you_mean(name, names.map(String::as_str));
     format!("no card has the {what} {name:?}{hint}")
 }
 

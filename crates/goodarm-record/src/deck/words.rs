@@ -1,6 +1,6 @@
 //! What people say about cards, in the words that they type.
 
-use goodarm_files::nearest;
+use goodarm_files::did_you_mean;
 
 use super::{Said, Wanted};
 
@@ -29,9 +29,8 @@ impl Said {
             Wanted::Verdict => {
                 // A single letter is near to everything.
                 let names = [&RIGHT[..], &WRONG, &SKIP].concat();
-                let meant = nearest(&word, names.into_iter().filter(|name| name.len() > 3));
-                let hint =
-                    meant.map_or_else(String::new, |meant| format!("; did you mean {meant:?}?"));
+                let names = names.into_iter().filter(|name| name.len() > 3);
+                let hint = did_you_mean(&word, names);
                 return Err(format!("expected right, wrong or skip; found {text:?}{hint}"));
             }
         };

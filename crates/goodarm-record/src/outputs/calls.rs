@@ -1,7 +1,5 @@
 //! One line of `calls.jsonl`: everything about one call.
 
-pub mod table;
-
 use std::fmt;
 
 use goodarm_core::{ArmId, Cost, Failure, Label, Outcome, QuestionId, Target};
@@ -105,22 +103,6 @@ impl<'a> CallLine<'a> {
             answered: entry.index,
             reply: call.note.reply.as_ref().into(),
         })
-    }
-
-    /// The same with texts of its own.
-    pub(crate) fn to_owned_line(&self) -> CallLine<'static> {
-        let own = |text: &std::borrow::Cow<'_, str>| text.clone().into_owned().into();
-        CallLine {
-            id: own(&self.id),
-            question: own(&self.question),
-            answer: own(&self.answer),
-            verifier: own(&self.verifier),
-            failure: self.failure.as_ref().map(own),
-            scores: self.scores.clone(),
-            reason: own(&self.reason),
-            reply: own(&self.reply),
-            ..*self
-        }
     }
 
     /// What came of the call; `None` if the line does not say just one thing.

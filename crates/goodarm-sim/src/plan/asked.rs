@@ -1,9 +1,11 @@
 //! Plans about questions: what is described, as a world of the laboratory.
 
-use goodarm_core::{GeneratorSpec, ScoreModel, ScoredBy};
+use goodarm_core::{GeneratorSpec, ScoredBy};
+use goodarm_files::Scores;
 use serde::Deserialize;
 
 use super::{PlanError, PlanSpec, VerifierSpec, size};
+use crate::noise;
 use crate::questions::described::Description;
 use crate::questions::world::QuestionWorld;
 use crate::theory::Test;
@@ -122,7 +124,7 @@ impl PlanSpec {
         let count = size(self.questions.unwrap_or(1));
         let log = -libm::log(self.delta) + libm::log(count);
         let calls = |verifier: &VerifierSpec| {
-            let law = verifier.scores.law(verifier.deviation).unwrap_or(ScoreLaw::Binary);
+            let law = noise::law(verifier.scores, verifier.deviation).unwrap_or(ScoreLaw::Binary);
             let test = Test { price: verifier.price, threshold: verifier.threshold, law };
             let cost = test.complexity(verifier.question_means()[0]) * log;
             if cost.is_finite() { cost + verifier.price } else { verifier.price }
@@ -137,7 +139,7 @@ impl PlanSpec {
 impl VerifierSpec {
     /// The mean score of a good answer to a question, and of another one.
     pub fn question_means(&self) -> [f64; 2] {
-        let is_exact = self.scores.model() == ScoreModel::Exact;
+        let is_exact = self.scores == Scores::Exact;
         // An answer that fails a check costs next to nothing, so a plan need not count it.
         let good = if is_exact { 1.0 } else { f64::midpoint(self.threshold, 1.0) };
         let bad = if is_exact { 1.0 } else { 0.5 * self.threshold };

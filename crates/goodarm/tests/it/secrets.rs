@@ -49,9 +49,7 @@ fn place(verifiers: &str) -> TempDir {
     let place = tempfile::tempdir().expect("a folder");
     let answers: String = (0..3).map(|index| format!("{{\"id\": \"q{index}\"}}\n")).collect();
     std::fs::write(place.path().join("answers.jsonl"), answers).expect("a file");
-    let job = format!(
-        "candidates = \"answers.jsonl\"\nbudget = 30\ndelta = 0.05\ncalls = \"jsonl\"\n{verifiers}"
-    );
+    let job = format!("candidates = \"answers.jsonl\"\nbudget = 30\ndelta = 0.05\n{verifiers}");
     std::fs::write(place.path().join("job.toml"), job).expect("a file");
     place
 }

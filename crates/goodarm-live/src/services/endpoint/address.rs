@@ -1,0 +1,166 @@
+//! Where requests go: the addresses that a job names, checked, each with its own way there.
+
+use std::time::Duration;
+
+use goodarm_data::problem::Problem;
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+
+use super::EndpointKeys;
+use super::transport::{Transport, is_loopback};
+use crate::secrets::Secrets;
+
+/// One address, ready to be posted to.
+pub(super) struct Address {
+    pub(super) transport: Box<Transport>,
+    /// The address as the job has it, without the secrets.
+    pub(super) shown: String,
+    /// Where requests go, without what may be secret.
+    pub(super) target: String,
+    /// The server's name, and its port if it has an unusual one.
+    pub(super) host: String,
+}
+
+impl Address {
+    pub(super) fn new(
+        Written { text, url, .. }: &Written<'_>,
+        headers: HeaderMap,
+        timeout: Duration,
+        secrets: &Secrets,
+    ) -> Result<Self, Problem> {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok(Self {
+            shown: secrets.remove((*text).to_owned()),
+            target: target_of(url),
+            host,
+            transport: Box::new(Transport::new(url.clone(), headers, timeout)?),
+        })
+    }
+}
+
+/// An address as the job has it, and what is posted to.
+pub(super) struct Written<'a> {
+    text: &'a str,
+    pub(super) url: Url,
+    /// Its number, counted from 1, if it stands in a list.
+    number: Option<usize>,
+}
+
+impl Written<'_> {
+    /// A problem with this address, under the key where it stands.
+    pub(super) fn problem(&self, problem: Problem) -> Problem {
+        placed(self.number, problem)
+    }
+}
+
+/// The addresses of `url` or `urls`, each completed by `complete`, or everything that is wrong with them.
+pub(super) fn read<'a>(
+    keys: EndpointKeys<'a>,
+    complete: impl Fn(Url) -> Result<Url, Problem>,
+) -> Result<Vec<Written<'a>>, Vec<Problem>> {
+    let texts: Vec<(Option<usize>, &str)> = match (keys.url, keys.urls) {
+        (Some(_), Some(_)) => return Err(one("either url or urls, not both")),
+        (None, None) => return Err(vec![Problem::missing("url", "an address is needed")]),
+        (Some(url), None) => vec![(None, url)],
+        (None, Some([])) => return Err(one("at least one address is needed")),
+        (None, Some(urls)) if urls.len() > ADDRESSES_MAX => {
+            return Err(one(&format!("{} addresses are more than {ADDRESSES_MAX}", urls.len())));
+        }
+        (None, Some(urls)) => {
+            urls.iter().enumerate().map(|(at, url)| (Some(at + 1), url.as_str())).collect()
+        }
+    };
+    let mut problems = Vec::new();
+    let mut read: Vec<Written<'_>> = Vec::new();
+    for (number, text) in texts {
+        let url = match url_of(text).and_then(&complete) {
+            Ok(url) => url,
+            Err(problem) => {
+                problems.push(placed(number, problem));
+                continue;
+            }
+        };
+        let earlier = read.iter().find(|earlier| earlier.url == url);
+        if let Some(earlier) = earlier.and_then(|earlier| earlier.number) {
+            let message = format!("the same as address {earlier}");
+            problems.push(placed(number, Problem::new("url", message)));
+        }
+        read.push(Written { text, url, number });
+    }
+    if problems.is_empty() { Ok(read) } else { Err(problems) }
+}
+
+fn one(message: &str) -> Vec<Problem> {
+    vec![Problem::new("urls", message)]
+}
+
+/// A problem with an address, under the key where it stands. The address itself is not shown: it may be
+/// a key that was pasted.
+fn placed(number: Option<usize>, problem: Problem) -> Problem {
+    let Some(number) = number else { return problem };
+    let message = format!("address {number}: {}", problem.message);
+    Problem { key: "urls".into(), message, ..problem }
+}
+
+/// An address as people may see it: keys are kept in its query, or in place of a name.
+fn target_of(url: &Url) -> String {
+    let query = if url.query().is_some() { "?(hidden)" } else { "" };
+    format!("{}{}{query}", url.origin().ascii_serialization(), url.path())
+}
+
+/// What is to be said of a key that goes over the network for all to read.
+pub(super) fn exposed_key(keys: EndpointKeys<'_>) -> Option<String> {
+    let mut headers = keys.headers.into_iter().flat_map(|headers| headers.values());
+    if keys.api_key_env.is_none() && !headers.any(|value| value.starts_with("env:")) {
+        return None;
+    }
+    let texts = keys.url.into_iter().chain(keys.urls.into_iter().flatten().map(String::as_str));
+    let mut urls = texts.filter_map(|text| Url::parse(text).ok());
+    let open = urls.find(|url| url.scheme() == "http" && !is_loopback(url))?;
+    let host = open.host_str().unwrap_or_default();
+    Some(format!(
+        "sends its key to {host} without encryption, for all on the way to read: https:// hides it"
+    ))
+}
+
+/// An address to POST to.
+fn url_of(written: &str) -> Result<Url, Problem> {
+    match Url::parse(written) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            let message = "a name or a password in an address (http://name:password@host) is not sent, and \
+                           the job is kept with the run: put it in an environment variable, as \"Basic \" \
+                           and the base64 of name:password, and write headers = { authorization = \
+                           \"env:NAME\" }, with the variable's name";
+            Err(Problem::new("url", message))
+        }
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        Err(error) if written.starts_with("http://") || written.starts_with("https://") => {
+            Err(Problem::new("url", error.to_string()))
+        }
+        _ => {
+            let hint = goodarm_files::hint(with_scheme(written).as_deref());
+            let message = format!("an address begins with http:// or https://{hint}");
+            Err(Problem::new("url", message))
+        }
+    }
+}
+
+/// The address that was probably meant, if it holds nothing secret.
+fn with_scheme(written: &str) -> Option<String> {
+    if written.contains("//") || written.contains(['@', '?', '#']) {
+        return None;
+    }
+    let url = Url::parse(&format!("https://{written}")).ok()?;
+    let host = url.host_str().unwrap_or_default();
+    let is_near = url.port().is_some() || host == "localhost";
+    // A key has neither a port nor a path, and seldom small letters alone.
+    let is_name = host.contains('.') && written.contains('/') && written.starts_with(host);
+    if !is_near && !is_name {
+        return None;
+    }
+    Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
+}
+
+/// Each request looks at all of them.
+const ADDRESSES_MAX: usize = 256;
