@@ -253,10 +253,6 @@ fn of_replay<R>(error: ReplayError<R>, refused: impl FnOnce(R) -> RunError) -> R
     match error {
         ReplayError::History { path, error } => RunError::Journal { path, error },
         ReplayError::Mismatch { error, .. } => refused(error),
-        ReplayError::Read { path, error } => {
-            let error = HistoryError::Journal(error.into());
-            RunError::Journal { path, error }
-        }
     }
 }
 

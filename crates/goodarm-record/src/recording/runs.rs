@@ -38,7 +38,6 @@ impl From<ReplayError> for RunsError {
         match error {
             ReplayError::History { error, .. } => Self::Journal(error),
             ReplayError::Mismatch { error, .. } => Self::Books(error),
-            ReplayError::Read { error, .. } => Self::File(error),
         }
     }
 }
