@@ -98,7 +98,7 @@ impl PeopleDeck {
         self.replies.read_on()?;
         let journal = self.folder.journal();
         let found = fs::metadata(&journal)
-            .map_err(|error| of_replay(ReplayError::Read { path: journal.clone(), error }))?;
+            .map_err(|error| DeckError::Folder(format!("{}: {error}", journal.display())))?;
         let seen = Some((found.len(), found.modified().ok()));
         if seen == self.seen {
             return Ok(());

@@ -37,8 +37,7 @@ impl From<ReplayError> for RunsError {
     fn from(error: ReplayError) -> Self {
         match error {
             ReplayError::History { error, .. } => Self::Journal(error),
-            ReplayError::Refused { error, .. } => Self::Books(error),
-            ReplayError::Read { error, .. } => Self::File(error),
+            ReplayError::Mismatch { error, .. } => Self::Books(error),
         }
     }
 }
