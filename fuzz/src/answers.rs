@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use goodarm_core::{ArmId, AttributeId};
-use goodarm_data::answer::ExtractName;
-use goodarm_data::answer::{Extractor, same};
+use goodarm_data::answer::{ExtractName, Extractor, same};
 use goodarm_data::candidates::Candidates;
-use goodarm_live::verifier::check::{Check, CheckKeys, CheckName};
-use goodarm_live::verifier::{Place, Reply, Verdict, Verifier};
+use goodarm_live::service::{Answered, Local as _, Place, Reply, Verdict};
+use goodarm_live::services::check::{Check, CheckKeys, CheckName};
 
 use crate::halves;
 
@@ -50,7 +49,7 @@ pub(crate) fn validate(bytes: &[u8]) {
     let candidates = Candidates::from_text(&line, "an answer", "id").expect("a candidate of ours");
     let place =
         Place { candidates: &candidates, arm: ArmId(0), attribute: AttributeId(0), order: 0 };
-    let Some(Reply { verdict, .. }) = check.answer_here(place) else {
+    let Answered::Now(Reply { verdict, .. }) = check.answer(place) else {
         panic!("it is checked here")
     };
     assert!(matches!(verdict, Verdict::Score(0.0 | 1.0)), "{verdict:?}");

@@ -44,7 +44,7 @@ pub(crate) fn read(bytes: &[u8]) {
             for id in job.problem.services() {
                 let (service, subjects) = (job.service(id), job.subjects_of(id));
                 let last = subjects.arms().last().map(|arm| subjects.get(arm));
-                last.iter().for_each(|last| drop(service.verifier.preview(last)));
+                last.iter().for_each(|last| drop(service.service.preview(last)));
             }
         }
         Err(error) => {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use goodarm_core::ArmId;
 use goodarm_live::job::{Job, Overrides};
+use goodarm_live::service::Verdict;
 use goodarm_live::throttle::{Limits, Throttle};
-use goodarm_live::verifier::Verdict;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -27,7 +27,7 @@ thread_local! {
 /// A server that answers like this is heard, and is given up or scores from 0 to 1.
 pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
     EXCHANGE.with(|Exchange { runtime, listener, job }| {
-        for verifier in job.verifiers.iter().filter(|known| known.name.starts_with(verifier)) {
+        for verifier in job.verifiers().iter().filter(|known| known.name.starts_with(verifier)) {
             let throttle = Throttle::new(Limits {
                 concurrency: 2,
                 rate: None,
@@ -37,7 +37,7 @@ pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
             let reply = runtime.block_on(async {
                 let candidate = job.candidates.get(ArmId(0));
                 tokio::select! {
-                    reply = verifier.verifier.call(&candidate, &throttle) => reply,
+                    reply = verifier.service.call(&candidate, None, &throttle) => reply,
                     error = serve(listener, bytes, &throttle) => panic!("{error:?}"),
                 }
             });

@@ -13,7 +13,7 @@ use std::time::Instant;
 use goodarm_core::{Ask, Options, Outcome, Session, policy};
 use goodarm_live::job::Job;
 use goodarm_live::run::Run;
-use goodarm_live::verifier::{Place, Verdict};
+use goodarm_live::service::{Answered, Place, Verdict};
 
 use crate::field::{Field, drive, say};
 
@@ -77,12 +77,14 @@ fn bare_session(job: &Job) -> f64 {
     let begin = Instant::now();
     while let Ask::Call(call) = session.ask().expect("policies name open pairs") {
         let (arm, attribute) = call.pair().expect("there are no questions");
-        let verifier = &job.verifiers[attribute.index()];
+        let verifier = &job.verifiers()[attribute.index()];
         let tally = session.books().tally(arm, attribute);
         let order = tally.dispatched_count - 1;
         let candidates = &job.candidates;
         let place = Place { candidates, arm, attribute, order };
-        let reply = verifier.verifier.answer_here(place).expect("it answers here");
+        let Some(Answered::Now(reply)) = verifier.service.answer(place) else {
+            panic!("it answers here")
+        };
         let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };
         let cost = verifier.tariff.charge(&reply.usage);
         let settled = session.settle(call.ticket, &Outcome::Score(score), cost);

@@ -10,15 +10,15 @@ use goodarm_core::Cost;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::run::Run;
+use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::{Called, Reply, Verifier};
 use goodarm_record::control::Control;
 use goodarm_record::notice::{Notice, Observer};
 
 /// Approves of right answers nine times of ten, and of wrong ones once.
 struct Judge;
 
-impl Verifier for Judge {
+impl Remote for Judge {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.json.clone()
     }
@@ -47,8 +47,7 @@ impl Observer for Printer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines = [r#"{"id": "first", "answer": "4"}"#, r#"{"id": "second", "answer": "5"}"#];
     let candidates = Candidates::from_lines(lines, "id")?;
-    let judge =
-        VerifierSpec { threshold: Some(0.6), ..VerifierSpec::new("judge", Box::new(Judge)) };
+    let judge = VerifierSpec { threshold: Some(0.6), ..VerifierSpec::new("judge", Judge) };
     let output = std::env::temp_dir().join(format!("goodarm-{}", std::process::id()));
     let settings =
         Settings { output: output.clone(), ..Settings::new(Cost::from_units(400), 0.05) };

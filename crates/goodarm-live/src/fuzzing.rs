@@ -1,10 +1,10 @@
 //! Readers inside of verifiers, for the fuzz targets alone: nothing is promised about them.
 
 use goodarm_data::candidates::Candidate;
+use goodarm_record::reply::Verdict;
 
-use crate::verifier::Verdict;
-use crate::verifier::command::worker::request::{Owner, Request};
-use crate::verifier::command::{Wanted, read};
+use crate::services::command::worker::request::{Owner, Request};
+use crate::services::command::{Wanted, read};
 
 /// The score in what a program wrote, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {

@@ -32,9 +32,10 @@ pub use self::reader::{folder_of, read_file};
 pub use self::schema::schema;
 use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
+use crate::service::{Answer, Answered, Place, Remark, Reply, Service, Usage, Verdict, Work};
+use crate::services::Kinds;
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::Exchange;
-use crate::verifier::{Answer, Kinds, Place, Remark, Reply, Usage, Verdict, Verifier};
 
 /// A job, ready to run.
 pub struct Job {
@@ -52,22 +53,21 @@ pub struct Job {
     pub questions: Option<Arc<Questions>>,
     /// The final answers of the candidates.
     pub(crate) finals: Finals,
-    /// The verifiers, in the job's order.
-    pub verifiers: Vec<JobVerifier>,
-    /// Who makes answers during a run.
-    pub generators: Vec<JobVerifier>,
+    /// By [`ServiceId`]: the verifiers, in the job's order, then the generators.
+    services: Vec<JobService>,
+    verifier_count: usize,
     /// What the run promises.
     pub charter: Charter,
     /// The same, checked.
     pub problem: goodarm_core::Problem,
 }
 
-/// One verifier of a job, ready to be called.
-pub struct JobVerifier {
+/// One service of a job, ready to be called.
+pub struct JobService {
     /// What reports call it.
     pub name: String,
-    /// What it does.
-    pub verifier: Box<dyn Verifier>,
+    /// What is asked.
+    pub service: Service,
     /// How its calls are charged.
     pub tariff: Tariff,
     /// When they may be sent.
@@ -80,37 +80,45 @@ pub struct JobVerifier {
     redactor: Redactor,
 }
 
-impl JobVerifier {
+impl JobService {
     /// A throttle that keeps to its limits, or to these in their place.
     pub(crate) fn throttle(&self, limits: Limits) -> Throttle {
-        let throttle = Throttle::new(limits).among(self.verifier.address_count());
+        let throttle = Throttle::new(limits).among(self.service.manifest.address_count);
         throttle.without(self.redactor.clone())
     }
 
-    /// One call, without secrets in what comes back.
-    pub(crate) async fn call(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        self.cleaned(self.verifier.call(candidate, throttle).await)
+    /// One call to others, or the work of one that takes long here, without secrets in what comes back.
+    pub(crate) async fn call(
+        &self,
+        subject: &Candidate,
+        work: Option<Work>,
+        throttle: &Throttle,
+    ) -> Reply {
+        self.cleaned(self.service.call(subject, work, throttle).await)
     }
 
-    /// What this process says itself, if it evaluates the verifier.
-    pub(crate) fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
-        self.verifier.answer_here(place).map(|reply| self.cleaned(reply))
+    /// What this process says itself; `None` if it does not evaluate the service.
+    pub(crate) fn answer(&self, place: Place<'_>) -> Option<Answered> {
+        Some(match self.service.answer(place)? {
+            Answered::Now(reply) => Answered::Now(self.cleaned(reply)),
+            later @ Answered::Later(_) => later,
+        })
     }
 
     /// What a person should know about it.
     pub(crate) fn remark(&self) -> Option<Remark> {
-        let remark = self.verifier.remark()?;
+        let remark = self.service.remark()?;
         Some(Remark { text: self.redactor.remove(remark.text), ..remark })
     }
 
     /// What a call would send, for people.
     pub fn preview(&self, candidate: &Candidate) -> String {
-        self.redactor.remove(self.verifier.preview(candidate))
+        self.redactor.remove(self.service.preview(candidate))
     }
 
     /// The same word for word.
     pub(crate) fn request(&self, candidate: &Candidate) -> String {
-        self.redactor.remove(self.verifier.request(candidate))
+        self.redactor.remove(self.service.request(candidate))
     }
 
     /// An exchange that was overheard.
@@ -143,7 +151,7 @@ impl JobVerifier {
     /// What a call has cost. A verifier that this process evaluates costs what it says itself, or else
     /// the ceiling: it takes neither tokens nor time worth counting.
     pub(crate) fn charge(&self, usage: &Usage) -> Cost {
-        if self.verifier.is_reproducible() && self.tariff.is_metered() {
+        if self.service.is_local() && self.tariff.is_metered() {
             return usage.cost.unwrap_or(self.tariff.ceiling);
         }
         self.tariff.charge(usage)
@@ -245,8 +253,8 @@ pub struct VerifierSpec {
     pub retries: Option<u32>,
     /// How long it may be down before the run stops, to be resumed.
     pub patience: Duration,
-    /// What it does.
-    pub verifier: Box<dyn Verifier>,
+    /// What is asked.
+    pub service: Service,
 }
 
 /// One of the scores in a verifier's replies, as code states it.
@@ -262,7 +270,7 @@ pub struct CriterionSpec {
 
 impl VerifierSpec {
     /// A verifier about which nothing more is said.
-    pub fn new(name: impl Into<String>, verifier: Box<dyn Verifier>) -> Self {
+    pub fn new(name: impl Into<String>, service: impl Into<Service>) -> Self {
         Self {
             name: name.into(),
             kind: "code".into(),
@@ -277,7 +285,7 @@ impl VerifierSpec {
             concurrency: None,
             retries: None,
             patience: PATIENCE,
-            verifier,
+            service: service.into(),
         }
     }
 }
@@ -288,7 +296,7 @@ pub struct Given {
     /// The candidates; the key `candidates` is only their name then.
     pub candidates: Option<Candidates>,
     /// Verifiers by name. Such an entry of `[[verifiers]]` has the keys that every verifier has.
-    pub verifiers: BTreeMap<String, Box<dyn Verifier>>,
+    pub verifiers: BTreeMap<String, Service>,
 }
 
 /// What a command line may say in place of the file.
@@ -357,18 +365,27 @@ impl Job {
     }
 
     /// Everything that is asked: the verifiers, then the generators.
-    pub fn services(&self) -> impl Iterator<Item = &JobVerifier> + Clone {
-        self.verifiers.iter().chain(&self.generators)
+    pub fn services(&self) -> impl Iterator<Item = &JobService> + Clone {
+        self.services.iter()
     }
 
     /// One of [`Self::services`].
-    pub fn service(&self, service: ServiceId) -> &JobVerifier {
-        let (place, count) = (service.index(), self.verifiers.len());
-        self.verifiers.get(place).unwrap_or_else(|| &self.generators[place - count])
+    pub fn service(&self, service: ServiceId) -> &JobService {
+        &self.services[service.index()]
+    }
+
+    /// The services that verify, in the job's order.
+    pub fn verifiers(&self) -> &[JobService] {
+        &self.services[..self.verifier_count]
+    }
+
+    /// The services that make answers during a run.
+    pub fn generators(&self) -> &[JobService] {
+        &self.services[self.verifier_count..]
     }
 
     /// The service that a call is made to.
-    pub fn service_of(&self, target: Target) -> &JobVerifier {
+    pub fn service_of(&self, target: Target) -> &JobService {
         self.service(self.problem.service(target))
     }
 
@@ -378,7 +395,7 @@ impl Job {
             Role::Generator(generator) => {
                 Target::Question(QuestionId(0), Source::Generator(generator))
             }
-            Role::Verifier(lead) if self.service(service).verifier.answers_questions() => {
+            Role::Verifier(lead) if self.service(service).service.manifest.answers_questions => {
                 Target::Question(QuestionId(0), Source::Votes(lead))
             }
             Role::Verifier(lead) => Target::Arm(ArmId(0), lead),
@@ -388,7 +405,7 @@ impl Job {
     /// What a service is called with: answers, or questions.
     pub fn subjects_of(&self, service: ServiceId) -> &Candidates {
         match &self.questions {
-            Some(questions) if self.service(service).verifier.answers_questions() => {
+            Some(questions) if self.service(service).service.manifest.answers_questions => {
                 &questions.list
             }
             _ => &self.candidates,
@@ -396,8 +413,8 @@ impl Job {
     }
 
     /// Those whose calls others make.
-    pub fn others(&self) -> impl Iterator<Item = &JobVerifier> {
-        self.services().filter(|service| !service.verifier.is_reproducible())
+    pub fn others(&self) -> impl Iterator<Item = &JobService> {
+        self.services().filter(|service| !service.service.is_local())
     }
 
     /// What a person should know about how the candidates and the questions were read.
@@ -449,20 +466,20 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let specs = std::mem::take(&mut asked.generators);
     let mut checker =
         Checker { settings: &settings, asked: &asked, names: BTreeSet::new(), problems };
-    let ready = checker.verifiers(&origin.places, verifiers);
-    let generators = checker.generators(&origin.generator_places, specs);
+    let ready = checker.services(&origin.places, verifiers, false);
+    let generators = checker.services(&origin.generator_places, specs, true);
     JobError::check(checker.problems)?;
-    let (mut verifiers, terms) = placed(ready);
-    let (mut generators, generator_terms): (Vec<_>, Vec<_>) = generators.into_iter().unzip();
-    let called = || verifiers.iter().chain(&generators);
+    let verifier_count = ready.len();
+    let (mut services, terms) = placed(ready);
+    let generator_terms = generators.iter().map(Ready::generator_terms).collect();
+    services.extend(generators.into_iter().map(|it| it.service));
     let places = origin.places.iter().chain(&origin.generator_places).copied();
-    check_fields(&asked, called().zip(places.clone()))?;
-    check_used_up(called().zip(places))?;
-    let redactor = Secrets::united(called().filter_map(|it| it.verifier.secrets()));
-    let files: Vec<Fingerprint> = called().flat_map(|called| called.verifier.files()).collect();
-    for called in verifiers.iter_mut().chain(&mut generators) {
-        called.redactor = redactor.clone();
-    }
+    check_fields(&asked, services.iter().zip(places.clone()))?;
+    check_used_up(services.iter().zip(places))?;
+    let manifests = services.iter().map(|it| &it.service.manifest);
+    let redactor = Secrets::united(manifests.clone().filter_map(|it| it.secrets.as_deref()));
+    let files: Vec<Fingerprint> = manifests.flat_map(|it| it.files.clone()).collect();
+    services.iter_mut().for_each(|it| it.redactor = redactor.clone());
     let folder = folder_of(&origin.path);
     // The job's own file is compared key by key, the candidates one by one, and a run writes its outputs.
     let is_other = |file: &Fingerprint| {
@@ -490,8 +507,8 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         candidates_name,
         questions: questions.map(Arc::new),
         finals,
-        verifiers,
-        generators,
+        services,
+        verifier_count,
         charter,
         problem,
     })
@@ -507,35 +524,20 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn verifiers(
+    /// Those of these services in which nothing is wrong, each of which has its place in the job.
+    fn services(
         &mut self,
         places: &[usize],
         specs: Vec<VerifierSpec>,
-    ) -> Vec<(JobVerifier, Vec<VerifierTerms>)> {
+        makes_answers: bool,
+    ) -> Vec<Ready> {
         let mut ready = Vec::with_capacity(specs.len());
         for (place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
             let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
             self.take_names(*place, &name, criteria.chain([name.clone()]).collect());
-            match checked(spec, self.settings, self.asked) {
-                Ok(verifier) => ready.push(verifier),
-                Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
-            }
-        }
-        ready
-    }
-
-    fn generators(
-        &mut self,
-        places: &[usize],
-        specs: Vec<VerifierSpec>,
-    ) -> Vec<(JobVerifier, GeneratorTerms)> {
-        let mut ready = Vec::with_capacity(specs.len());
-        for (place, spec) in places.iter().zip(specs) {
-            let name = spec.name.clone();
-            self.take_names(*place, &name, BTreeSet::from([name.clone()]));
-            match checked_generator(spec, self.settings, self.asked) {
-                Ok(generator) => ready.push(generator),
+            match Ready::new(spec, makes_answers, self.settings, self.asked) {
+                Ok(service) => ready.push(service),
                 Err(more) => error::extend(&mut self.problems, Some((*place, &name)), more),
             }
         }
@@ -556,10 +558,11 @@ impl Checker<'_> {
 /// Everyone must find the fields that it needs in what it is called with; each has its place in the job.
 fn check_fields<'a>(
     asked: &Asked,
-    called: impl Iterator<Item = (&'a JobVerifier, usize)> + Clone,
+    called: impl Iterator<Item = (&'a JobService, usize)> + Clone,
 ) -> Result<(), JobError> {
     let unknown = called.clone().flat_map(|(called, place)| {
-        let fields = asked.shown_to(&*called.verifier).unknown_fields(&called.verifier.fields());
+        let manifest = &called.service.manifest;
+        let fields = asked.shown_to(&called.service).unknown_fields(&manifest.fields);
         fields.into_iter().map(move |(field, nearest)| {
             JobProblem::unknown_field(place, &called.name, field, nearest)
         })
@@ -567,8 +570,9 @@ fn check_fields<'a>(
     JobError::check(unknown.collect())?;
     let mut needed: BTreeMap<bool, BTreeSet<String>> = BTreeMap::new();
     for (called, _) in called.clone() {
-        let fields = needed.entry(called.verifier.answers_questions()).or_default();
-        fields.extend(called.verifier.fields());
+        let manifest = &called.service.manifest;
+        let fields = needed.entry(manifest.answers_questions).or_default();
+        fields.extend(manifest.fields.iter().cloned());
     }
     for (answers_questions, fields) in needed {
         let lacking = asked.shown(answers_questions).require_fields(&fields);
@@ -579,12 +583,14 @@ fn check_fields<'a>(
 
 /// A recorded reply that one has seen is not fresh for another.
 fn check_used_up<'a>(
-    called: impl Iterator<Item = (&'a JobVerifier, usize)> + Clone,
+    called: impl Iterator<Item = (&'a JobService, usize)> + Clone,
 ) -> Result<(), JobError> {
     let shared = called.clone().enumerate().filter_map(|(index, (one, place))| {
-                let (path, _) = one.verifier.draws_from().filter(|(_, draws)| *draws == Draws::InOrder)?;
-        let is_read = |other: &JobVerifier| {
-            other.verifier.draws_from().is_some_and(|(theirs, _)| theirs == path)
+        let drawn = one.service.manifest.draws_from.as_ref();
+        let path = &drawn.filter(|it| it.draws == Draws::InOrder)?.recording;
+        let is_read = |other: &JobService| {
+            let theirs = other.service.manifest.draws_from.as_ref();
+            theirs.is_some_and(|theirs| theirs.recording == *path)
         };
         let mut others = called.clone().enumerate().filter(|(other, _)| *other != index);
         let (_, (other, _)) = others.find(|(_, (other, _))| is_read(other))?;
@@ -602,17 +608,12 @@ fn check_used_up<'a>(
 }
 
 /// All verifiers, and all terms: a verifier has as many as criteria.
-fn placed(ready: Vec<(JobVerifier, Vec<VerifierTerms>)>) -> (Vec<JobVerifier>, Vec<VerifierTerms>) {
+fn placed(ready: Vec<Ready>) -> (Vec<JobService>, Vec<VerifierTerms>) {
     let (mut verifiers, mut terms) = (Vec::new(), Vec::new());
-    for (mut verifier, own) in ready {
-        verifier.lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
-        for mut one in own {
-            if let Some(criterion) = &mut one.criterion {
-                criterion.first = verifier.lead.index();
-            }
-            terms.push(one);
-        }
-        verifiers.push(verifier);
+    for ready in ready {
+        let lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
+        terms.extend(ready.verifier_terms(lead));
+        verifiers.push(JobService { lead, ..ready.service });
     }
     (verifiers, terms)
 }
@@ -714,82 +715,96 @@ impl Settings {
     }
 }
 
-/// A verifier with its terms, or everything that is wrong with it.
-fn checked(
-    spec: VerifierSpec,
-    settings: &Settings,
-    asked: &Asked,
-) -> Result<(JobVerifier, Vec<VerifierTerms>), Vec<Problem>> {
-    let mut problems = Vec::new();
-    let claims = claims::of(&spec, &mut problems);
-    let limits = limits(&spec, settings, &mut problems);
-    let tariff = collect(tariff(&spec, settings, asked), &mut problems);
-    if spec.verifier.answers_questions() && spec.scores.is_some_and(|it| it != Scores::Binary) {
-        let message = "a reply agrees with an answer or does not: \"binary\", or nothing";
-        problems.push(Problem::new("scores", message));
-    }
-    if spec.verifier.answers_questions() && asked.questions.is_none() {
-        let message =
-            "it answers questions, and the job has none: `questions` or `question_field` is needed";
-        problems.push(Problem::new("kind", message));
-    }
-    match (claims, tariff) {
-        (Some(claims), Some(tariff)) if problems.is_empty() => {
-            let VerifierSpec { name, kind, verifier, proposes, .. } = spec;
-            let solves = verifier.answers_questions().then_some(Solves { proposes });
-            let criteria = claims.iter().filter_map(|claim| claim.criterion.clone()).collect();
-            let terms = |Claim { criterion, threshold, scores, votes }: Claim| VerifierTerms {
-                name: criterion
-                    .as_ref()
-                    .map_or_else(|| name.clone(), |it| criterion_name(&name, it)),
-                kind: kind.clone(),
-                threshold,
-                scores,
-                ceiling: tariff.ceiling,
-                metered: tariff.is_metered(),
-                mean_over: Some(verifier.mean_over()),
-                votes,
-                solves,
-                people: verifier.people(),
-                // Its place is known once all verifiers are.
-                criterion: criterion.map(|it| CriterionTerms {
-                    verifier: name.clone(),
-                    name: it,
-                    first: 0,
-                }),
-            };
-            let terms = claims.into_iter().map(terms).collect();
-            let (redactor, lead) = (Redactor::default(), AttributeId(0));
-            Ok((JobVerifier { name, verifier, tariff, limits, criteria, lead, redactor }, terms))
+/// A service that is ready, with what the charter says of it.
+struct Ready {
+    service: JobService,
+    /// What it claims; empty if it makes answers.
+    claims: Vec<Claim>,
+    kind: String,
+    proposes: bool,
+}
+
+impl Ready {
+    /// A verifier, or a generator if it makes answers; or everything that is wrong with it.
+    fn new(
+        spec: VerifierSpec,
+        makes_answers: bool,
+        settings: &Settings,
+        asked: &Asked,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let claims =
+            if makes_answers { Some(Vec::new()) } else { claims::of(&spec, &mut problems) };
+        let limits = limits(&spec, settings, &mut problems);
+        let tariff = collect(tariff(&spec, settings, asked), &mut problems);
+        problems.extend(misused(&spec, makes_answers, asked));
+        match (claims, tariff) {
+            (Some(claims), Some(tariff)) if problems.is_empty() => {
+                let VerifierSpec { name, kind, service, proposes, .. } = spec;
+                let criteria = claims.iter().filter_map(|claim| claim.criterion.clone()).collect();
+                let (redactor, lead) = (Redactor::default(), AttributeId(0));
+                let service =
+                    JobService { name, service, tariff, limits, criteria, lead, redactor };
+                Ok(Self { service, claims, kind, proposes })
+            }
+            _ => Err(problems),
         }
-        _ => Err(problems),
+    }
+
+    /// What the charter says of it as a verifier whose first attribute is this one: terms for each claim.
+    fn verifier_terms(&self, lead: AttributeId) -> impl Iterator<Item = VerifierTerms> {
+        let JobService { name, service, tariff, .. } = &self.service;
+        let manifest = &service.manifest;
+        self.claims.iter().map(move |Claim { criterion, threshold, scores, votes }| VerifierTerms {
+            name: criterion.as_ref().map_or_else(|| name.clone(), |it| criterion_name(name, it)),
+            kind: self.kind.clone(),
+            threshold: *threshold,
+            scores: *scores,
+            ceiling: tariff.ceiling,
+            metered: tariff.is_metered(),
+            mean_over: Some(manifest.mean_over),
+            votes: votes.clone(),
+            solves: manifest.answers_questions.then_some(Solves { proposes: self.proposes }),
+            people: service.people().cloned(),
+            criterion: criterion.as_ref().map(|it| CriterionTerms {
+                verifier: name.clone(),
+                name: it.clone(),
+                first: lead.index(),
+            }),
+        })
+    }
+
+    /// What the charter says of it as a generator.
+    fn generator_terms(&self) -> GeneratorTerms {
+        let JobService { name, service, tariff, .. } = &self.service;
+        GeneratorTerms {
+            name: name.clone(),
+            kind: self.kind.clone(),
+            ceiling: tariff.ceiling,
+            metered: tariff.is_metered(),
+            people: service.people().cloned(),
+        }
     }
 }
 
-/// A generator with its terms, or everything that is wrong with it.
-fn checked_generator(
-    spec: VerifierSpec,
-    settings: &Settings,
-    asked: &Asked,
-) -> Result<(JobVerifier, GeneratorTerms), Vec<Problem>> {
+/// What a service cannot do as a generator or as a verifier.
+fn misused(spec: &VerifierSpec, makes_answers: bool, asked: &Asked) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let limits = limits(&spec, settings, &mut problems);
-    let tariff = collect(tariff(&spec, settings, asked), &mut problems);
-    if !spec.verifier.answers_questions() {
-        problems.push(Problem::new("kind", "it does not answer questions"));
-    }
-    match tariff {
-        Some(tariff) if problems.is_empty() => {
-            let VerifierSpec { name, kind, verifier, .. } = spec;
-            let (ceiling, metered) = (tariff.ceiling, tariff.is_metered());
-            let people = verifier.people();
-            let terms = GeneratorTerms { name: name.clone(), kind, ceiling, metered, people };
-            let (redactor, lead) = (Redactor::default(), AttributeId(0));
-            let criteria = Vec::new();
-            Ok((JobVerifier { name, verifier, tariff, limits, criteria, lead, redactor }, terms))
+    match (makes_answers, spec.service.manifest.answers_questions) {
+        (false, true) => {
+            if spec.scores.is_some_and(|it| it != Scores::Binary) {
+                let message = "a reply agrees with an answer or does not: \"binary\", or nothing";
+                problems.push(Problem::new("scores", message));
+            }
+            if asked.questions.is_none() {
+                let message = "it answers questions, and the job has none: `questions` or `question_field` is needed";
+                problems.push(Problem::new("kind", message));
+            }
         }
-        _ => Err(problems),
+        (true, false) => problems.push(Problem::new("kind", "it does not answer questions")),
+        (false, false) | (true, true) => {}
     }
+    problems
 }
 
 fn limits(spec: &VerifierSpec, settings: &Settings, problems: &mut Vec<Problem>) -> Limits {
@@ -818,12 +833,12 @@ fn in_range(key: &str, value: f64) -> Result<f64, Problem> {
 }
 
 fn tariff(spec: &VerifierSpec, settings: &Settings, asked: &Asked) -> Result<Tariff, Problem> {
-    let pricing = spec.pricing.or_else(|| spec.verifier.default_pricing(settings.unit));
+    let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(settings.unit));
     let pricing = pricing.ok_or_else(|| {
         let unit = format!("{:?}", settings.unit).to_lowercase();
         Problem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
     })?;
-    let tariff = Tariff::new(&pricing, || asked.extent(&*spec.verifier))?;
+    let tariff = Tariff::new(&pricing, || asked.extent(&spec.service))?;
     if settings.budget != Cost::ZERO && tariff.ceiling > settings.budget {
         let key = spec.pricing.map_or("price", |pricing| pricing.key());
         let (ceiling, budget) = (tariff.ceiling, settings.budget);

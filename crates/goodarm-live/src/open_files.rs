@@ -27,8 +27,8 @@ impl fmt::Display for Shortage {
 
 /// How many files a job may have open while it runs.
 pub fn needed(job: &Job) -> usize {
-    let of_verifiers = job.verifiers.iter().map(|verifier| {
-        verifier.verifier.files_per_request().saturating_mul(verifier.limits.concurrency)
+    let of_verifiers = job.verifiers().iter().map(|verifier| {
+        verifier.service.manifest.files_per_request.saturating_mul(verifier.limits.concurrency)
     });
     of_verifiers.fold(OTHERS, usize::saturating_add)
 }

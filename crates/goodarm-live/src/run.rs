@@ -14,7 +14,7 @@ mod resume;
 #[cfg(test)]
 mod simulation;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ use crate::run::announce::Announcer;
 use crate::run::disk::{Disk, Files, Media, Medium};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
-use crate::verifier::{Answer, Place, Remark, Reply, Verdict};
+use crate::service::{Answer, Answered, Place, Remark, Reply, Verdict, Work};
 
 /// A run that can be driven.
 pub struct Run {
@@ -59,6 +59,8 @@ pub struct Run {
     finals: Finals,
     /// Calls that were not told yet, for an observer that wants calls.
     untold: Vec<SettledCall<'static>>,
+    /// Of our own calls that take long and are not started yet.
+    works: BTreeMap<Ticket, Work>,
     /// How many certificates were told.
     announced_count: usize,
     /// What keeps more calls from being in flight.
@@ -149,13 +151,14 @@ impl Run {
         let throttles = job.services().zip(&silent).map(|(service, silent)| {
             let throttle = service.throttle(service.limits);
             // A person who cannot tell works all the same.
-            let is_tried = !silent.is_empty() && service.verifier.people().is_none();
+            let is_tried = !silent.is_empty() && service.service.people().is_none();
             if is_tried { throttle.on_trial() } else { throttle }
         });
         let engine = Engine::new(throttles, job.settings.concurrency);
         let disk =
             Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
+            works: BTreeMap::new(),
             untold: Vec::new(),
             announced_count: session.certified().len(),
             unscored: vec![None; silent.len()],
@@ -359,13 +362,13 @@ impl Run {
             Cause::NeverScored => {
                 let call = self.unscored[index].as_ref();
                 let first = match &self.job.questions {
-                    Some(_) if verifier.verifier.answers_questions() => {
+                    Some(_) if verifier.service.manifest.answers_questions => {
                         Target::Question(QuestionId(0), Source::Votes(AttributeId(0)))
                     }
                     _ => Target::Arm(ArmId(0), AttributeId(0)),
                 };
                 let candidate = self.subject(call.map_or(first, |call| call.target));
-                let answers = verifier.verifier.answers_questions();
+                let answers = verifier.service.manifest.answers_questions;
                 Ending::NeverScored(Box::new(NeverScored {
                     verifier: name,
                     lacks: if answers { "an answer" } else { "a score" },
@@ -441,6 +444,7 @@ impl Run {
             let target = call.target;
             let job = Arc::clone(&self.job);
             let service = job.problem.service(target);
+            let work = self.works.remove(&call.ticket);
             // One of the job's is looked up when its turn has come: many calls may wait.
             let made = match target {
                 Target::Arm(arm, _) if arm.index() < job.candidates.len() => None,
@@ -451,7 +455,7 @@ impl Run {
                 let throttle = throttle.on_answer(place);
                 throttle.begin().await;
                 let subject = made.unwrap_or_else(|| job.candidates.get(place));
-                job.service(service).call(&subject, &throttle).await
+                job.service(service).call(&subject, work, &throttle).await
             });
         }
     }
@@ -477,6 +481,7 @@ impl Run {
     /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self, announcer: &mut Announcer<'_>) {
         for call in self.disk.take_back() {
+            self.works.remove(&call.ticket);
             let unmade = Reply::void(VoidFailure::NotConnected);
             self.settle(call, unmade, Origin::Unstarted, announcer);
         }
@@ -521,10 +526,16 @@ impl Run {
                 calls_left -= 1;
                 continue;
             }
-            let Some(reply) = self.own_reply(call.target) else {
-                self.disk.append_intent(&intent, call);
-                calls_left -= 1;
-                continue;
+            let reply = match self.own_answer(call.target) {
+                Some(Answered::Now(reply)) => reply,
+                others => {
+                    if let Some(Answered::Later(work)) = others {
+                        self.works.insert(call.ticket, work);
+                    }
+                    self.disk.append_intent(&intent, call);
+                    calls_left -= 1;
+                    continue;
+                }
             };
             self.disk.append(&intent);
             self.settle(call, reply, Origin::Own, announcer);
@@ -564,7 +575,7 @@ impl Run {
     /// found nobody, is not among them: its retry is.
     fn others_count(&self) -> u64 {
         let services = self.job.services().zip(self.account.services());
-        let others = services.filter(|(service, _)| !service.verifier.is_reproducible());
+        let others = services.filter(|(service, _)| !service.service.is_local());
         let made_count: u64 = others.map(|(_, totals)| totals.outcomes.call_count).sum();
         made_count + self.session.books().in_flight_count() as u64
     }
@@ -583,11 +594,11 @@ impl Run {
         }
     }
 
-    /// What a verifier says that this process evaluates itself; none if others do.
-    fn own_reply(&self, target: Target) -> Option<Reply> {
+    /// What a service says that this process evaluates itself; `None` if others do.
+    fn own_answer(&self, target: Target) -> Option<Answered> {
         let service = self.job.problem.service(target);
         let called = self.job.service(service);
-        if !called.verifier.is_reproducible() {
+        if !called.service.is_local() {
             return None;
         }
         let books = self.session.books();
@@ -604,7 +615,7 @@ impl Run {
             (Target::Question(..), Some(questions)) => &questions.list,
             _ => &*self.candidates,
         };
-        called.answer_here(Place {
+        called.answer(Place {
             candidates,
             arm: place_of(target),
             attribute: AttributeId(books.problem().stream_number(service)),

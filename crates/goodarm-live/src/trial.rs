@@ -24,9 +24,9 @@ use tokio::task::JoinSet;
 use crate::engine;
 use crate::job::Job;
 use crate::run::{of_answer, outcome};
+use crate::service::{Answered, Place, Reach, Reply};
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
-use crate::verifier::{Place, Reply};
 
 /// One call that was tried.
 #[derive(Clone, Debug, Serialize)]
@@ -156,7 +156,7 @@ async fn try_some(
     let mut tasks = JoinSet::new();
     for service in job.problem.services() {
         let called = job.service(service);
-        if called.verifier.answers_questions() != are_questions {
+        if called.service.manifest.answers_questions != are_questions {
             continue;
         }
         let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..called.limits };
@@ -197,16 +197,17 @@ async fn one(
     let candidate = subjects.get(arm);
     let attribute = verifier.lead;
     let call = Place { candidates: subjects, arm, attribute, order: 0 };
-    let own = verifier.verifier.is_reproducible().then(|| verifier.answer_here(call));
-    let reply = match own.flatten() {
-        Some(reply) => reply,
-        None => verifier.call(&candidate, throttle).await,
+    let reply = match (verifier.answer(call), &verifier.service.reach) {
+        (Some(Answered::Now(reply)), _) => reply,
+        (Some(Answered::Later(work)), _) => verifier.call(&candidate, Some(work), throttle).await,
+        (None, Reach::Deferred(_)) => Reply::failed(CountedFailure::GivenUp, NOT_ASKED),
+        (None, _) => verifier.call(&candidate, None, throttle).await,
     };
     let Reply { verdict, usage, text } = reply;
     let members = job.problem.members(attribute).iter();
     let declared: Vec<&Attribute> = members.map(|it| job.problem.attribute(*it)).collect();
     let (mut answer, mut made) = (None, None);
-    let (outcome, mut reason) = if verifier.verifier.answers_questions() {
+    let (outcome, mut reason) = if verifier.service.manifest.answers_questions {
         match of_answer(verdict) {
             Ok(found) => {
                 (answer, made) = (Some(found.last), Some(found.text));
@@ -283,7 +284,7 @@ pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
 
 fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String> {
     let verifier = job.service(service);
-    let answers_questions = verifier.verifier.answers_questions();
+    let answers_questions = verifier.service.manifest.answers_questions;
     let terms = job.charter.terms(job.target_of(service));
     // Nobody was asked, and a run waits for them.
     if terms.people.is_some() {
@@ -323,7 +324,7 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String
         texts.push("gave the same reply for every answer: does it see the answer?".to_owned());
     } else if scores.len() > 1
         && scores.iter().all(|score| score.to_bits() == scores[0].to_bits())
-        && !verifier.verifier.is_reproducible()
+        && !verifier.service.is_local()
     {
         let score = scores[0];
         let is_good = declared.is_some_and(|declared| score > declared.threshold);
@@ -354,10 +355,10 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String
 
 fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
     let called = job.service(service);
-    let fields = called.verifier.fields();
+    let fields = &called.service.manifest.fields;
     let mut texts: Vec<String> = single_braces(job, service).into_iter().collect();
-    texts.extend(called.verifier.suspicion());
-    if called.verifier.answers_questions() {
+    texts.extend(called.service.manifest.warning.clone());
+    if called.service.manifest.answers_questions {
         return texts;
     }
     let sample: Vec<Candidate> =
@@ -371,7 +372,7 @@ fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
         );
     }
     for field in fields {
-        let nulls = sample.iter().filter(|it| it.field(&field).is_some_and(Value::is_null)).count();
+        let nulls = sample.iter().filter(|it| it.field(field).is_some_and(Value::is_null)).count();
         if nulls > 0 {
             let candidates = counted(nulls, "candidate");
             texts.push(format!("gets nothing for `{field}` of {candidates}, where it is null"));
@@ -396,6 +397,7 @@ fn single_braces(job: &Job, service: ServiceId) -> Option<String> {
     })
 }
 
+const NOT_ASKED: &str = "a person is asked during a run, and by nobody else";
 /// Someone sits and waits.
 const RETRIES: u32 = 2;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use goodarm_core::Cost;
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
-use goodarm_live::job::{Job, JobError, JobVerifier};
+use goodarm_live::job::{Job, JobError, JobService};
 use goodarm_record::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_record::recording::{self, Recording};
 use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
@@ -91,15 +91,15 @@ pub struct Design {
 /// the same, and of each generator and each solver on each question.
 pub fn design(job: &Job, calls: u64) -> Design {
     let questions = job.questions.as_ref().map_or(0, |questions| questions.list.len()) as u64;
-    let made = questions.saturating_mul(calls).saturating_mul(job.generators.len() as u64);
+    let made = questions.saturating_mul(calls).saturating_mul(job.generators().len() as u64);
     let answers = (job.candidates.len() as u64).saturating_add(made);
     let mut design = Design { call_max: 0, cost_max: Cost::ZERO };
-    let mut add = |called: &JobVerifier, count: u64| {
+    let mut add = |called: &JobService, count: u64| {
         design.call_max = design.call_max.saturating_add(count);
         let picos = called.tariff.ceiling.picos().saturating_mul(u128::from(count));
         design.cost_max = design.cost_max.saturating_add(Cost::from_picos(picos));
     };
-    for verifier in &job.verifiers {
+    for verifier in job.verifiers() {
         let terms = &job.charter.verifiers[verifier.lead.index()];
         let count = match (&terms.solves, terms.scores) {
             (Some(_), _) => questions.saturating_mul(calls),
@@ -108,7 +108,7 @@ pub fn design(job: &Job, calls: u64) -> Design {
         };
         add(verifier, count);
     }
-    job.generators.iter().for_each(|generator| add(generator, questions.saturating_mul(calls)));
+    job.generators().iter().for_each(|generator| add(generator, questions.saturating_mul(calls)));
     design
 }
 

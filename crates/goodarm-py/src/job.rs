@@ -48,8 +48,8 @@ impl Job {
         let mut given = Given::default();
         for (name, mailbox) in mailboxes.into_iter().flatten() {
             let name: String = name.extract()?;
-            let verifier = mailbox.cast::<Mailbox>()?.get().verifier(name.clone());
-            given.verifiers.insert(name, verifier);
+            let service = mailbox.cast::<Mailbox>()?.get().service(name.clone());
+            given.verifiers.insert(name, service);
         }
         py.detach(|| {
             if let Some(lines) = lines {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
-use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::Candidate;
 use goodarm_live::pricing::Extent;
+use goodarm_live::service::attempt::{Attempt, attempts};
+use goodarm_live::service::{Called, Manifest, Remote, Reply, Service, Usage, Verdict};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::attempt::{Attempt, attempts};
-use goodarm_live::verifier::{Called, Reply, Usage, Verdict, Verifier};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -247,9 +247,11 @@ impl Mailbox {
         self.0.give(number, |worked| outcome.attempt(worked));
     }
 
-    /// The verifier whose calls come here.
-    pub(crate) fn verifier(&self, function: String) -> Box<dyn Verifier> {
-        Box::new(PythonVerifier { shared: Arc::clone(&self.0), function })
+    /// The service whose calls come here.
+    pub(crate) fn service(&self, function: String) -> Service {
+        let extent = Extent { timeout: self.0.timeout, ..Extent::default() };
+        let manifest = Manifest { extent, ..Manifest::default() };
+        Service::remote(manifest, PythonFunction { shared: Arc::clone(&self.0), function })
     }
 }
 
@@ -328,12 +330,12 @@ fn json_loads(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 }
 
 /// A function of Python's.
-struct PythonVerifier {
+struct PythonFunction {
     shared: Arc<Shared>,
     function: String,
 }
 
-impl PythonVerifier {
+impl PythonFunction {
     async fn attempt(&self, candidate: &Candidate) -> Attempt<Reply> {
         self.shared.put(candidate).await.unwrap_or_else(|_| {
             // The mailbox was closed under it, which happens only when a run is left.
@@ -342,7 +344,7 @@ impl PythonVerifier {
     }
 }
 
-impl Verifier for PythonVerifier {
+impl Remote for PythonFunction {
     fn preview(&self, candidate: &Candidate) -> String {
         format!("{}({})", self.function, candidate.json)
     }
@@ -352,9 +354,5 @@ impl Verifier for PythonVerifier {
             let attempt = || self.attempt(candidate);
             attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
         })
-    }
-
-    fn extent(&self, _: &Candidates) -> Extent {
-        Extent { timeout: self.shared.timeout, ..Extent::default() }
     }
 }

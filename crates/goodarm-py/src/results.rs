@@ -12,10 +12,10 @@ use goodarm_data::table::Column;
 use goodarm_record::audit;
 use goodarm_record::deck::{Card, Deck as _, DeckError, Said};
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{History, HistoryError};
 use goodarm_record::labels::{ClaimDeck, Terms};
 use goodarm_record::outputs::calls::CallLine;
-use goodarm_record::questions::Roster;
+use goodarm_record::replay::{Replay, ReplayError};
+use goodarm_record::roster::Roster;
 use goodarm_report::{Report, publish_claim};
 use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
@@ -77,7 +77,10 @@ impl Results {
 
     /// Every call that came back, in the order of the answers.
     fn calls(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| self.read_calls().map_err(|error| raised("HistoryError", &error)))
+        py.detach(|| self.read_calls()).map_err(|error| match error {
+            ReplayError::History { error, .. } => raised("HistoryError", &error),
+            error => raised("HistoryError", &error),
+        })
     }
 
     /// Everything computed again from the raw calls: what was checked, what is wrong, how many things
@@ -119,7 +122,9 @@ impl Results {
     #[pyo3(signature = (out = None))]
     fn write_report(&self, py: Python<'_>, out: Option<PathBuf>) -> PyResult<PathBuf> {
         py.detach(|| {
-            self.report()?.write_page(out.as_deref()).map_err(|error| raised("ReportError", &error))
+            let report = Report::read_for_page(&self.path, None);
+            let page = report.and_then(|report| report.write_page(out.as_deref()));
+            page.map_err(|error| raised("ReportError", &error))
         })
     }
 
@@ -176,13 +181,13 @@ impl Results {
         Ok(count)
     }
 
-    fn read_calls(&self) -> Result<Table, HistoryError> {
+    fn read_calls(&self) -> Result<Table, ReplayError> {
         let folder = Folder::new(&self.path);
-        let mut history = History::open(&folder.journal())?;
-        let charter = history.charter.clone();
+        let mut replay = Replay::open(&folder.journal())?;
+        let charter = replay.history.charter.clone();
         let roster = Roster::read(&folder, &charter, None).ok();
         let mut columns = Columns::default();
-        while let Some(entry) = history.next_entry()? {
+        while let Some(entry) = replay.step()? {
             let id = |arm| roster.as_ref().map_or("", |roster| roster.id(arm));
             let question = |about| roster.as_ref().map_or("", |roster| roster.question_id(about));
             if let Some(line) = CallLine::new(&entry, id, question, &charter) {

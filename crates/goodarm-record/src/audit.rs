@@ -18,16 +18,16 @@ use goodarm_core::{Books, Cost, Event, Ticket};
 use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
-use crate::account::Account;
 use crate::audit::call_file::{CallFile, Next, Place};
 use crate::audit::labels::Labelled;
 use crate::changes;
 use crate::charter::Charter;
 use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
-use crate::history::{History, SettledCall};
+use crate::history::{Entry, History, SettledCall};
 use crate::outputs::calls::CallLine;
-use crate::questions::Roster;
+use crate::replay::{Balance, Follower, Replay, ReplayError};
+use crate::roster::Roster;
 use crate::view::Overview;
 
 /// What an audit found.
@@ -116,19 +116,20 @@ pub fn audit(path: &Path) -> Report {
 }
 
 fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
-    let mut auditor = Auditor::new(folder)?;
+    let replay = Replay::open(&folder.journal())?;
+    let mut auditor = Auditor::new(folder, &replay)?;
     check_journal(folder)?;
     report.unfinished = unfinished(folder)?;
     let is_finished = report.unfinished.is_none();
     let labelled = Labelled::read(folder, report);
     auditor.certified_at = labelled.beginnings();
-    auditor.go_through(folder, report)?;
+    let history = auditor.go_through(replay, folder, report)?;
     if is_finished {
         findings::compare(folder, &auditor, report);
         made::compare_answers(folder, &auditor, report);
     }
     labelled.compare(folder, &auditor, report);
-    let Auditor { history, books, account, .. } = &auditor;
+    let Balance { books, account, .. } = &auditor.balance;
     let journal = folder.journal();
     let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
     compare_job(folder, &history.charter, report);
@@ -186,11 +187,26 @@ fn problem(area: Area, text: impl fmt::Display) -> Problem {
     Problem { area, text: text.to_string() }
 }
 
-/// The books and the account, made again.
+impl From<ReplayError<Problem>> for Problem {
+    fn from(error: ReplayError<Self>) -> Self {
+        match error {
+            ReplayError::Refused { error, .. } => error,
+            unreadable => problem(Area::Journal, unreadable),
+        }
+    }
+}
+
+impl From<ReplayError> for Problem {
+    fn from(error: ReplayError) -> Self {
+        problem(Area::Journal, error)
+    }
+}
+
+/// The run, made again from what is written of its calls.
 struct Auditor {
-    history: History,
-    books: Books,
-    account: Account,
+    charter: Charter,
+    balance: Balance,
+    /// As the journal has them, whatever is written of its calls.
     roster: Roster,
     /// How many of them the journal knows of by now.
     candidate_count: usize,
@@ -202,96 +218,56 @@ struct Auditor {
 }
 
 impl Auditor {
-    fn new(folder: &Folder) -> Result<Self, Problem> {
-        let journal = folder.journal();
-        let history = History::open(&journal).map_err(|error| unreadable(&journal, &error))?;
-        let problem = history.problem().map_err(|error| unreadable(&journal, &error))?;
-        let roster = findings::roster(folder, &history)?;
-        let books = Books::new(problem);
-        let account = Account::new(&books);
-        let candidate_count = account.began_with;
-        let certified_at = CertifiedAt::default();
+    fn new(folder: &Folder, replay: &Replay<()>) -> Result<Self, Problem> {
+        let problem = replay.problem()?;
+        let roster = findings::roster(folder, &replay.history)?;
+        let balance = Balance::opening(Books::new(problem));
         Ok(Self {
-            history,
-            books,
-            account,
+            charter: replay.history.charter.clone(),
+            candidate_count: balance.account.began_with,
+            balance,
             roster,
-            candidate_count,
             loan_count: 0,
-            certified_at,
+            certified_at: CertifiedAt::default(),
             missing: None,
         })
     }
 
-    fn go_through(&mut self, folder: &Folder, report: &mut Report) -> Result<(), Problem> {
-        let is_finished = report.unfinished.is_none();
+    /// Goes through the journal and the file of calls, side by side.
+    fn go_through(
+        &mut self,
+        replay: Replay<()>,
+        folder: &Folder,
+        report: &mut Report,
+    ) -> Result<History, Problem> {
         let has_calls = folder.calls().exists();
-        let calls = (is_finished || has_calls).then(|| CallFile::open(folder));
-        let mut calls = calls.transpose().map_err(in_calls)?;
+        let calls = (report.unfinished.is_none() || has_calls).then(|| CallFile::open(folder));
+        let calls = calls.transpose().map_err(in_calls)?;
         let before = report.problem_count;
-        let charter = self.history.charter.clone();
-        let journal = folder.journal();
-        let mut people = replies::People::open(folder, &charter, report);
-        loop {
-            let entry = self.history.next_entry().map_err(|error| unreadable(&journal, &error))?;
-            let Some(entry) = entry else { break };
-            let roster = &self.roster;
-            let (id, question) = (|arm| roster.id(arm), |question| roster.question_id(question));
-            let event = match CallLine::new(&entry, id, question, &charter) {
-                None => Some(entry.event.clone()),
-                Some(expected) => match next_call(&mut calls)? {
-                    Some((at, written)) => compare_call(written, &expected, at, report),
-                    None if !is_finished => Some(entry.event.clone()),
-                    None => {
-                        self.missing.get_or_insert((Ticket(expected.call), 0)).1 += 1;
-                        None
-                    }
-                },
-            };
-            if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(&charter, call)) {
-                let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
-                let place = place.map_or("the journal".into(), |place| place.to_string());
-                report.problem(Area::Ledger, format!("{place}: {text}"));
-            }
-            if let (Some(people), Some(call)) = (&mut people, &entry.call) {
-                people.check(call, &charter, &self.roster, report);
-            }
-            // Behind the first call that is missing, nothing adds up any more.
-            let applied = event.filter(|_| self.missing.is_none()).map(|it| self.books.apply(&it));
-            if let Some(Err(error)) = &applied {
-                report.problem(Area::Ledger, format!("the ledger: {error}"));
-            }
-            if let Event::ArmsAdded { count } = entry.event {
-                self.candidate_count += count as usize;
-            }
-            if let Some(fingerprint) = &entry.candidates {
-                findings::check(
-                    folder,
-                    &self.roster.candidates,
-                    self.candidate_count,
-                    fingerprint,
-                )?;
-            }
-            if let Some(Ok(_)) = applied {
-                self.loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
-                self.account.take(&self.books, &entry);
-            } else if let Some(call) = &entry.call {
-                self.account.take_call(&self.books, call);
-            }
-            self.certified_at.note(self.history.len_read(), self.books.certified().len());
+        let people = replies::People::open(folder, &self.charter, report);
+        let comparison = Comparison { auditor: self, calls, people, folder, report };
+        let mut replay = replay.followed_by(comparison);
+        while replay.step()?.is_some() {
+            let Auditor { certified_at, balance, .. } = &mut *replay.follower.auditor;
+            certified_at.note(replay.history.len_read(), balance.books.certified().len());
         }
+        let Replay { history, follower, .. } = replay;
+        let Comparison { auditor, mut calls, people, report, .. } = follower;
         if let Some(people) = people {
             people.close(before, report);
         }
-        self.close(&mut calls, before, report)
+        auditor.close(&history, &mut calls, before, report)?;
+        Ok(history)
     }
 
     fn close(
         &self,
+        history: &History,
         calls: &mut Option<CallFile>,
         before: usize,
         report: &mut Report,
     ) -> Result<(), Problem> {
+        let Balance { books, account, .. } = &self.balance;
         if let Some((first, count)) = self.missing {
             return Err(problem(
                 Area::Calls,
@@ -306,7 +282,7 @@ impl Auditor {
         if let Some((place, _)) = next_call(calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
-        report.checked.push(findings::who(&self.roster, &self.books, &self.account));
+        report.checked.push(findings::who(&self.roster, books, account));
         if let Some(ticket) = self.roster.mislabelled {
             let text = format!(
                 "call {}: its answer has the number of another one, and counts for that",
@@ -314,20 +290,20 @@ impl Auditor {
             );
             report.problem(Area::Calls, text);
         }
-        let count = counted(self.account.call_count(), "call");
-        let unmade = match self.account.unmade_count() {
+        let count = counted(account.call_count(), "call");
+        let unmade = match account.unmade_count() {
             0 => String::new(),
             unmade => format!(", and {unmade} that were asked for and not made"),
         };
         let text = if report.unfinished.is_none() {
             format!("the journal is whole, and calls.jsonl has its {count}{unmade}")
         } else {
-            let in_flight = self.history.in_flight().count();
+            let in_flight = history.in_flight().count();
             format!("the journal is whole: {count}{unmade}, and {in_flight} in flight")
         };
         report.checked(before, text);
-        let ledger = self.books.ledger();
-        let unit = self.history.charter.unit;
+        let ledger = books.ledger();
+        let unit = self.charter.unit;
         report.checked(
             before,
             format!(
@@ -337,13 +313,13 @@ impl Auditor {
                 money(ledger.budget(), unit)
             ),
         );
-        if let Some(pool) = self.books.pool() {
+        if let Some(pool) = books.pool() {
             let (count, left) = (self.loan_count, pool.fraction());
             report.checked(
                 before,
                 format!(
                     "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left:.3} of delta left",
-                    self.books.shares_out_count()
+                    books.shares_out_count()
                 ),
             );
         }
@@ -355,6 +331,73 @@ impl Auditor {
             ));
         }
         Ok(())
+    }
+}
+
+/// An auditor at work. What is found is computed apart from the run: the books take what the file of calls
+/// says, and not what the journal says.
+struct Comparison<'a> {
+    auditor: &'a mut Auditor,
+    calls: Option<CallFile>,
+    people: Option<replies::People>,
+    folder: &'a Folder,
+    report: &'a mut Report,
+}
+
+impl Follower for Comparison<'_> {
+    type Refusal = Problem;
+
+    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), Problem> {
+        let event = self.written(entry)?;
+        let Self { auditor, calls, people, folder, report } = self;
+        let is_finished = report.unfinished.is_none();
+        let Auditor { charter, balance, roster, candidate_count, loan_count, missing, .. } =
+            &mut **auditor;
+        if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(charter, call)) {
+            let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
+            let place = place.map_or("the journal".into(), |place| place.to_string());
+            report.problem(Area::Ledger, format!("{place}: {text}"));
+        }
+        if let (Some(people), Some(call)) = (people, &entry.call) {
+            people.check(call, charter, roster, report);
+        }
+        // Behind the first call that is missing, nothing adds up any more.
+        let event = event.filter(|_| missing.is_none());
+        let taken = event.map(|event| balance.take(&event, entry));
+        if let Some(Err(error)) = &taken {
+            report.problem(Area::Ledger, format!("the ledger: {error}"));
+        }
+        if let Event::ArmsAdded { count } = entry.event {
+            *candidate_count += count as usize;
+        }
+        if let Some(fingerprint) = &entry.candidates {
+            findings::check(folder, &roster.candidates, *candidate_count, fingerprint)?;
+        }
+        if let Some(Ok(())) = taken {
+            *loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
+        } else if let Some(call) = &entry.call {
+            balance.account.take_call(&balance.books, call);
+        }
+        Ok(())
+    }
+}
+
+impl Comparison<'_> {
+    /// What the books are told: of a call what its file says. `None` if that is nothing.
+    fn written(&mut self, entry: &Entry<'_>) -> Result<Option<Event>, Problem> {
+        let Auditor { roster, charter, missing, .. } = &mut *self.auditor;
+        let (id, question) = (|arm| roster.id(arm), |question| roster.question_id(question));
+        let Some(expected) = CallLine::new(entry, id, question, charter) else {
+            return Ok(Some(entry.event.clone()));
+        };
+        Ok(match next_call(&mut self.calls)? {
+            Some((at, written)) => compare_call(written, &expected, at, self.report),
+            None if self.report.unfinished.is_some() => Some(entry.event.clone()),
+            None => {
+                missing.get_or_insert((Ticket(expected.call), 0)).1 += 1;
+                None
+            }
+        })
     }
 }
 

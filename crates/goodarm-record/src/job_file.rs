@@ -92,15 +92,16 @@ pub struct JobFile {
     pub expect: Option<ExpectFile>,
 }
 
-/// The keys that every verifier has.
+/// The keys that every service has: a verifier all of them, a generator all but [`VERIFIER_KEYS`].
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct VerifierKeys {
-    /// What reports call it; no two alike.
+pub struct ServiceKeys {
+    /// What reports call it; no two alike. A generator may have none: generator.
     pub name: String,
-    /// Which kind of verifier it is.
+    /// Which kind it is.
     pub kind: String,
-    /// The mean score that an answer must reach, between 0 and 1. Checks have 0.5 if none is given.
+    /// The mean score that an answer must reach, between 0 and 1; a generator has it only with `vote`.
+    /// Checks have 0.5 if none is given.
     pub threshold: Option<f64>,
     /// What is known of the scores before any is seen; each kind has a default.
     pub scores: Option<Scores>,
@@ -112,13 +113,13 @@ pub struct VerifierKeys {
     pub timeout: Option<f64>,
     /// The most requests that are sent per second.
     pub rate: Option<f64>,
-    /// Calls of this verifier that may be in flight at once; the job's concurrency if not given.
+    /// Its calls that may be in flight at once; the job's concurrency if not given.
     pub concurrency: Option<usize>,
-    /// How often a call that never reached the verifier, or was turned away, is sent again before it
-    /// counts as the lowest score. If not given: without limit while nothing is answered, and five
-    /// times while other calls are.
+    /// How often a call that never reached it, or was turned away, is sent again before it counts as the
+    /// lowest score. If not given: without limit while nothing is answered, and five times while other
+    /// calls are.
     pub retries: Option<u32>,
-    /// Seconds that the verifier may be down before the run stops, to be resumed; 300 if not given.
+    /// Seconds that it may be down before the run stops, to be resumed; 300 if not given.
     pub patience: Option<f64>,
     /// What one reply of a command, a server or an LLM judge has a score for, each with a threshold of
     /// its own.
@@ -128,14 +129,13 @@ pub struct VerifierKeys {
     pub votes: Option<Votes>,
 }
 
-/// The keys that every generator has.
+/// Keys of [`ServiceKeys`] that only verifiers have.
+pub const VERIFIER_KEYS: [&str; 3] = ["scores", "criteria", "votes"];
+
+/// The keys that every generator has beside those of every service.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorKeys {
-    /// What reports call it; generator if not given.
-    pub name: Option<String>,
-    /// Which kind it is: llm, command, http, human or pool.
-    pub kind: String,
     /// Where the final answer is: answers with the same one are one. If not given, where the first
     /// solver among the verifiers looks, or else the whole answer.
     pub extract: Option<ExtractName>,
@@ -150,43 +150,6 @@ pub struct GeneratorKeys {
     /// true: each answer is also a vote for itself, and `threshold` the share of votes that an answer
     /// must reach.
     pub vote: Option<bool>,
-    /// (vote) The probability that an answer must reach.
-    pub threshold: Option<f64>,
-    /// What every answer costs, in the job's unit.
-    pub price: Option<f64>,
-    /// Prices for what an answer turns out to take, instead of `price`.
-    pub metered: Option<MeteredFile>,
-    /// Seconds until it counts as failed; 60 if not given.
-    pub timeout: Option<f64>,
-    /// The most requests that are sent per second.
-    pub rate: Option<f64>,
-    /// Answers that may be on their way at once; the job's concurrency if not given.
-    pub concurrency: Option<usize>,
-    /// As for verifiers.
-    pub retries: Option<u32>,
-    /// Seconds that it may be down before the run stops, to be resumed; 300 if not given.
-    pub patience: Option<f64>,
-}
-
-impl GeneratorKeys {
-    /// The same as those of a verifier.
-    pub fn as_verifier(&self) -> VerifierKeys {
-        VerifierKeys {
-            name: self.name.clone().unwrap_or_else(|| "generator".into()),
-            kind: self.kind.clone(),
-            threshold: self.threshold,
-            scores: None,
-            price: self.price,
-            metered: self.metered,
-            timeout: self.timeout,
-            rate: self.rate,
-            concurrency: self.concurrency,
-            retries: self.retries,
-            patience: self.patience,
-            criteria: None,
-            votes: None,
-        }
-    }
 }
 
 /// How often a question is solved for one score, or which majorities single solutions imply.

@@ -22,11 +22,11 @@ use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
 use crate::claims::{Rule, order};
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
-use crate::history::HistoryError;
 use crate::journal::{FolderLock, LockError, unix_millis};
 use crate::labels::record::Record;
 use crate::outputs::{self, OutputError};
-use crate::questions::RosterError;
+use crate::replay::{Balance, Follower, Replay, ReplayError};
+use crate::roster::RosterError;
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, EndingView, Overview};
@@ -50,21 +50,8 @@ pub struct Terms {
 #[non_exhaustive]
 pub enum LabelError {
     /// The journal.
-    #[error("{}: {error}", path.display())]
-    History {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: HistoryError,
-    },
-    /// The journal tells of something that cannot have happened.
-    #[error("{}: {error}; an audit says what else is wrong", path.display())]
-    Mismatch {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        error: EventError,
-    },
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// A file of the folder cannot be read.
     #[error("{}: {error}", path.display())]
     Read {
@@ -176,7 +163,7 @@ impl ClaimDeck {
         let wanted = wanted(terms)?;
         let (lines, labels) = record::read(folder)?;
         check_seen(folder, &labels)?;
-        let record = Record::read(folder, &labels)?;
+        let record = Record::read(folder, &labels, |balance| balance)?;
         record.check(&labels)?;
         let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
         let remark = (!is_over).then_some(UNFINISHED);
@@ -228,7 +215,7 @@ impl ClaimDeck {
             rule: rule.unwrap_or_else(|| Rule::natural(labels_per_card)),
             labels_per_card,
             journal: self.record.mark.clone(),
-            order: order::drawn(self.record.charter.seed(), claim, &draw, certified),
+            order: order::drawn(self.record.charter().seed(), claim, &draw, certified),
             draw,
             unix_millis: unix_millis(),
         });
@@ -350,9 +337,24 @@ pub fn claim(
     Ok(ClaimView::new(&labels, certified.len()))
 }
 
+/// A claim that was written into the summary of its run.
+pub struct Published<F = Balance> {
+    /// The run as its summary has it.
+    pub overview: Overview,
+    /// Its journal, at its end.
+    pub replay: Replay<F>,
+}
+
 /// Writes the claim of a run that has ended into its summary. A run that goes on writes it itself when it
-/// ends: then nothing is done, and none is returned.
-pub fn publish(folder: &Folder) -> Result<Option<Overview>, LabelError> {
+/// ends: then nothing is done, and `None` is returned. The journal is read once: `follower` makes what
+/// takes its entries from the balance that they begin with.
+pub fn publish<F>(
+    folder: &Folder,
+    follower: impl FnOnce(Balance) -> F,
+) -> Result<Option<Published<F>>, LabelError>
+where
+    F: Follower<Refusal = EventError> + AsRef<Balance>,
+{
     let (path, summary) = (folder.labels(), folder.summary());
     let _lock = match FolderLock::take(folder.path()) {
         Ok(lock) => lock,
@@ -363,7 +365,7 @@ pub fn publish(folder: &Folder) -> Result<Option<Overview>, LabelError> {
         return Ok(None);
     }
     let (_, labels) = record::read(folder)?;
-    let record = Record::read(folder, &labels)?;
+    let record = Record::read(folder, &labels, follower)?;
     record.check(&labels)?;
     if folder.seen().is_none_or(|seen| seen != record.mark) {
         return Ok(None);
@@ -378,7 +380,7 @@ pub fn publish(folder: &Folder) -> Result<Option<Overview>, LabelError> {
     let claim = ClaimView::new(&labels, record.certified().len());
     let overview = Overview { ending, ..record.overview(claim) };
     outputs::write_summary(folder, &overview)?;
-    Ok(Some(overview))
+    Ok(Some(Published { overview, replay: record.into_replay() }))
 }
 
 /// Makes sure that no labels are gone that a run's summary was made from: a run that went on without them would

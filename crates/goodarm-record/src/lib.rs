@@ -24,6 +24,8 @@ pub mod outputs;
 pub mod people;
 pub mod questions;
 pub mod recording;
+pub mod replay;
 pub mod reply;
+pub mod roster;
 pub mod sealed_lines;
 pub mod view;

@@ -16,9 +16,9 @@ use serde::Serialize;
 use crate::account::Account;
 use crate::charter::Charter;
 use crate::folder::Folder;
-use crate::history::{History, HistoryError};
 use crate::outputs::calls::CallLine;
 use crate::questions::Questions;
+use crate::replay::{Replay, ReplayError};
 use crate::view::questions::Outcome;
 use crate::view::{EndingFacts, EndingView, LoanView, Overview, PairView, ranks};
 
@@ -35,13 +35,8 @@ pub enum OutputError {
         error: io::Error,
     },
     /// The journal.
-    #[error("{}: {error}", path.display())]
-    History {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: HistoryError,
-    },
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
 }
 
 /// What is known about one candidate: the value of the key `goodarm` of each line.
@@ -98,7 +93,7 @@ pub struct Standing<'a> {
 /// seen more.
 pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
     let &Standing { folder, charter, books, account, candidates, .. } = standing;
-    let history = write_calls(standing)?;
+    let replay = write_calls(standing)?;
     write_findings(standing)?;
     if let Some(questions) = standing.questions {
         replace(&folder.answers(), |file| {
@@ -106,10 +101,8 @@ pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, O
         })?;
     }
     let mut overview = Overview::in_full(charter, books, account);
-    overview.set_span(history.span_millis(), account);
-    let journal = folder.journal();
-    let mark = history.mark(&journal);
-    overview.journal = Some(mark.map_err(|error| OutputError::File { path: journal, error })?);
+    overview.set_span(replay.history.span_millis(), account);
+    overview.journal = Some(replay.mark()?);
     overview.ending = Some(EndingView::new(ending, standing.questions.is_some()));
     Ok(overview)
 }
@@ -124,17 +117,15 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(overview)? + "\n")
 }
 
-/// Writes every call; returns the history of them, at its end.
-fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
+/// Writes every call; returns the journal of them, at its end.
+fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
     let &Standing { folder, candidates, questions, .. } = standing;
-    let journal = folder.journal();
-    let told = |error| OutputError::History { path: journal.clone(), error };
-    let mut history = History::open(&journal).map_err(told)?;
-    let charter = history.charter.clone();
+    let mut replay = Replay::open(&folder.journal())?;
+    let charter = replay.history.charter.clone();
     let mut failure = None;
     replace(&folder.calls(), |file| {
         loop {
-            match history.next_entry() {
+            match replay.step() {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
                     let asked = |id| questions.map_or("", |asked| asked.id(id));
@@ -152,9 +143,9 @@ fn write_calls(standing: &Standing<'_>) -> Result<History, OutputError> {
         }
     })?;
     if let Some(error) = failure {
-        return Err(told(error));
+        return Err(error.into());
     }
-    Ok(history)
+    Ok(replay)
 }
 
 fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use goodarm_core::{ArmId, Books, Label, Outcome, Problem, QuestionId, Target, Ticket};
+use goodarm_core::{ArmId, Label, Problem, QuestionId};
 use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::text_of;
 use goodarm_data::candidates::{Candidates, CandidatesError};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::charter::{Charter, QuestionTerms};
 use crate::folder::Folder;
-use crate::history::{History, HistoryError, SettledCall};
+use crate::history::SettledCall;
 
 /// The questions of a job or a run.
 #[derive(Clone, Debug)]
@@ -93,7 +93,11 @@ impl Questions {
     }
 
     /// Those that a run keeps in its folder.
-    fn kept(folder: &Folder, charter: &Charter, terms: &QuestionTerms) -> Result<Self, String> {
+    pub(crate) fn kept(
+        folder: &Folder,
+        charter: &Charter,
+        terms: &QuestionTerms,
+    ) -> Result<Self, String> {
         let path = folder.questions();
         let id_field = charter.id_field();
         let list = Candidates::read_kept(&path, &id_field).map_err(|error| error.to_string())?;
@@ -102,105 +106,6 @@ impl Questions {
         }
         let QuestionTerms { question_field, answer_field, .. } = terms.clone();
         Ok(Self { list, question_field, answer_field, id_field })
-    }
-}
-
-/// All candidates of a run's folder: those that it keeps, and those that were made during the run, which
-/// are in its journal. With them the questions that they answer.
-#[derive(Debug)]
-pub struct Roster {
-    /// The answers, in the order of their numbers.
-    pub candidates: Candidates,
-    /// What they answer; none if each stands for itself.
-    pub questions: Option<Questions>,
-    /// The first call whose answer has another number in the journal than its text asks for.
-    pub mislabelled: Option<Ticket>,
-}
-
-/// Why the candidates of a run are not known.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RosterError {
-    /// The file of candidates.
-    #[error(transparent)]
-    Candidates(#[from] CandidatesError),
-    /// The file of questions.
-    #[error("{0}")]
-    Questions(String),
-    /// The journal.
-    #[error(transparent)]
-    Journal(#[from] HistoryError),
-}
-
-impl Roster {
-    /// Reads a folder; `kept` is the file of candidates, its own if none is named.
-    pub fn read(
-        folder: &Folder,
-        charter: &Charter,
-        kept: Option<&Path>,
-    ) -> Result<Self, RosterError> {
-        let own = folder.candidates();
-        let path = kept.unwrap_or(&own);
-        let id_field = charter.id_field();
-        let read = || match kept {
-            // The file that the job names, or a copy of the one that the folder has lost.
-            Some(path) => Candidates::read_as(path, &id_field, charter.format())
-                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
-            None => Candidates::read_kept(path, &id_field),
-        };
-        let Some(terms) = &charter.questions else {
-            return Ok(Self { candidates: read()?, questions: None, mislabelled: None });
-        };
-        let candidates = if terms.answers.is_empty() { Candidates::none(path) } else { read()? };
-        let questions = Questions::kept(folder, charter, terms).map_err(RosterError::Questions)?;
-        let mut roster = Self { candidates, questions: Some(questions), mislabelled: None };
-        roster.take_journal(folder, terms)?;
-        Ok(roster)
-    }
-
-    /// Takes in the answers that were made during the run, as far as its journal can be followed: what is
-    /// wrong with it is for others to say.
-    fn take_journal(&mut self, folder: &Folder, terms: &QuestionTerms) -> Result<(), HistoryError> {
-        let mut history = History::open(&folder.journal())?;
-        let mut books = Books::new(history.problem()?);
-        let Some(questions) = &self.questions else { return Ok(()) };
-        // A file of candidates that is not the run's has others in their places.
-        if self.candidates.len() != books.problem().arm_count() {
-            return Ok(());
-        }
-        let mut finals = Finals::new(terms.count);
-        // How final answers were found in candidates that were given is not in the folder: where there are
-        // any, a resumed run computes the numbers again, and not this.
-        let given: BTreeSet<u32> = terms.answers.iter().map(|(question, _)| *question).collect();
-        let is_known = |question: QuestionId| !given.contains(&question.0);
-        while let Some(entry) = history.next_entry()? {
-            let Ok(settled) = books.apply(&entry.event) else { break };
-            let Some(call) = &entry.call else { continue };
-            if let Some(born) = settled.born {
-                questions.take(&mut self.candidates, books.problem(), born, call);
-            }
-            if let (Target::Question(question, _), Outcome::Answer(label)) =
-                (call.target, &call.outcome)
-                && Some(finals.label(question, &call.note.answer)) != *label
-                && is_known(question)
-            {
-                self.mislabelled.get_or_insert(call.ticket);
-            }
-        }
-        Ok(())
-    }
-
-    /// What a candidate is called; empty for one that is not there.
-    pub fn id(&self, arm: ArmId) -> &str {
-        if arm.index() < self.candidates.len() { self.candidates.id(arm) } else { "" }
-    }
-
-    /// What a question is called; empty for one that is not there.
-    pub fn question_id(&self, question: QuestionId) -> &str {
-        match &self.questions {
-            Some(questions) if question.index() < questions.list.len() => questions.id(question),
-            _ => "",
-        }
     }
 }
 

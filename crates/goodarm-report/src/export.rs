@@ -76,7 +76,7 @@ pub enum ExportError {
 impl Report {
     /// The answers' own fields, if the folder still has them.
     pub fn candidates(&self) -> Option<&Candidates> {
-        self.roster.as_ref().map(|roster| &roster.candidates)
+        self.roster.as_ref().map(|roster| &*roster.candidates)
     }
 
     /// Writes what the run found for another tool.

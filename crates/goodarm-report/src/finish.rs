@@ -41,8 +41,8 @@ pub fn finish_run(standing: &Standing<'_>, ending: &Ending) -> Result<Finished, 
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
         Page::TooLarge
     } else {
-        let written =
-            Report::read(standing.folder.path(), None).and_then(|report| report.write_page(None));
+        let report = Report::read_for_page(standing.folder.path(), None);
+        let written = report.and_then(|report| report.write_page(None));
         written.map_or_else(Page::Failed, Page::Written)
     };
     Ok(Finished { overview, page })

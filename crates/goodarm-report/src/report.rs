@@ -3,6 +3,7 @@
 //! report too.
 
 mod by_question;
+mod calls;
 mod cut;
 pub(crate) mod data;
 mod details;
@@ -15,14 +16,14 @@ mod trail;
 
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{ArmId, EventError, QuestionId};
+use goodarm_core::{ArmId, Books, QuestionId};
 use goodarm_plot::Figure;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::HistoryError;
-use goodarm_record::labels::{self, LabelError};
+use goodarm_record::labels::{self, LabelError, Published};
 use goodarm_record::outputs::page::Sealing;
 use goodarm_record::outputs::{self, OutputError};
-use goodarm_record::questions::Roster;
+use goodarm_record::replay::{Balance, Replay, ReplayError};
+use goodarm_record::roster::Roster;
 use goodarm_record::view::Overview;
 use thiserror::Error;
 
@@ -31,27 +32,15 @@ pub(crate) use data::{Answer, Data};
 pub(crate) use html::{STYLE, plain_script, policy, script};
 pub(crate) use trail::Trail;
 
-use gather::Gathered;
+use calls::Calls;
+use gather::{Gathered, Gatherer};
 
 /// Why there is no report.
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The journal.
-    #[error("{}: {error}", path.display())]
-    History {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        error: HistoryError,
-    },
-    /// The journal tells of something that cannot have happened.
-    #[error("{}: {error}; an audit says what else is wrong", path.display())]
-    Mismatch {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        error: EventError,
-    },
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// The file of candidates that was named is missing, or holds other answers.
     #[error("{0}")]
     Candidates(String),
@@ -65,13 +54,16 @@ pub enum ReportError {
 
 /// Writes what people's labels prove into the summary of a run that has ended, and into its page if there
 /// is one; both are replaced at once. Nothing is done, and none is returned, while the run goes on: it
-/// writes the claim itself when it ends.
+/// writes the claim itself when it ends. The journal is read once.
 pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
-    let overview = labels::publish(folder)?;
-    if overview.is_some() && folder.report().exists() {
-        Report::read(folder.path(), None)?.write_page(None)?;
+    let has_page = folder.report().exists();
+    let calls = if has_page { Calls::wanted() } else { Calls::unwanted() };
+    let published = labels::publish(folder, |balance| Gatherer::new(balance, calls))?;
+    let Some(Published { overview, replay }) = published else { return Ok(None) };
+    if has_page {
+        Report::new(folder, replay, None, None)?.write_page(None)?;
     }
-    Ok(overview)
+    Ok(Some(overview))
 }
 
 /// A run's folder, read: what happened, and to which answers.
@@ -84,31 +76,68 @@ pub struct Report {
     /// Which of them is the id.
     id_field: String,
     reply_lengths: cut::Lengths,
+    /// Those that the page shows, if a page is wanted.
+    calls: Calls,
+    /// How many entries of the journal were read.
+    entry_count: u64,
 }
 
 impl Report {
     /// Reads a run's folder; `candidates` is the file of answers, for a folder that has lost its
     /// copy.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
+        Self::read_with(folder, candidates, Calls::unwanted())
+    }
+
+    /// The same, for a page: its calls are kept, so that the journal is read once.
+    pub fn read_for_page(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
+        Self::read_with(folder, candidates, Calls::wanted())
+    }
+
+    fn read_with(
+        folder: &Path,
+        candidates: Option<&Path>,
+        calls: Calls,
+    ) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
-        let Gathered { charter, rosters, certified, mut data, reply_lengths } =
-            gather::gather(&folder)?;
+        let replay = Replay::open(&folder.journal())?;
+        let books = Books::new(replay.problem()?);
+        // The journal was opened before: nobody is in it whom the candidates lack.
+        let kept = Roster::kept(&folder, &replay.history.charter, candidates);
+        let (roster, trouble) = match kept {
+            Ok(roster) => (Some(roster), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let balance = Balance::opening(books).with(roster);
+        let mut replay = replay.followed_by(Gatherer::new(balance, calls));
+        replay.run()?;
+        Self::new(&folder, replay, candidates, trouble)
+    }
+
+    /// From a journal at its end; `trouble` is why the file of answers could not be read.
+    fn new(
+        folder: &Folder,
+        replay: Replay<Gatherer>,
+        candidates: Option<&Path>,
+        trouble: Option<String>,
+    ) -> Result<Self, ReportError> {
+        let mark = replay.mark()?;
+        let Replay { history, follower, .. } = replay;
+        let Gathered { roster, added, certified, mut data, reply_lengths, calls, entry_count } =
+            follower.finish(&history, mark, folder);
+        let charter = &history.charter;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
-        let read = Roster::read(&folder, &charter, candidates);
         let count = data.answers.len();
         let fits = |found: &Roster| {
             let found = &found.candidates;
             found.len() >= count
-                && rosters.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
+                && found.begin_with(charter.candidate_count, &history.header().candidates)
+                && added.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
         };
-        let found = match read {
-            Ok(found) if fits(&found) => Ok(found),
-            Ok(_) => {
-                Err(format!("{} does not hold the answers that the run is about.", path.display()))
-            }
-            Err(error) => Err(error.to_string()),
-        };
+        let other =
+            || format!("{} does not hold the answers that the run is about.", path.display());
+        let found = roster.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
         // What someone named must be right; what is merely not there is worth a note.
         let roster = match found {
             Ok(found) => Some(found),
@@ -122,7 +151,7 @@ impl Report {
         };
         if let Some(roster) = &roster {
             let certified: Vec<&str> = certified.iter().map(|&arm| roster.id(arm)).collect();
-            match labels::claim(&folder, &charter, &certified) {
+            match labels::claim(folder, charter, &certified) {
                 Ok(claim) => data.overview.claim = claim,
                 Err(error) => data.overview.notes.push(error.to_string()),
             }
@@ -138,7 +167,8 @@ impl Report {
                 |roster| roster.question_id(QuestionId(place)).to_owned(),
             );
         }
-        Ok(Self { folder, data, roster, id_field, reply_lengths })
+        let folder = folder.clone();
+        Ok(Self { folder, data, roster, id_field, reply_lengths, calls, entry_count })
     }
 
     /// Writes the page, into the run's folder unless `out` names another place, and returns its path.

@@ -12,7 +12,7 @@ use goodarm_report::Page;
 
 use crate::cli::RunArguments;
 use crate::shell::shell_word;
-use crate::terminal::Failure;
+use crate::terminal::{Exit, Failure};
 
 /// What to do after a run that stopped, behind the sentence that says why.
 pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
@@ -36,8 +36,17 @@ pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
     }
 }
 
+/// Why a run cannot begin or continue, and what to type then.
+pub(crate) fn run(error: &RunError) -> Failure {
+    let exit = match error {
+        RunError::Policy(_) => Exit::Bug,
+        _ => Exit::WrongInput,
+    };
+    Failure::with_exit(exit, format!("{error}{}", about_run(error)))
+}
+
 /// What to do about a run that cannot begin or continue, behind the sentence that says why.
-pub(crate) const fn about_run(error: &RunError) -> &'static str {
+const fn about_run(error: &RunError) -> &'static str {
     match error {
         RunError::AlreadyBegun(_) => {
             ": continue it with --resume, move it aside and begin again with --again, or choose another output"

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_core::{QuestionId, ServiceId};
-use goodarm_data::candidates::KEY;
-use goodarm_data::candidates::{Candidate, Candidates, CandidatesError};
+use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
 use goodarm_data::problem::Problem;
 use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
 use goodarm_record::job_file::GuaranteeName;
@@ -13,7 +12,7 @@ use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex
 
 use super::{Job, Settings, VerifierSpec};
 use crate::pricing::Extent;
-use crate::verifier::Verifier;
+use crate::service::Service;
 
 /// The questions of a job as code states it.
 pub struct QuestionSpec {
@@ -23,7 +22,7 @@ pub struct QuestionSpec {
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// Who makes answers during a run; their replies are [`crate::verifier::Verdict::Answer`]. There is
+    /// Who makes answers during a run; their replies are [`goodarm_record::reply::Verdict::Answer`]. There is
     /// no threshold.
     pub generators: Vec<VerifierSpec>,
     /// How many answers may be made for a question, duplicates and failures among them.
@@ -192,7 +191,7 @@ impl Asked {
             &questions.id_field,
         );
         let mut solvers = generators.iter().chain(verifiers);
-        let finals = solvers.find_map(|solver| solver.verifier.final_answers());
+        let finals = solvers.find_map(|solver| solver.service.manifest.final_answers.as_ref());
         let extractor = finals.map(|finals| finals.extractor.clone());
         let Sorted { candidates, answers, finals } =
             questions::sort(&questions, candidates, extractor.as_ref(), name)?;
@@ -209,9 +208,9 @@ impl Asked {
         })
     }
 
-    /// What a verifier or a generator is called with.
-    pub(super) fn shown_to(&self, called: &dyn Verifier) -> &Candidates {
-        self.shown(called.answers_questions())
+    /// What a service is called with.
+    pub(super) fn shown_to(&self, service: &Service) -> &Candidates {
+        self.shown(service.manifest.answers_questions)
     }
 
     /// What those are called with who answer questions, or those who do not.
@@ -223,13 +222,12 @@ impl Asked {
     }
 
     /// The most that a call can take, on whatever answer.
-    pub(super) fn extent(&self, called: &dyn Verifier) -> Extent {
-        let shown = self.shown_to(called);
-        let most = called.extent(shown);
+    pub(super) fn extent(&self, service: &Service) -> Extent {
+        let most = service.extent(self.shown_to(service));
         let Some(questions) = self.questions.as_ref().filter(|_| self.sample.is_some()) else {
             return most;
         };
-        if called.answers_questions() {
+        if service.manifest.answers_questions {
             return most;
         }
         // A byte each, and as many more in JSON as any character.
@@ -240,7 +238,7 @@ impl Asked {
             let mut answers = none.clone();
             let answer = MadeAnswer { text: &longest, last: &longest };
             some.iter().for_each(|it| questions.add(&mut answers, *it, 1, answer));
-            called.extent(&answers)
+            service.extent(&answers)
         });
         of_some.fold(most, |most, some| Extent {
             input_tokens: most.input_tokens.max(some.input_tokens),

@@ -21,14 +21,14 @@ pub(super) struct Claim {
 
 /// All that a verifier claims; none if something is wrong with it.
 pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Claim>> {
-    if !spec.criteria.is_empty() || spec.verifier.criteria_count() > 0 {
+    if !spec.criteria.is_empty() || spec.service.manifest.criteria_count > 0 {
         if spec.votes.is_some() {
             problems.push(Problem::new("votes", "not together with criteria"));
         }
         return criteria(spec, problems);
     }
-    let threshold = spec.threshold.or(spec.verifier.default_threshold());
-    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
+    let threshold = spec.threshold.or(spec.service.manifest.threshold);
+    let scores = spec.scores.unwrap_or(spec.service.manifest.scores);
     problems.extend(claim_problem(threshold, scores));
     let Some(sizes) = &spec.votes else {
         let threshold = threshold?;
@@ -50,8 +50,8 @@ pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec
 fn criteria(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Claim>> {
     let before = problems.len();
     let mut wrong = |message: String| problems.push(Problem::new("criteria", message));
-    if spec.verifier.criteria_count() != spec.criteria.len() {
-        wrong(match spec.verifier.criteria_count() {
+    if spec.service.manifest.criteria_count != spec.criteria.len() {
+        wrong(match spec.service.manifest.criteria_count {
             0 => "its calls have one score each: a command, an http server or an llm judge whose reply is JSON may have criteria".into(),
             count => format!("its replies have {count} scores"),
         });
@@ -59,7 +59,7 @@ fn criteria(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Clai
     if spec.threshold.is_some() {
         wrong("not together with a threshold of the verifier: each of them has its own".into());
     }
-    let scores = spec.scores.unwrap_or_else(|| spec.verifier.default_scores());
+    let scores = spec.scores.unwrap_or(spec.service.manifest.scores);
     let mut names = BTreeSet::new();
     for CriterionSpec { name, threshold, scores: own } in &spec.criteria {
         if name.is_empty() {

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use goodarm_core::Cost;
 use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
-use goodarm_data::answer::ExtractName;
-use goodarm_data::answer::Extractor;
+use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidates, CandidatesError};
 use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::money::Written;
 use goodarm_record::job_file::table::{Table, unknown_keys};
 use goodarm_record::job_file::{
-    CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, TIMEOUT, VerifierKeys, Votes, key_names,
+    CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, ServiceKeys, TIMEOUT, VERIFIER_KEYS,
+    Votes, key_names,
 };
 use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -28,9 +28,9 @@ use super::{
     assemble, in_range,
 };
 use crate::pricing::Pricing;
-use crate::verifier::generator::Generator;
-use crate::verifier::rubric;
-use crate::verifier::{Kind, KindKeys, Kinds, Setting, Verifier, without_keys};
+use crate::service::{FinalAnswers, Service};
+use crate::services::rubric;
+use crate::services::{Kind, KindKeys, Kinds, Setting, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -85,7 +85,7 @@ pub(super) fn parse(
         .iter()
         .enumerate()
         .map(|(place, entry)| match given.verifiers.remove(&entry.name) {
-            Some(verifier) => entry.read_given(place, verifier, &mut problems),
+            Some(service) => entry.read_given(place, service, &mut problems),
             None => entry.read(place, kinds, &mut problems),
         })
         .collect();
@@ -120,12 +120,8 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
 
 /// The job's own keys.
 fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
-    let known = key_names(&JobFile::json_schema(&mut SchemaGenerator::default()));
-    let unknown = unknown_keys(table, &known).map(|problem| match problem.key.as_str() {
-        "calls" | "certified" => Problem { message: NO_TABLES.into(), ..problem },
-        _ => problem,
-    });
-    error::extend(problems, None, unknown.collect());
+    let known = keys_of::<JobFile>();
+    error::extend(problems, None, unknown_keys(table, &known).collect());
     let mut more = Vec::new();
     if !table.has("candidates") && !table.has("questions") {
         let needed =
@@ -146,25 +142,24 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     file.filter(|_| is_complete)
 }
 
-/// What is said of the keys that once asked for tables.
-const NO_TABLES: &str = "no such key: a run writes calls.jsonl and certified.jsonl, and `goodarm export --to parquet` a table";
-
 /// One of `[[verifiers]]`.
 struct Entry<'a> {
     table: Table<'a>,
     name: String,
 }
 
-/// The keys of one of them, each in its shape.
+/// The keys of a service, each in its shape.
 struct ReadEntry {
-    keys: VerifierKeys,
+    keys: ServiceKeys,
     own: Box<dyn KindKeys>,
 }
 
 /// The keys of a generator, each in its shape.
 struct ReadGenerator {
+    entry: ReadEntry,
     keys: GeneratorKeys,
-    own: Box<dyn KindKeys>,
+    /// Whether its kind does.
+    makes_answers: bool,
     max_tokens: Option<usize>,
 }
 
@@ -187,8 +182,8 @@ impl<'a> Entry<'a> {
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadEntry> {
         let mut more = Vec::new();
-        let known = key_names(&VerifierKeys::json_schema(&mut SchemaGenerator::default()));
-        let keys = self.table.with_keys(&known).read::<VerifierKeys>(&mut more);
+        let known = keys_of::<ServiceKeys>();
+        let keys = self.table.with_keys(&known).read::<ServiceKeys>(&mut more);
         let own = self.read_own_keys(kinds, &known, &BTreeSet::new(), &mut more);
         error::extend(problems, Some((place, &self.name)), more);
         Some(ReadEntry { keys: keys?, own: own? })
@@ -202,11 +197,16 @@ impl<'a> Entry<'a> {
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadGenerator> {
         let mut more = Vec::new();
-        let known = key_names(&GeneratorKeys::json_schema(&mut SchemaGenerator::default()));
-        let keys = self.table.with_keys(&known).read::<GeneratorKeys>(&mut more);
+        let (common, of_generators) = (generators_service_keys(), keys_of::<GeneratorKeys>());
+        let known = &common | &of_generators;
+        let named = self.table.with_keys(&common).with_default("name", GENERATOR);
+        let service = named.read::<ServiceKeys>(&mut more);
+        let keys = self.table.with_keys(&of_generators).read::<GeneratorKeys>(&mut more);
         let own = self.read_own_keys(kinds, &known, &known, &mut more);
         error::extend(problems, Some((place, self.generator_name())), more);
-        Some(ReadGenerator { keys: keys?, own: own?, max_tokens: self.max_tokens() })
+        let (entry, max_tokens) = (ReadEntry { keys: service?, own: own? }, self.max_tokens());
+        let makes_answers = kinds.get(&entry.keys.kind).is_some_and(|kind| kind.makes_answers);
+        Some(ReadGenerator { entry, keys: keys?, makes_answers, max_tokens })
     }
 
     /// The keys of its kind but for these, and what is wrong with those that nobody knows.
@@ -228,7 +228,7 @@ impl<'a> Entry<'a> {
     }
 
     fn generator_name(&self) -> &str {
-        if self.name.is_empty() { "generator" } else { &self.name }
+        if self.name.is_empty() { GENERATOR } else { &self.name }
     }
 
     /// The most tokens of a reply, for kinds that have such a key.
@@ -241,25 +241,36 @@ impl<'a> Entry<'a> {
     fn read_given(
         &self,
         place: usize,
-        verifier: Box<dyn Verifier>,
+        service: Service,
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadEntry> {
-        let known = key_names(&VerifierKeys::json_schema(&mut SchemaGenerator::default()));
+        let known = keys_of::<ServiceKeys>();
         let mut more = Vec::new();
-        let keys = self.table.with_keys(&known).read::<VerifierKeys>(&mut more);
+        let keys = self.table.with_keys(&known).read::<ServiceKeys>(&mut more);
         more.extend(unknown_keys(&self.table, &known));
         error::extend(problems, Some((place, &self.name)), more);
-        Some(ReadEntry { keys: keys?, own: Box::new(GivenVerifier(Cell::new(Some(verifier)))) })
+        Some(ReadEntry { keys: keys?, own: Box::new(GivenService(Cell::new(Some(service)))) })
     }
 }
 
-/// A verifier that is there already.
-struct GivenVerifier(Cell<Option<Box<dyn Verifier>>>);
+/// A service that is there already.
+struct GivenService(Cell<Option<Service>>);
 
-impl KindKeys for GivenVerifier {
-    fn build(&self, _: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+impl KindKeys for GivenService {
+    fn build(&self, _: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         Ok(self.0.take().expect("an entry is built once"))
     }
+}
+
+/// The names of the keys that are the fields of `K`.
+fn keys_of<K: JsonSchema>() -> BTreeSet<String> {
+    key_names(&K::json_schema(&mut SchemaGenerator::default()))
+}
+
+/// The keys of every service that a generator has.
+fn generators_service_keys() -> BTreeSet<String> {
+    let is_meant = |key: &String| !VERIFIER_KEYS.contains(&key.as_str());
+    keys_of::<ServiceKeys>().into_iter().filter(is_meant).collect()
 }
 
 fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
@@ -272,6 +283,8 @@ fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
     Problem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
 }
 
+/// What a generator is called if the job does not say.
+const GENERATOR: &str = "generator";
 /// What the Python package calls its functions in the jobs that it writes.
 const PYTHON: &str = "python";
 const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
@@ -369,8 +382,8 @@ impl Builder<'_> {
             let list = asked.map(|asked| &asked.list);
             let setting = self.setting(&keys, shown, list, &mut more);
             match own.build(&setting) {
-                Ok(verifier) => {
-                    verifiers.push((place, verifier_spec(setting, verifier, &mut more)));
+                Ok(service) => {
+                    verifiers.push((place, service_spec(setting, service, &mut more)));
                 }
                 Err(own) => more.extend(own),
             }
@@ -390,10 +403,11 @@ impl Builder<'_> {
         let mut places = Vec::new();
         for (place, entry) in made {
             let Some(read) = entry else { continue };
-            let keys = read.keys.as_verifier();
+            let keys = &read.entry.keys;
             let mut more = Vec::new();
-            let setting = self.setting(&keys, &asked.list, Some(&asked.list), &mut more);
-            let of_solver = verifiers.iter().find_map(|(_, it)| it.verifier.final_answers());
+            let setting = self.setting(keys, &asked.list, Some(&asked.list), &mut more);
+            let of_solver =
+                verifiers.iter().find_map(|(_, it)| it.service.manifest.final_answers.as_ref());
             let extractor = of_solver.map(|finals| finals.extractor.clone());
             match generator(&read, setting, &asked.answer_field, extractor, &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
@@ -414,7 +428,7 @@ impl Builder<'_> {
 
     fn setting<'k>(
         &'k self,
-        keys: &'k VerifierKeys,
+        keys: &'k ServiceKeys,
         candidates: &'k Candidates,
         questions: Option<&'k Candidates>,
         problems: &mut Vec<Problem>,
@@ -422,7 +436,8 @@ impl Builder<'_> {
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
         let &Self { file, folder } = self;
         let (seed, unit) = (file.seed, file.unit);
-        Setting { keys, timeout, folder, candidates, questions, seed, unit }
+        let makes_answers = false;
+        Setting { makes_answers, keys, timeout, folder, candidates, questions, seed, unit }
     }
 }
 
@@ -473,7 +488,8 @@ fn generator(
     of_solver: Option<Extractor>,
     problems: &mut Vec<Problem>,
 ) -> Option<VerifierSpec> {
-    let GeneratorKeys { extract, pattern, pointer, vote, threshold, .. } = &read.keys;
+    let GeneratorKeys { extract, pattern, pointer, vote, .. } = &read.keys;
+    let threshold = read.entry.keys.threshold;
     if threshold.is_none() && *vote == Some(true) {
         let message = "with vote = true: how often a reply must agree with an answer, such as 0.5";
         problems.push(Problem::missing("threshold", message));
@@ -506,10 +522,17 @@ fn generator(
         ),
     };
     let extractor = collect(extractor, problems);
-    let answerer = read.own.build_generator(&setting).map_err(|more| problems.extend(more)).ok();
-    let (extractor, answerer) = (extractor?, answerer?);
-    let generator = Generator::new(answerer, extractor, field.to_owned(), read.answer_bytes_max());
-    Some(verifier_spec(setting, Box::new(generator), problems))
+    let service = if read.makes_answers {
+        read.entry.own.build(&Setting { makes_answers: true, ..setting })
+    } else {
+        let message = "this kind makes no answers; command, http, human, llm and pool do";
+        Err(vec![Problem::new("kind", message)])
+    };
+    let service = service.map_err(|more| problems.extend(more)).ok();
+    let (extractor, service) = (extractor?, service?);
+    let (field, bytes_max) = (field.to_owned(), read.answer_bytes_max());
+    let service = service.answering(FinalAnswers { field, extractor, bytes_max });
+    Some(service_spec(setting, service, problems))
 }
 
 impl ReadGenerator {
@@ -554,12 +577,12 @@ fn settings(
     }
 }
 
-fn verifier_spec(
+fn service_spec(
     Setting { keys, unit, .. }: Setting<'_>,
-    verifier: Box<dyn crate::verifier::Verifier>,
+    service: Service,
     problems: &mut Vec<Problem>,
 ) -> VerifierSpec {
-    let spec = VerifierSpec::new(&keys.name, verifier);
+    let spec = VerifierSpec::new(&keys.name, service);
     let criteria = keys.criteria.iter().flatten();
     let criterion = |keys: &CriterionKeys| CriterionSpec {
         name: keys.name.clone(),

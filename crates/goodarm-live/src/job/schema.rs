@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use goodarm_record::job_file::{GeneratorKeys, JobFile, VerifierKeys, key_names};
+use goodarm_record::job_file::{GeneratorKeys, JobFile, ServiceKeys, VERIFIER_KEYS};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::verifier::{Kind, Kinds};
+use crate::services::{Kind, Kinds};
 
 /// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
 pub fn schema(kinds: &Kinds) -> String {
@@ -26,9 +26,7 @@ pub fn schema(kinds: &Kinds) -> String {
         .filter(|kind| kind.makes_answers)
         .map(|kind| {
             let name = format!("{} generator", kind.name);
-            let keys = GeneratorKeys::json_schema(&mut generator);
-            let known = key_names(&keys);
-            let variant = joined_schema(keys.to_value(), kind, &known, &mut generator);
+            let variant = generator_schema(kind, &mut generator);
             let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
             generator.definitions_mut().insert(name, variant);
             reference
@@ -49,8 +47,24 @@ pub fn schema(kinds: &Kinds) -> String {
 
 /// The keys of every verifier and those of one kind, as one object.
 fn verifier_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
-    let keys = VerifierKeys::json_schema(generator).to_value();
+    let keys = ServiceKeys::json_schema(generator).to_value();
     joined_schema(keys, kind, &BTreeSet::new(), generator)
+}
+
+/// The same of every generator.
+fn generator_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
+    let mut keys = ServiceKeys::json_schema(generator).to_value();
+    let mut own = GeneratorKeys::json_schema(generator).to_value();
+    keys["required"] = json!(["kind"]);
+    let mut known = BTreeSet::new();
+    if let (Some(keys), Some(own)) =
+        (keys["properties"].as_object_mut(), own["properties"].as_object_mut())
+    {
+        keys.retain(|key, _| !VERIFIER_KEYS.contains(&key.as_str()));
+        keys.append(own);
+        known.extend(keys.keys().cloned());
+    }
+    joined_schema(keys, kind, &known, generator)
 }
 
 /// Keys that all have, and those of one kind but for these.

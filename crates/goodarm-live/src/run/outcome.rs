@@ -3,8 +3,7 @@
 use goodarm_core::{
     Attribute, BlockingFailure, CountedFailure, Failure, Outcome, ScoreModel, VoidFailure,
 };
-
-use crate::verifier::{Answer, Verdict};
+use goodarm_record::reply::{Answer, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
 /// is not a score for each.

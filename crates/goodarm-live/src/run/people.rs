@@ -10,13 +10,13 @@ use goodarm_record::charter::Charter;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::people::{Heard, Replies, make_durable};
+use goodarm_record::reply::{Reply, Usage};
 use goodarm_record::sealed_lines::SealedError;
 use tokio::time::Instant;
 
 use crate::job::Job;
 use crate::run::announce::Announcer;
 use crate::run::{Origin, Run};
-use crate::verifier::{Reply, Usage};
 
 pub(super) struct People {
     /// Of each service: whether it is people.
@@ -42,7 +42,7 @@ impl People {
     pub(super) fn new(job: &Job, ticket_next: Ticket) -> Self {
         let path = Folder::new(&job.settings.output).replies();
         Self {
-            are_asked: job.services().map(|service| service.verifier.people().is_some()).collect(),
+            are_asked: job.services().map(|service| service.service.people().is_some()).collect(),
             waiting: BTreeMap::new(),
             answered: VecDeque::new(),
             replies: Replies::new(&path),
@@ -150,7 +150,9 @@ impl Run {
         while !self.disk.is_full()
             && let Some((call, heard)) = self.people.answered.pop_front()
         {
-            let verdict = self.job.service_of(call.target).verifier.heard(&heard.said);
+            let service = self.job.service_of(call.target);
+            let verdict = service.service.interpret(&heard.said);
+            let verdict = verdict.expect("only people's calls wait");
             let text = format!("{}, says {}", heard.said.words(), heard.by);
             let reply = Reply { verdict, usage: Usage::default(), text };
             self.settle(call, reply, Origin::Others, announcer);

@@ -6,27 +6,27 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{
-    Call, Cost, CountedFailure, Event, Failure, Outcome, Problem, Session, Settled, Target, Ticket,
-    VoidFailure,
+    Call, Cost, CountedFailure, Event, EventError, Failure, Outcome, Problem, Session, Target,
+    Ticket, VoidFailure,
 };
-use goodarm_data::candidates::Candidates;
 use goodarm_files::words::were;
-use goodarm_record::account::Account;
 use goodarm_record::changes;
 use goodarm_record::charter::Charter;
 use goodarm_record::control::Control;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{History, HistoryError, SettledCall};
+use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
-use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record, Tail};
+use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use goodarm_record::labels;
-use goodarm_record::questions::Finals;
+use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
+use goodarm_record::roster::Roster;
 
 use crate::job::Job;
 use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
 use crate::run::{Origin, Run, keep_inputs, new_session, place_of};
+use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -67,11 +67,15 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     let problem = history.problem().map_err(journal_error)?;
     // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
-    let Past { session, account, answers, refused, lost, ticket_next, tail } =
-        Past::read(history, problem, &job)?;
+    let Replay { history, follower, .. } = Past::read(history, problem, &job)?;
+    let Past { balance, refused, ticket_next, .. } = follower;
+    let lost = history.in_flight().collect();
+    let tail = history.finish().map_err(journal_error)?;
     folder.check_seen()?;
     labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
+    let Balance { books: session, account, roster } = balance;
+    let answers = roster.expect("a run has its answers").into_answers();
     let mut run = Run::assemble(job, (session, account, answers), (journal, ticket_next), lock)?;
     run.bytes_cut = tail.bytes_cut;
     for (target, count) in refused {
@@ -133,14 +137,14 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
     };
     if changes.is_empty() {
         match Past::read(history, problem, job) {
-            Ok(mut past) => changes.extend(past.unwanted(job)),
+            Ok(mut past) => changes.extend(past.follower.unwanted()),
             Err(RunError::Changed(more)) => changes.extend(more),
             Err(error) => refusals.push(error),
         }
     } else {
-        match last_budget(history) {
+        match last_budget(Replay::new(history, &path)) {
             Ok((began, now)) => changes.extend(lowered_budget(began, now, job)),
-            Err(error) => refusals.push(RunError::Journal { path, error }),
+            Err(error) => refusals.push(error),
         }
     }
     if !changes.is_empty() {
@@ -160,93 +164,100 @@ pub(super) fn in_the_way(folder: &Folder) -> Result<(), RunError> {
 }
 
 /// What a journal leads to.
-struct Past {
-    session: Session,
-    account: Account,
-    /// All candidates, and the final answers that are known.
-    answers: (Arc<Candidates>, Finals),
+struct Past<'a> {
+    job: &'a Job,
+    /// With the session, which makes sure that the policy asks for the same again.
+    balance: Balance<Session>,
     /// Calls that were given up, and how many since one got through.
     refused: BTreeMap<Target, u32>,
-    lost: Vec<(Ticket, Target)>,
     /// The number of the next call.
     ticket_next: Ticket,
-    tail: Tail,
 }
 
-impl Past {
-    /// Does again what is in the journal of this job.
-    fn read(mut history: History, problem: Problem, job: &Job) -> Result<Self, RunError> {
-        let path = Folder::new(&job.settings.output).journal();
-        let journal_error = |error| RunError::Journal { path: path.clone(), error };
-        let mut session = new_session(job, problem);
-        let mut account = Account::new(session.books());
-        let mut refused: BTreeMap<_, u32> = BTreeMap::new();
-        let mut ticket_next = Ticket(0);
-        let (mut candidates, mut finals) = (Arc::clone(&job.candidates), job.finals.clone());
-        while let Some(entry) = history.next_entry().map_err(journal_error)? {
-            let Settled { born, .. } = session
-                .replay([entry.event.clone()])
-                .map_err(|error| RunError::Diverged(format!("entry {}: {error}", entry.index)))?;
-            if let Some(fingerprint) = &entry.candidates
-                && !job.candidates.begin_with(session.books().problem().arm_count(), fingerprint)
-            {
-                return Err(RunError::Changed(vec![other_candidates(job)]));
-            }
-            if let Event::Asked { ticket, .. } = entry.event {
-                ticket_next = Ticket(ticket.0 + 1);
-            }
-            account.take(session.books(), &entry);
-            let Some(call) = entry.call else { continue };
-            if let (Target::Question(question, _), Outcome::Answer(label), Some(questions)) =
-                (call.target, &call.outcome, &job.questions)
-            {
-                let found = finals.label(question, &call.note.answer);
-                if Some(found) != *label {
-                    let ticket = call.ticket.0;
-                    let text =
-                        format!("call {ticket}: its final answer has another number in the record");
-                    return Err(RunError::Diverged(text));
-                }
-                if let Some(born) = born {
-                    let problem = session.books().problem();
-                    questions.take(Arc::make_mut(&mut candidates), problem, born, &call);
-                }
-            }
-            match call.failure() {
-                Some(Failure::Counted(CountedFailure::GivenUp)) => {
-                    *refused.entry(call.target).or_default() += 1;
-                }
-                None => drop(refused.remove(&call.target)),
-                Some(_) => {}
-            }
+impl Follower for Past<'_> {
+    type Refusal = RunError;
+
+    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), RunError> {
+        let diverged = |error| RunError::Diverged(format!("entry {}: {error}", entry.index));
+        self.balance.follow(entry).map_err(diverged)?;
+        let arm_count = self.balance.books.books().problem().arm_count();
+        if let Some(fingerprint) = &entry.candidates
+            && !self.job.candidates.begin_with(arm_count, fingerprint)
+        {
+            return Err(RunError::Changed(vec![other_candidates(self.job)]));
         }
-        let lost = history.in_flight().collect();
-        let tail = history.finish().map_err(journal_error)?;
-        let answers = (candidates, finals);
-        Ok(Self { session, account, answers, refused, lost, ticket_next, tail })
+        if let Some(Ticket(call)) = self.balance.roster.as_ref().and_then(|it| it.mislabelled) {
+            let text = format!("call {call}: its final answer has another number in the record");
+            return Err(RunError::Diverged(text));
+        }
+        if let Event::Asked { ticket, .. } = entry.event {
+            self.ticket_next = Ticket(ticket.0 + 1);
+        }
+        let Some(call) = &entry.call else { return Ok(()) };
+        match call.failure() {
+            Some(Failure::Counted(CountedFailure::GivenUp)) => {
+                *self.refused.entry(call.target).or_default() += 1;
+            }
+            None => drop(self.refused.remove(&call.target)),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Past<'a> {
+    /// Does again what is in the journal of this job.
+    fn read(history: History, problem: Problem, job: &'a Job) -> Result<Replay<Self>, RunError> {
+        let roster =
+            Roster::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
+        let past = Self {
+            job,
+            balance: Balance::opening(new_session(job, problem)).with(Some(roster)),
+            refused: BTreeMap::new(),
+            ticket_next: Ticket(0),
+        };
+        let journal = Folder::new(&job.settings.output).journal();
+        let mut replay = Replay::new(history, &journal).followed_by(past);
+        replay.run().map_err(|error| of_replay(error, |refusal| refusal))?;
+        Ok(replay)
     }
 
     /// What of the job cannot be taken up behind it.
-    fn unwanted(&mut self, job: &Job) -> Vec<String> {
-        let books = self.session.books();
+    fn unwanted(&mut self) -> Vec<String> {
+        let (job, Balance { books: session, roster, .. }) = (self.job, &mut self.balance);
+        let books = session.books();
         let (began, now) = (books.problem().budget(), books.ledger().budget());
-        let count = self.answers.0.len().saturating_sub(books.problem().arm_count());
-        let added = if count > 0 { self.session.add_arms(count) } else { Ok(()) };
+        let answer_count = roster.as_ref().map_or(0, |roster| roster.candidates.len());
+        let count = answer_count.saturating_sub(books.problem().arm_count());
+        let added = if count > 0 { session.add_arms(count) } else { Ok(()) };
         let added = added.err().map(|error| format!("  {}: {error}", job.candidates_name));
         lowered_budget(began, now, job).into_iter().chain(added).collect()
     }
 }
 
 /// The budget that a run began with, and the one that it has now.
-fn last_budget(mut history: History) -> Result<(Cost, Cost), HistoryError> {
-    let began = history.charter.budget;
+fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
+    let began = replay.history.charter.budget;
     let mut now = began;
-    while let Some(entry) = history.next_entry()? {
+    let told = |error| of_replay(error, |it: EventError| RunError::Diverged(it.to_string()));
+    while let Some(entry) = replay.step().map_err(told)? {
         if let Event::BudgetRaised { budget } = entry.event {
             now = budget;
         }
     }
     Ok((began, now))
+}
+
+/// Why a run cannot be taken up if its journal cannot be replayed.
+fn of_replay<R>(error: ReplayError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
+    match error {
+        ReplayError::History { path, error } => RunError::Journal { path, error },
+        ReplayError::Refused { error, .. } => refused(error),
+        ReplayError::Read { path, error } => {
+            let error = HistoryError::Journal(error.into());
+            RunError::Journal { path, error }
+        }
+    }
 }
 
 /// No money is spent beyond what the job says now, even if it was promised once.
@@ -272,7 +283,7 @@ impl Run {
                 self.ask_people(Call::again(ticket, target, ceiling));
                 continue;
             }
-            if let Some(reply) = self.own_reply(target) {
+            if let Some(Answered::Now(reply)) = self.own_answer(target) {
                 let control = Control::default();
                 let mut observer = ();
                 let mut announcer = Announcer::new(self, &control, &mut observer);

@@ -9,8 +9,8 @@ use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::run::Run;
+use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::{Called, Reply, Verifier};
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::job_file::Scores;
@@ -26,7 +26,7 @@ struct Script {
     calls: Mutex<BTreeMap<String, usize>>,
 }
 
-impl Verifier for Script {
+impl Remote for Script {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -59,7 +59,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     let verifier = VerifierSpec {
         threshold: Some(0.5),
         scores: Some(model),
-        ..VerifierSpec::new("swing", Box::new(script))
+        ..VerifierSpec::new("swing", script)
     };
     let settings =
         Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(3000), 0.1) };

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Given, Job, JobError, Overrides};
 use goodarm_live::run::Run;
+use goodarm_live::service::{Called, Remote, Reply, Service};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::{Called, Reply, Verifier};
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 
 /// Says what the candidate's field `good` says.
 struct Mirror;
 
-impl Verifier for Mirror {
+impl Remote for Mirror {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.json.clone()
     }
@@ -32,7 +32,7 @@ const JOB: &str = "candidates = \"(in memory)\"\nbudget = 1000\ndelta = 0.1\n\
 fn given(verifier: &str) -> Given {
     let text = "{\"id\":\"a\",\"good\":1}\n{\"id\":\"b\",\"good\":0}\n";
     let candidates = Candidates::from_text(text, "the frame", "id").expect("candidates");
-    let mirror: Box<dyn Verifier> = Box::new(Mirror);
+    let mirror = Service::from(Mirror);
     Given {
         candidates: Some(candidates),
         verifiers: BTreeMap::from([(verifier.to_owned(), mirror)]),

@@ -108,7 +108,9 @@ fn an_answer_to_a_question_is_shown_behind_its_question() {
         assert_eq!(card.fields[2].text, format!("It is {}.", card.fields[1].text));
     }
     say(&mut deck, "Ann", 99, &Said::Right);
-    labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    labels::publish(&place.output(), |balance| balance)
+        .expect("a summary")
+        .expect("the run is over");
     assert_eq!(summary(&place)["claim"]["at_least"], cards.len());
     place.assert_clean();
 }
@@ -352,7 +354,8 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     assert_eq!(before.get("claim"), None);
     say(&mut deck, "Ann", 20, &Said::Right);
     say(&mut deck, "Ann", 1, &Said::Wrong);
-    let overview = labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    let published = labels::publish(&place.output(), |balance| balance);
+    let overview = published.expect("a summary").expect("the run is over").overview;
     let claim = overview.claim.expect("a claim");
     assert_eq!(claim, deck.claim());
     let written = summary(&place);
@@ -489,7 +492,7 @@ fn an_audit_finds_labels_that_nobody_can_have_said() {
 fn assert_refused(place: &Place, what: &str) {
     assert_labels_wrong(&place.audit(), what);
     assert!(ClaimDeck::open(&place.output(), &Terms::default()).is_err(), "{what}");
-    assert!(labels::publish(&place.output()).is_err(), "{what}");
+    assert!(labels::publish(&place.output(), |balance| balance).is_err(), "{what}");
     // A run does not fail for it.
     let (_, overview) = place.resume().expect("a run");
     assert_eq!(overview.claim, None, "{what}");
@@ -563,7 +566,9 @@ fn a_claim_is_about_the_answers_that_were_there() {
     assert_eq!((claim.delta, claim.confidence.as_str()), (0.025, "97.5 %"));
     assert_eq!((claim.earlier.len(), claim.earlier[0].labels), (1, first));
     assert!(claim.rests_on.last().expect("a text").contains("confidence 92.5 %"), "{claim:?}");
-    labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    labels::publish(&place.output(), |balance| balance)
+        .expect("a summary")
+        .expect("the run is over");
     place.assert_clean();
     let error = deck.begin_another(&Terms { delta: Some(0.95), ..Terms::default() });
     assert!(matches!(error, Err(LabelError::Terms(_))), "together they would say nothing");
@@ -580,7 +585,7 @@ fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
     let outlook = deck.standing().expect("a deck").outlook;
     assert!(outlook.contains("the run has not ended"), "{outlook}");
     say(&mut deck, "Ann", 1, &Said::Right);
-    assert!(labels::publish(&place.output()).expect("nothing to do").is_none());
+    assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
     assert!(!place.output().summary().exists());
     let report = place.audit();
     assert!(report.unfinished.is_some() && report.problem_count == 0, "{report:?}");
@@ -592,9 +597,9 @@ fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
     assert!(!open(&place).standing().expect("a deck").outlook.contains("ended"));
     // A run that goes on writes its summary itself.
     let run = Run::resume(place.good_job()).expect("a run");
-    assert!(labels::publish(&place.output()).expect("nothing to do").is_none());
+    assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
     drop(run);
-    assert!(labels::publish(&place.output()).expect("a summary").is_some());
+    assert!(labels::publish(&place.output(), |balance| balance).expect("a summary").is_some());
 }
 
 #[test]
@@ -606,7 +611,9 @@ fn names_are_any_text() {
     assert_eq!(deck.claim().labellers[0].name, name);
     let said = &deck.claim().rests_on[0];
     assert!(!said.contains(['\u{1b}', '\u{202e}', '\n']), "{said:?}");
-    labels::publish(&place.output()).expect("a summary").expect("the run is over");
+    labels::publish(&place.output(), |balance| balance)
+        .expect("a summary")
+        .expect("the run is over");
     place.assert_clean();
 }
 
@@ -635,7 +642,9 @@ fn a_run_does_not_go_on_without_labels_that_its_summary_was_made_from() {
     let card = deck.next("Ann").expect("a deck").expect("a card");
     deck.say("Ann", &card.key, Said::Wrong).expect("it is next");
     drop(deck);
-    labels::publish(&place.output()).expect("the folder takes files").expect("the run is over");
+    labels::publish(&place.output(), |balance| balance)
+        .expect("the folder takes files")
+        .expect("the run is over");
     let path = place.output().labels();
     let kept = std::fs::read(&path).expect("labels");
     std::fs::remove_file(&path).expect("they are there");

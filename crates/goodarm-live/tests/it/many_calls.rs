@@ -9,9 +9,9 @@ use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
 use goodarm_live::open_files::{self, Shortage};
 use goodarm_live::run::Run;
+use goodarm_live::service::attempt::{Attempt, attempts};
+use goodarm_live::service::{Called, REPLY_BYTES_MAX, Remote, Reply};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::attempt::{Attempt, attempts};
-use goodarm_live::verifier::{Called, REPLY_BYTES_MAX, Reply, Verifier};
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::journal::{Opened, open};
@@ -42,7 +42,7 @@ impl Gate {
     }
 }
 
-impl Verifier for Gate {
+impl Remote for Gate {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -67,7 +67,7 @@ fn begin(place: &Place, concurrency: usize, gate: Gate, rate: Option<f64>) -> Ru
     let candidates = Candidates::from_lines(lines.iter().map(String::as_str), "id");
     let candidates = candidates.expect("candidates");
     let threshold = Some(0.5);
-    let gate = VerifierSpec { threshold, rate, ..VerifierSpec::new("gate", Box::new(gate)) };
+    let gate = VerifierSpec { threshold, rate, ..VerifierSpec::new("gate", gate) };
     let settings = Settings {
         concurrency,
         output: place.path().join("run"),

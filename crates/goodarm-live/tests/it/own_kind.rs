@@ -1,6 +1,5 @@
 //! Verifiers from outside the crate: as a kind that a job file names, and handed in by code.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,11 +9,10 @@ use goodarm_data::problem::{Problem, ProblemKind};
 use goodarm_live::job::{self, Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::Run;
+use goodarm_live::service::attempt::{Attempt, attempts};
+use goodarm_live::service::{Called, DefaultPrice, Manifest, Remote, Reply, Service, Usage};
+use goodarm_live::services::{KINDS, Kind, KindKeys, Kinds, Setting};
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::attempt::{Attempt, attempts};
-use goodarm_live::verifier::{
-    Called, KINDS, Kind, KindKeys, Kinds, Reply, Setting, Usage, Verifier,
-};
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::job_file;
@@ -36,14 +34,14 @@ struct CoinKeys {
 }
 
 impl KindKeys for CoinKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Box<dyn Verifier>, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         if self.wins > 10 {
             return Err(vec![Problem::new("wins", format!("{} of ten", self.wins))]);
         }
         assert_eq!(setting.keys.kind, "coin");
         let stake = Cost::of_price(self.stake.unwrap_or(2.0));
         let stake = stake.map_err(|error| vec![Problem::new("stake", error.to_string())])?;
-        Ok(Box::new(Coin { wins: self.wins, stake, tosses: AtomicU64::new(0) }))
+        Ok(Coin { wins: self.wins, stake, tosses: AtomicU64::new(0) }.service())
     }
 }
 
@@ -55,6 +53,17 @@ struct Coin {
 }
 
 impl Coin {
+    fn service(self) -> Service {
+        let ceiling = Some(self.stake);
+        let meter = Meter { reported: true, ceiling, ..Meter::default() };
+        let manifest = Manifest {
+            fields: ["answer".to_owned()].into(),
+            price: DefaultPrice::Is(Pricing::Metered(meter)),
+            ..Manifest::default()
+        };
+        Service::remote(manifest, self)
+    }
+
     fn toss(&self, candidate: &Candidate) -> Reply {
         let toss = self.tosses.fetch_add(1, Ordering::SeqCst);
         let is_right = candidate.fields()["answer"] == "right";
@@ -64,7 +73,7 @@ impl Coin {
     }
 }
 
-impl Verifier for Coin {
+impl Remote for Coin {
     fn preview(&self, candidate: &Candidate) -> String {
         format!("a coin for {}", candidate.id)
     }
@@ -74,15 +83,6 @@ impl Verifier for Coin {
             let toss = || async { Attempt::Answered(self.toss(candidate)) };
             attempts(throttle, toss).await.unwrap_or_else(|reply| reply)
         })
-    }
-
-    fn fields(&self) -> BTreeSet<String> {
-        ["answer".to_owned()].into()
-    }
-
-    fn default_pricing(&self, _: job_file::Unit) -> Option<Pricing> {
-        let ceiling = Some(self.stake);
-        Some(Pricing::Metered(Meter { reported: true, ceiling, ..Meter::default() }))
     }
 }
 
@@ -172,7 +172,7 @@ fn spec(place: &Place, identity: &str) -> JobSpec {
     let tosses = VerifierSpec {
         threshold: Some(0.5),
         identity: identity.to_owned(),
-        ..VerifierSpec::new("tosses", Box::new(coin))
+        ..VerifierSpec::new("tosses", coin.service())
     };
     let settings =
         Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(1000), 0.1) };
@@ -235,7 +235,7 @@ fn a_run_that_was_stopped_can_be_driven_again() {
 /// Never begins to work, and never waits for its turn.
 struct Absent;
 
-impl Verifier for Absent {
+impl Remote for Absent {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -249,7 +249,7 @@ impl Verifier for Absent {
 fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
     let place = Place::new(2);
     let mut absent = spec(&place, "");
-    absent.verifiers[0].verifier = Box::new(Absent);
+    absent.verifiers[0].service = Absent.into();
     let mut run = Run::begin(Arc::new(Job::new(absent).expect("a job"))).expect("a run");
     let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
     assert!(matches!(ending, Ending::NeverScored(_)), "{ending:?}");
@@ -262,7 +262,7 @@ fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
 /// Never answers. Whoever has the other handle can wait for a call, and count those that hold the verifier.
 struct Silent(Arc<Notify>);
 
-impl Verifier for Silent {
+impl Remote for Silent {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -279,7 +279,7 @@ fn a_run_that_is_dropped_takes_its_calls_with_it() {
     let place = Place::new(2);
     let called = Arc::new(Notify::new());
     let mut silent = spec(&place, "");
-    silent.verifiers[0].verifier = Box::new(Silent(Arc::clone(&called)));
+    silent.verifiers[0].service = Silent(Arc::clone(&called)).into();
     let job = Arc::new(Job::new(silent).expect("a job"));
     let host = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("one");
     host.block_on(async {
@@ -304,7 +304,7 @@ fn a_run_that_is_dropped_takes_its_calls_with_it() {
 /// Panics in every call.
 struct Broken;
 
-impl Verifier for Broken {
+impl Remote for Broken {
     fn preview(&self, _: &Candidate) -> String {
         String::new()
     }
@@ -320,10 +320,10 @@ fn a_call_whose_task_dies_is_paid_at_the_ceiling() {
     let mut broken = spec(&place, "");
     broken.settings.budget = Cost::from_units(200);
     broken.settings.unit = job_file::Unit::Seconds;
-    broken.verifiers[0].verifier = Box::new(Broken);
+    broken.verifiers[0].service = Broken.into();
     let mut run = Run::begin(Arc::new(Job::new(broken).expect("a job"))).expect("a run");
     run.drive(&Control::default(), &mut ()).expect("it goes on");
-    let ceiling = run.job().verifiers[0].tariff.ceiling;
+    let ceiling = run.job().verifiers()[0].tariff.ceiling;
     let spent = run.session().books().ledger().settled();
     assert!(run.account().call_count() > 0);
     assert_eq!(spent.picos(), u128::from(run.account().call_count()) * ceiling.picos());
@@ -397,5 +397,5 @@ fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
     let tariff = Tariff::new(&pricing, Extent::default).expect("a tariff");
     assert_eq!(tariff.ceiling.picos(), 61 * 123_456_789_012_345_677);
     assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price(), tariff.ceiling);
-    assert_eq!(job.verifiers[0].tariff, tariff);
+    assert_eq!(job.verifiers()[0].tariff, tariff);
 }

@@ -12,9 +12,10 @@ use std::time::Duration;
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::Problem;
+use goodarm_live::service::{Reply, Verdict};
+use goodarm_live::services::Setting;
 use goodarm_live::throttle::{Limits, Throttle};
-use goodarm_live::verifier::{Reply, Setting, Verdict};
-use goodarm_record::job_file::{Unit, VerifierKeys};
+use goodarm_record::job_file::{ServiceKeys, Unit};
 use goodarm_record::notice::Condition;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ fn make<K: DeserializeOwned, V>(
     for key in ["scores", "metered", "timeout", "threshold"] {
         common[key] = own.remove(key).unwrap_or_default();
     }
-    let common: VerifierKeys = serde_json::from_value(common).expect("keys of every verifier");
+    let common: ServiceKeys = serde_json::from_value(common).expect("keys of every service");
     let own: K = serde_json::from_value(Value::Object(own)).expect("keys of the kind");
     let candidates = Candidates::from_lines([r#"{"id": "q1"}"#], "id").expect("a candidate");
     let timeout = Duration::from_secs_f64(common.timeout.unwrap_or(60.0));
@@ -38,6 +39,7 @@ fn make<K: DeserializeOwned, V>(
     new(
         &own,
         &Setting {
+            makes_answers: false,
             keys: &common,
             timeout,
             folder,

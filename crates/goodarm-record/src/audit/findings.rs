@@ -14,7 +14,8 @@ use crate::account::Account;
 use crate::folder::Folder;
 use crate::history::History;
 use crate::outputs::{finding, with_finding};
-use crate::questions::Roster;
+use crate::replay::Balance;
+use crate::roster::Roster;
 
 /// The candidates that the run keeps, after making sure that it began with the first of them, and those
 /// that were made since.
@@ -88,7 +89,7 @@ struct Number {
 /// Every candidate must be in one of the files, once, unchanged, with what its calls prove.
 pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
     let before = report.problem_count;
-    let mut is_seen = vec![false; auditor.books.problem().arm_count()];
+    let mut is_seen = vec![false; auditor.balance.books.problem().arm_count()];
     for (path, status) in folder.findings() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let file = match File::open(&path) {
@@ -120,7 +121,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
         let text = format!("{missing} of {} in none of the files", counted(count, "candidate"));
         report.problem(Area::Findings, text);
     }
-    let count = counted(auditor.books.certified().len(), "certificate");
+    let count = counted(auditor.balance.books.certified().len(), "certificate");
     report.checked(
         before,
         format!("what is certified follows from the calls, in its order: {count}"),
@@ -137,7 +138,7 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { history, books, account, roster, .. } = auditor;
+        let Auditor { charter, balance: Balance { books, account, .. }, roster, .. } = auditor;
         let candidates = &roster.candidates;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
@@ -157,7 +158,7 @@ impl Claim<'_> {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
         let rank = is_certificate.then_some(self.place);
-        let finding = finding(books, account, &history.charter, arm, rank);
+        let finding = finding(books, account, charter, arm, rank);
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

@@ -16,6 +16,7 @@ use crate::folder::Folder;
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::outputs::{self, page};
+use crate::replay::Balance;
 use crate::view::{DoneReason, EndingFacts, EndingView, Overview};
 
 /// The summary must say what the calls give, in every key.
@@ -99,7 +100,7 @@ fn objection(ending: &EndingFacts, books: &Books) -> Option<&'static str> {
 
 /// What is said of each question must be what its calls give.
 pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut Report) {
-    let Auditor { books, roster, .. } = auditor;
+    let Auditor { balance: Balance { books, .. }, roster, .. } = auditor;
     let Some(questions) = &roster.questions else { return };
     let before = report.problem_count;
     let path = folder.answers();

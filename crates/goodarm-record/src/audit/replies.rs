@@ -10,8 +10,8 @@ use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::SettledCall;
 use crate::people::{Heard, Replies, verdict, wanted};
-use crate::questions::Roster;
 use crate::reply::Verdict;
+use crate::roster::Roster;
 
 /// The replies of a run's people, gone through call by call.
 pub(super) struct People {

@@ -73,6 +73,17 @@ impl<'a> Table<'a> {
         Self { text: self.text, span: self.span.clone(), entries }
     }
 
+    /// The same table with a text at a key that it does not have.
+    pub fn with_default(&self, key: &'static str, text: &'static str) -> Self {
+        let mut entries = self.entries.clone();
+        if !self.has(key) {
+            let key = Spanned::new(self.span.clone(), DeString::from(key));
+            let text = DeValue::String(DeString::from(text));
+            entries.insert(key, Spanned::new(self.span.clone(), text));
+        }
+        Self { text: self.text, span: self.span.clone(), entries }
+    }
+
     /// The table as a `T`, or everything that stands in the way: keys that are missing, and values
     /// that cannot be read.
     pub fn read<T>(&self, problems: &mut Vec<Problem>) -> Option<T>

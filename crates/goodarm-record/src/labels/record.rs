@@ -1,63 +1,78 @@
 //! A run's folder, as far as labels are about it.
 
-use goodarm_core::{ArmId, Books};
+use goodarm_core::{ArmId, Books, EventError};
 use goodarm_data::candidates::KEY;
 use goodarm_data::candidates::fields;
 use goodarm_data::candidates::text_of;
 
 use super::{Card, LabelError};
-use crate::account::Account;
 use crate::charter::Charter;
 use crate::claims::labelled::{Labelled, Labels};
 use crate::claims::line::Line;
 use crate::claims::order::{self, CertifiedAt};
 use crate::deck::{Field, Wanted};
 use crate::folder::Folder;
-use crate::history::History;
 use crate::journal::Mark;
-use crate::questions::Roster;
+use crate::replay::{Balance, Follower, Replay};
+use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedReader};
 use crate::view::{ClaimView, Overview, PairView};
 
-/// The books of a run as its journal gives them.
-pub(super) struct Record {
+/// A run as its journal gives it.
+pub(super) struct Record<F = Balance> {
     folder: Folder,
-    pub(super) charter: Charter,
-    books: Books,
-    account: Account,
-    roster: Roster,
+    /// At its end.
+    replay: Replay<F>,
     pub(super) mark: Mark,
-    span_millis: [u64; 2],
     certified_at: CertifiedAt,
 }
 
-impl Record {
-    /// Reads a folder, for these labels.
-    pub(super) fn read(folder: &Folder, labels: &Labels) -> Result<Self, LabelError> {
-        let path = folder.journal();
-        let told = |error| LabelError::History { path: path.clone(), error };
-        let mut history = History::open(&path).map_err(told)?;
-        let mut books = Books::new(history.problem().map_err(told)?);
-        let mut account = Account::new(&books);
+impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
+    /// Reads a folder, for these labels; `follower` takes the entries of its journal.
+    pub(super) fn read(
+        folder: &Folder,
+        labels: &Labels,
+        follower: impl FnOnce(Balance) -> F,
+    ) -> Result<Self, LabelError> {
+        let replay = Replay::open(&folder.journal())?;
+        let books = Books::new(replay.problem()?);
+        // The journal was opened before: nobody is in it whom the candidates lack.
+        let kept = Roster::kept(folder, &replay.history.charter, None);
+        let (roster, trouble) = kept.map_or_else(|it| (None, Some(it)), |it| (Some(it), None));
+        let mut replay = replay.followed_by(follower(Balance::opening(books).with(roster)));
         let mut certified_at = CertifiedAt::new(labels.claims.iter().map(|claim| &claim.begun));
-        while let Some(entry) = history.next_entry().map_err(told)? {
-            let applied = books.apply(&entry.event);
-            applied.map_err(|error| LabelError::Mismatch { path: path.clone(), error })?;
-            account.take(&books, &entry);
-            certified_at.note(history.len_read(), books.certified().len());
+        while replay.step()?.is_some() {
+            let certified = replay.follower.as_ref().books.certified();
+            certified_at.note(replay.history.len_read(), certified.len());
         }
-        let mark = history.mark(&path);
-        let mark = mark.map_err(|error| LabelError::Read { path: path.clone(), error })?;
-        let roster = Roster::read(folder, &history.charter, None)?;
-        let fits = history.header().candidates;
-        if !roster.candidates.begin_with(history.charter.candidate_count, &fits)
-            || roster.candidates.len() < books.problem().arm_count()
+        let mark = replay.mark()?;
+        if let Some(trouble) = trouble {
+            return Err(trouble.into());
+        }
+        let record = Self { folder: folder.clone(), replay, mark, certified_at };
+        let (candidates, history) = (&record.roster().candidates, &record.replay.history);
+        if !candidates.begin_with(history.charter.candidate_count, &history.header().candidates)
+            || candidates.len() < record.balance().books.problem().arm_count()
         {
             return Err(LabelError::OtherCandidates(folder.candidates()));
         }
-        let span_millis = history.span_millis();
-        let (folder, charter) = (folder.clone(), history.charter);
-        Ok(Self { folder, charter, books, account, roster, mark, span_millis, certified_at })
+        Ok(record)
+    }
+
+    pub(super) fn into_replay(self) -> Replay<F> {
+        self.replay
+    }
+
+    pub(super) const fn charter(&self) -> &Charter {
+        &self.replay.history.charter
+    }
+
+    fn balance(&self) -> &Balance {
+        self.replay.follower.as_ref()
+    }
+
+    fn roster(&self) -> &Roster {
+        self.balance().roster.as_ref().expect("a record is not made without answers")
     }
 
     pub(super) const fn folder(&self) -> &Folder {
@@ -66,13 +81,14 @@ impl Record {
 
     /// The certified answers, in the order of their certificates.
     pub(super) fn certified(&self) -> Vec<&str> {
-        self.books.certified().iter().map(|&arm| self.roster.candidates.id(arm)).collect()
+        let certified = self.balance().books.certified();
+        certified.iter().map(|&arm| self.roster().candidates.id(arm)).collect()
     }
 
     /// Makes sure that all claims are about this run.
     pub(super) fn check(&self, labels: &Labels) -> Result<(), LabelError> {
         let (journal, seed, certified) =
-            (self.folder.journal(), self.charter.seed(), self.certified());
+            (self.folder.journal(), self.charter().seed(), self.certified());
         for Labelled { begun, .. } in &labels.claims {
             let then = self.certified_at.get(begun);
             order::check(begun, &journal, seed, &certified, then)
@@ -83,9 +99,10 @@ impl Record {
 
     /// The run as its summary has it, but for how it ended.
     pub(super) fn overview(&self, claim: Option<ClaimView>) -> Overview {
-        let charter = self.folder.present(&self.charter);
-        let mut overview = Overview::in_full(&charter, &self.books, &self.account);
-        overview.set_span(self.span_millis, &self.account);
+        let charter = self.folder.present(self.charter());
+        let Balance { books, account, .. } = self.balance();
+        let mut overview = Overview::in_full(&charter, books, account);
+        overview.set_span(self.replay.history.span_millis(), account);
         overview.journal = Some(self.mark.clone());
         overview.claim = claim;
         overview
@@ -93,10 +110,11 @@ impl Record {
 
     /// What a person is asked about an answer.
     pub(super) fn card(&self, id: &str) -> Option<Card> {
-        let arm = self.roster.candidates.arm_of(id)?;
-        let problem = self.books.problem();
+        let arm = self.roster().candidates.arm_of(id)?;
+        let Balance { books, account, .. } = self.balance();
+        let problem = books.problem();
         let evidence = problem.attributes().map(|attribute| {
-            let view = PairView::new(&self.books, &self.account, arm, attribute);
+            let view = PairView::new(books, account, arm, attribute);
             let attribute = problem.attribute(attribute);
             Field { name: attribute.name().to_owned(), text: said(&view, attribute.threshold()) }
         });
@@ -112,9 +130,9 @@ impl Record {
 
     /// The fields of an answer in their order, behind those of its question.
     fn fields(&self, arm: ArmId) -> Vec<Field> {
-        let mut fields = fields::in_order(self.roster.candidates.json(arm));
+        let mut fields = fields::in_order(self.roster().candidates.json(arm));
         if let (Some(questions), Some(all)) =
-            (&self.roster.questions, self.books.problem().questions())
+            (&self.roster().questions, self.balance().books.problem().questions())
         {
             let question = fields::in_order(questions.list.json(ArmId(all.of(arm).0)));
             let (of_question, own) = fields
@@ -128,7 +146,7 @@ impl Record {
             of_question.extend::<Vec<_>>(own);
             fields = of_question;
         }
-        let id_field = self.charter.id_field();
+        let id_field = self.charter().id_field();
         let shown = fields.into_iter().filter(|(name, _)| *name != id_field && name != KEY);
         shown.map(|(name, value)| Field { name, text: text_of(&value).into_owned() }).collect()
     }

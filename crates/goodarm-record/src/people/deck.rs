@@ -13,10 +13,10 @@ use super::{Asker, Replies, verdict, wanted};
 use crate::charter::Charter;
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
-use crate::history::History;
 use crate::journal::unix_millis;
-use crate::questions::Roster;
+use crate::replay::{Replay, ReplayError};
 use crate::reply::Verdict;
+use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
 
 /// How many answers and questions of a run wait for a person.
@@ -75,9 +75,7 @@ impl PeopleDeck {
     }
 
     fn read(folder: &Folder) -> Result<Self, DeckError> {
-        let history =
-            History::open(&folder.journal()).map_err(|error| of_journal(folder, &error))?;
-        let charter = history.charter;
+        let charter = Replay::open(&folder.journal()).map_err(of_replay)?.history.charter;
         let id_field = charter.id_field();
         let askers = charter.rows().enumerate().filter_map(|(row, terms)| {
             Some((row, Asker::new(terms.people?, wanted(&terms), &id_field)))
@@ -99,21 +97,21 @@ impl PeopleDeck {
     fn refresh(&mut self) -> Result<(), DeckError> {
         self.replies.read_on()?;
         let journal = self.folder.journal();
-        let found = fs::metadata(&journal).map_err(|error| of_journal(&self.folder, &error))?;
+        let found = fs::metadata(&journal)
+            .map_err(|error| of_replay(ReplayError::Read { path: journal.clone(), error }))?;
         let seen = Some((found.len(), found.modified().ok()));
         if seen == self.seen {
             return Ok(());
         }
-        let failed = |error: &dyn std::fmt::Display| of_journal(&self.folder, error);
-        let mut history = History::open(&journal).map_err(|error| failed(&error))?;
+        let mut replay = Replay::open(&journal).map_err(of_replay)?;
         let is_peoples = |target| self.askers.contains_key(&self.charter.row(target));
         let mut known = BTreeMap::new();
-        while let Some(entry) = history.next_entry().map_err(|error| failed(&error))? {
+        while let Some(entry) = replay.step().map_err(of_replay)? {
             if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
                 known.insert(call.ticket.0, call.target);
             }
         }
-        let in_flight = history.in_flight().filter(|(_, target)| is_peoples(*target));
+        let in_flight = replay.history.in_flight().filter(|(_, target)| is_peoples(*target));
         let of_people: Vec<(Ticket, Target)> = in_flight.collect();
         known.extend(of_people.iter().map(|(ticket, target)| (ticket.0, *target)));
         // Answers that were made during the run are in its journal, too.
@@ -137,7 +135,7 @@ impl PeopleDeck {
     fn subject(&self, target: Target) -> Option<Candidate> {
         let roster = self.roster.as_ref()?;
         let (list, place) = match target {
-            Target::Arm(arm, _) => (&roster.candidates, arm),
+            Target::Arm(arm, _) => (&*roster.candidates, arm),
             Target::Question(QuestionId(place), _) => {
                 (&roster.questions.as_ref()?.list, ArmId(place))
             }
@@ -354,8 +352,8 @@ fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
     }
 }
 
-fn of_journal(folder: &Folder, error: &dyn std::fmt::Display) -> DeckError {
-    DeckError::Folder(format!("{}: {error}", folder.journal().display()))
+fn of_replay(error: ReplayError) -> DeckError {
+    DeckError::Folder(error.to_string())
 }
 
 const BUSY_TRIES_MAX: u32 = 20;

@@ -12,8 +12,9 @@ use goodarm_core::{
 use super::{Answers, Outcome, RecordedAnswer, Recording, nothing_of};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
-use crate::history::{History, HistoryError, SettledCall};
-use crate::questions::{Roster, RosterError};
+use crate::history::{HistoryError, SettledCall};
+use crate::replay::{Balance, Replay, ReplayError};
+use crate::roster::{Roster, RosterError};
 
 /// Why a folder is no recording.
 #[derive(Debug, thiserror::Error)]
@@ -21,15 +22,25 @@ pub(super) enum RunsError {
     #[error("there is no run in this folder, and a recording is the folder of a run, or a file")]
     NoRun,
     #[error(transparent)]
-    Journal(#[from] HistoryError),
+    Journal(HistoryError),
     #[error(transparent)]
     Roster(#[from] RosterError),
     #[error(transparent)]
     File(#[from] io::Error),
     #[error("the journal does not agree with itself: {0}")]
-    Books(#[from] EventError),
+    Books(EventError),
     #[error("{0}")]
     Nothing(String),
+}
+
+impl From<ReplayError> for RunsError {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::History { error, .. } => Self::Journal(error),
+            ReplayError::Refused { error, .. } => Self::Books(error),
+            ReplayError::Read { error, .. } => Self::File(error),
+        }
+    }
 }
 
 /// Calls that came back, in the order in which they were asked for.
@@ -37,7 +48,7 @@ type Calls<K, V> = BTreeMap<K, BTreeMap<Ticket, V>>;
 
 /// A run that is read again.
 struct Kept {
-    history: History,
+    replay: Replay<()>,
     roster: Roster,
     file: Fingerprint,
 }
@@ -48,36 +59,37 @@ impl Kept {
         if !folder.journal().exists() {
             return Err(RunsError::NoRun);
         }
-        let history = History::open(&folder.journal())?;
-        let roster = Roster::read(&folder, &history.charter, None)?;
+        let replay = Replay::open(&folder.journal())?;
+        let roster = Roster::read(&folder, &replay.history.charter, None)?;
         let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())?;
-        Ok(Self { history, roster, file })
+        Ok(Self { replay, roster, file })
     }
 }
 
 /// The names of all that a run's answers are scored by.
 pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, RunsError> {
-    let Kept { history, .. } = Kept::open(path)?;
-    Ok(history.charter.verifiers.into_iter().map(|terms| terms.name).collect())
+    let Kept { replay, .. } = Kept::open(path)?;
+    Ok(replay.history.charter.verifiers.into_iter().map(|terms| terms.name).collect())
 }
 
 /// What one verifier said, or of one with criteria what it said about one of them.
 pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, RunsError> {
-    let Kept { mut history, roster, file } = Kept::open(path)?;
-    let names: Vec<String> = history.charter.verifiers.iter().map(|it| it.name.clone()).collect();
+    let Kept { replay, roster, file } = Kept::open(path)?;
+    let charter = &replay.history.charter;
+    let names: Vec<String> = charter.verifiers.iter().map(|it| it.name.clone()).collect();
     let place = names.iter().position(|name| name == verifier);
     let nothing = || RunsError::Nothing(nothing_of("verifier", verifier, &names));
     let place = place.ok_or_else(nothing)?;
-    let first = history.charter.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
+    let first = charter.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
     let [place, lead] = [place, first].map(attribute_at);
-    let mut books = Books::new(history.problem()?);
+    let problem = replay.problem()?;
+    let declared = problem.attribute(place).clone();
+    let mut replay = replay.followed_by(Balance::opening(Books::new(problem)));
     let mut on_arms: Calls<ArmId, Outcome> = BTreeMap::new();
     let mut votes: Calls<QuestionId, (Option<Label>, Outcome)> = BTreeMap::new();
-    while let Some(entry) = history.next_entry()? {
-        books.apply(&entry.event)?;
+    while let Some(entry) = replay.step()? {
         let Some(call) = entry.call.filter(counts) else { continue };
-        let declared = books.problem().attribute(place);
-        let score = call.outcome_for(place.index() - lead.index(), declared).ok();
+        let score = call.outcome_for(place.index() - lead.index(), &declared).ok();
         let outcome = Outcome { score, cost: call.cost };
         match call.target {
             Target::Arm(arm, by) if by == lead => {
@@ -90,6 +102,7 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, RunsErr
             _ => {}
         }
     }
+    let Balance { books, .. } = replay.follower;
     let mut by_candidate = BTreeMap::new();
     for arm in books.problem().arms() {
         let voted = || {
@@ -107,13 +120,13 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, RunsErr
     if by_candidate.is_empty() {
         return Err(nothing());
     }
-    Ok(Recording { unit: history.charter.unit.name().to_owned(), file, by_candidate })
+    Ok(Recording { unit: replay.history.charter.unit.name().to_owned(), file, by_candidate })
 }
 
 /// What one generator or solver answered.
 pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, RunsError> {
-    let Kept { mut history, roster, file } = Kept::open(path)?;
-    let charter = &history.charter;
+    let Kept { mut replay, roster, file } = Kept::open(path)?;
+    let charter = &replay.history.charter;
     let solvers = (0..).zip(&charter.verifiers).filter(|(_, terms)| terms.solves.is_some());
     let solvers = solvers.map(|(at, terms)| (&terms.name, Source::Votes(AttributeId(at))));
     let generators = (0..).zip(charter.generators());
@@ -125,7 +138,7 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, RunsError> {
     let nothing = || RunsError::Nothing(nothing_of("generator or solver", of, &names));
     let (_, wanted) = sources.iter().find(|(name, _)| name == of).ok_or_else(nothing)?;
     let mut calls: Calls<QuestionId, RecordedAnswer> = BTreeMap::new();
-    while let Some(entry) = history.next_entry()? {
+    while let Some(entry) = replay.step()? {
         let Some(call) = entry.call.filter(counts) else { continue };
         if let Target::Question(question, source) = call.target
             && source == *wanted

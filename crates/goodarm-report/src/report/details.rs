@@ -5,14 +5,16 @@
 mod limits;
 mod questions;
 
+use std::borrow::Cow;
+
 use goodarm_core::{ArmId, ArmStatus, Target};
-use goodarm_record::history::{Entry, History, SettledCall};
+use goodarm_record::history::SettledCall;
+use goodarm_record::replay::Replay;
 
+use super::calls::{Calls, Limits, Shown};
 use super::data::{Answer, Data};
-use super::lines::{CallLine, Detail, FieldLine, call_line, field_lines, pair_line};
+use super::lines::{Detail, FieldLine, field_lines, pair_line};
 use super::{Report, ReportError};
-
-pub(super) use limits::{Limits, REPLY_BYTES_MAX};
 
 /// What the page keeps of the rows and their calls.
 pub(super) struct Details<'a> {
@@ -20,12 +22,11 @@ pub(super) struct Details<'a> {
     /// The answers, or the questions, that are shown, in the order of their file.
     pub(super) shown: Vec<u32>,
     pub(super) limits: Limits,
-    /// Of each row that is shown; with the answer that it is about, if that is one of several.
-    calls: Vec<Vec<(Option<u32>, CallLine)>>,
+    calls: Cow<'a, Calls>,
 }
 
 impl<'a> Details<'a> {
-    /// Decides what fits, and goes through the journal for it.
+    /// Decides what fits. If the report has not kept as many calls, the journal is read once more.
     pub(super) fn new(report: &'a Report) -> Result<Self, ReportError> {
         let data = &report.data;
         let shown = if report.has_questions() {
@@ -34,38 +35,12 @@ impl<'a> Details<'a> {
             shown(&data.answers)
         };
         let limits = Limits::new(report, &shown);
-        let mut places = vec![None; data.answers.len().max(data.by_question.len())];
-        for (place, &row) in shown.iter().enumerate() {
-            places[row as usize] = Some(place);
-        }
-        let mut details =
-            Self { report, limits, calls: shown.iter().map(|_| Vec::new()).collect(), shown };
-        let path = report.folder.journal();
-        let told = |error| ReportError::History { path: path.clone(), error };
-        let mut history = History::open(&path).map_err(told)?;
-        // The run may go on while this is written: stop at the calls that were counted.
-        let mut left = data.overview.calls;
-        while left > 0 {
-            let Some(entry) = history.next_entry().map_err(told)? else { break };
-            let Some(call) = &entry.call else { continue };
-            left -= 1;
-            let place = row_of(data, call).and_then(|row| places.get(row).copied().flatten());
-            if let Some(place) = place {
-                details.keep(place, call.arm(), &entry);
-            }
-        }
-        Ok(details)
-    }
-
-    fn keep(&mut self, place: usize, about: Option<ArmId>, entry: &Entry<'_>) {
-        let calls = &mut self.calls[place];
-        if calls.len() >= self.limits.calls {
-            return;
-        }
-        let started = self.report.data.overview.span_millis[0];
-        let criterion_count = self.report.data.overview.verifiers.len();
-        let line = call_line(entry, criterion_count, started, self.limits.reply_bytes);
-        calls.extend(line.map(|line| (about.map(|arm| arm.0), line)));
+        let calls = if report.calls.are_enough(&limits) {
+            Cow::Borrowed(&report.calls)
+        } else {
+            Cow::Owned(read(report, &shown, &limits)?)
+        };
+        Ok(Self { report, shown, limits, calls })
     }
 
     /// One shown row as JSON: its fields and its evidence, or its answers.
@@ -84,7 +59,8 @@ impl<'a> Details<'a> {
         if self.report.has_questions() {
             return self.question_calls_json(place);
         }
-        json(&self.calls[place].iter().map(|(_, line)| line).collect::<Vec<_>>())
+        let calls = self.calls.of_row(self.shown[place], &self.limits);
+        json(&calls.iter().map(|(_, line)| line).collect::<Vec<_>>())
     }
 
     fn fields(&self, arm: u32) -> (Vec<FieldLine>, usize) {
@@ -102,6 +78,28 @@ fn detail(answer: &Answer, fields: Vec<FieldLine>, field_count: usize) -> Detail
         p: answer.evidence.iter().map(pair_line).collect(),
         s: answer.loan,
     }
+}
+
+/// Reads the calls of these rows from the journal.
+fn read(report: &Report, shown: &[u32], limits: &Limits) -> Result<Calls, ReportError> {
+    let data = &report.data;
+    let mut is_shown = vec![false; data.answers.len().max(data.by_question.len())];
+    shown.iter().for_each(|&row| is_shown[row as usize] = true);
+    let mut calls = Calls::of(limits);
+    let mut replay = Replay::open(&report.folder.journal())?;
+    while let Some(entry) = replay.step()? {
+        // The run may go on while this is written: stop at the entries that were counted.
+        if entry.index >= report.entry_count {
+            break;
+        }
+        let row = entry.call.as_ref().and_then(|call| row_of(data, call));
+        let Some(row) = row.filter(|&row| is_shown.get(row) == Some(&true)) else { continue };
+        let (started_millis, criterion_count) =
+            (data.overview.span_millis[0], data.overview.verifiers.len());
+        let call = Shown { entry: &entry, row, started_millis, criterion_count };
+        calls.take(call, &report.reply_lengths);
+    }
+    Ok(calls)
 }
 
 /// The answer that a call is about, or the question that it or its answer belongs to.

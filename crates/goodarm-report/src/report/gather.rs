@@ -2,63 +2,27 @@
 
 use std::fs;
 
-use goodarm_core::{ArmId, AttributeId, Books, Cost, Outcome, Source, Target};
-use goodarm_record::account::Account;
-use goodarm_record::charter::Charter;
+use goodarm_core::{ArmId, AttributeId, Cost, EventError, Outcome, Source, Target};
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
+use goodarm_record::history::{Entry, History, SettledCall};
 use goodarm_record::journal::Mark;
+use goodarm_record::replay::{Balance, Follower};
+use goodarm_record::roster::Roster;
 use goodarm_record::view::noise::{Scores, noise};
 use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
 
-use super::ReportError;
 use super::by_question::ByQuestion;
+use super::calls::{Calls, REPLY_BYTES_MAX, Shown};
 use super::cut::Lengths;
 use super::data::{Answer, Data, Of, Pair};
-use super::details::REPLY_BYTES_MAX;
 use super::trail::Trail;
 
-/// What the journal says.
-pub(super) struct Gathered {
-    pub(super) charter: Charter,
-    /// How many candidates there were at first and after each addition, with their fingerprints.
-    pub(super) rosters: Vec<(usize, [u8; 32])>,
-    /// In the order of their certificates.
-    pub(super) certified: Vec<ArmId>,
-    /// Ids are still to be filled in.
-    pub(super) data: Data,
-    /// Of all replies.
-    pub(super) reply_lengths: Lengths,
-}
-
-/// Goes through a run's journal.
-pub(super) fn gather(folder: &Folder) -> Result<Gathered, ReportError> {
-    let path = folder.journal();
-    let told = |error| ReportError::History { path: path.clone(), error };
-    let mut history = History::open(&path).map_err(told)?;
-    let problem = history.problem().map_err(told)?;
-    let mut rosters = vec![(problem.arm_count(), history.header().candidates)];
-    let mut gatherer = Gatherer::new(Books::new(problem));
-    while let Some(entry) = history.next_entry().map_err(told)? {
-        gatherer
-            .take(&entry)
-            .map_err(|error| ReportError::Mismatch { path: path.clone(), error })?;
-        if let Some(fingerprint) = entry.candidates {
-            rosters.push((gatherer.books.problem().arm_count(), fingerprint));
-        }
-    }
-    let reply_lengths = std::mem::replace(&mut gatherer.reply_lengths, Lengths::new(0));
-    let mark = history.mark(&path).map_err(|error| told(HistoryError::Journal(error.into())))?;
-    let certified = gatherer.books.certified().to_vec();
-    let data = gatherer.data(&history, mark, folder);
-    Ok(Gathered { charter: history.charter, rosters, certified, data, reply_lengths })
-}
-
-/// The books, and what is counted beside them.
-struct Gatherer {
-    books: Books,
-    account: Account,
+/// The books, the account and the answers of a run, and what is counted beside them.
+pub(super) struct Gatherer {
+    balance: Balance,
+    /// How many candidates there were after each addition, with their fingerprints.
+    added: Vec<(usize, [u8; 32])>,
     /// Of each pair, arm by arm.
     scores: Vec<Scores>,
     trails: Vec<Trail>,
@@ -66,6 +30,24 @@ struct Gatherer {
     call_counts: Vec<u32>,
     by_question: ByQuestion,
     reply_lengths: Lengths,
+    calls: Calls,
+    started_millis: Option<u64>,
+    entry_count: u64,
+}
+
+/// What the journal says.
+pub(super) struct Gathered {
+    pub(super) roster: Option<Roster>,
+    /// How many candidates there were after each addition, with their fingerprints.
+    pub(super) added: Vec<(usize, [u8; 32])>,
+    /// In the order of their certificates.
+    pub(super) certified: Vec<ArmId>,
+    /// Ids are still to be filled in.
+    pub(super) data: Data,
+    /// Of all replies.
+    pub(super) reply_lengths: Lengths,
+    pub(super) calls: Calls,
+    pub(super) entry_count: u64,
 }
 
 /// A pair that a call scores.
@@ -78,25 +60,24 @@ struct ScoredPair {
     is_new: bool,
 }
 
-impl Gatherer {
-    fn new(books: Books) -> Self {
-        let pair_count = books.problem().pair_count();
-        Self {
-            account: Account::new(&books),
-            scores: vec![Scores::default(); pair_count],
-            trails: vec![Trail::default(); pair_count],
-            call_counts: vec![0; books.problem().arm_count()],
-            by_question: ByQuestion::new(books.problem()),
-            reply_lengths: Lengths::new(REPLY_BYTES_MAX),
-            books,
-        }
+impl AsRef<Balance> for Gatherer {
+    fn as_ref(&self) -> &Balance {
+        &self.balance
     }
+}
 
-    fn take(&mut self, entry: &Entry<'_>) -> Result<(), goodarm_core::EventError> {
+impl Follower for Gatherer {
+    type Refusal = EventError;
+
+    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), EventError> {
         let returned_before = entry.call.as_ref().map_or_else(Vec::new, |call| self.returned(call));
-        self.books.apply(&entry.event)?;
-        self.account.take(&self.books, entry);
-        let problem = self.books.problem();
+        self.balance.follow(entry)?;
+        self.entry_count += 1;
+        self.started_millis.get_or_insert(entry.unix_millis);
+        let problem = self.balance.books.problem();
+        if let Some(fingerprint) = entry.candidates {
+            self.added.push((problem.arm_count(), fingerprint));
+        }
         if problem.arm_count() > self.call_counts.len() {
             self.scores.resize(problem.pair_count(), Scores::default());
             self.trails.resize(problem.pair_count(), Trail::default());
@@ -115,13 +96,48 @@ impl Gatherer {
             let scored = ScoredPair { arm, attribute, place, is_new: now > before };
             self.take_score(call, scored);
         }
+        self.keep(call.target, entry);
         Ok(())
+    }
+}
+
+impl Gatherer {
+    /// From the first entry on.
+    pub(super) fn new(balance: Balance, calls: Calls) -> Self {
+        let problem = balance.books.problem();
+        let pair_count = problem.pair_count();
+        Self {
+            added: Vec::new(),
+            scores: vec![Scores::default(); pair_count],
+            trails: vec![Trail::default(); pair_count],
+            call_counts: vec![0; problem.arm_count()],
+            by_question: ByQuestion::new(problem),
+            reply_lengths: Lengths::new(REPLY_BYTES_MAX),
+            calls,
+            started_millis: None,
+            entry_count: 0,
+            balance,
+        }
+    }
+
+    /// Keeps a call for the page.
+    fn keep(&mut self, target: Target, entry: &Entry<'_>) {
+        let problem = self.balance.books.problem();
+        let row = match (target, problem.questions()) {
+            (Target::Question(question, _), _) => question.index(),
+            (Target::Arm(arm, _), Some(questions)) => questions.of(arm).index(),
+            (Target::Arm(arm, _), None) => arm.index(),
+        };
+        let started_millis = self.started_millis.unwrap_or(entry.unix_millis);
+        let criterion_count = problem.attribute_count();
+        let call = Shown { entry, row, started_millis, criterion_count };
+        self.calls.take(call, &self.reply_lengths);
     }
 
     /// The pairs that a call scores: one for each criterion of its verifier, or one for each answer to its
     /// question.
     fn scored_by(&self, call: &SettledCall<'_>) -> Vec<(ArmId, AttributeId)> {
-        let problem = self.books.problem();
+        let problem = self.balance.books.problem();
         match call.target {
             Target::Arm(arm, lead) => problem.members(lead).iter().map(|&it| (arm, it)).collect(),
             Target::Question(question, Source::Votes(attribute)) => {
@@ -135,13 +151,15 @@ impl Gatherer {
     /// How many scores there are of each of them.
     fn returned(&self, call: &SettledCall<'_>) -> Vec<u64> {
         let pairs = self.scored_by(call).into_iter();
-        pairs.map(|(arm, attribute)| self.books.tally(arm, attribute).returned_count).collect()
+        pairs
+            .map(|(arm, attribute)| self.balance.books.tally(arm, attribute).returned_count)
+            .collect()
     }
 
     /// What a call says about one of the pairs that it scores.
     fn take_score(&mut self, call: &SettledCall<'_>, scored: ScoredPair) {
         let ScoredPair { arm, attribute, place, is_new } = scored;
-        let problem = self.books.problem();
+        let problem = self.balance.books.problem();
         let declared = problem.attribute(attribute);
         let pair = problem.pair_index(arm, attribute);
         let score = match (&call.outcome, problem.questions()) {
@@ -154,36 +172,52 @@ impl Gatherer {
             self.scores[pair].take(score, declared.threshold());
         }
         if is_new {
-            let level = self.books.level(arm, attribute);
-            let share = self.books.evidence(arm, attribute) / level;
-            let tally = self.books.tally(arm, attribute);
+            let level = self.balance.books.level(arm, attribute);
+            let share = self.balance.books.evidence(arm, attribute) / level;
+            let tally = self.balance.books.tally(arm, attribute);
             self.trails[pair].push_until(tally.returned_count, tally.mean(), share);
         }
     }
 
+    /// At the end of the journal.
+    pub(super) fn finish(mut self, history: &History, mark: Mark, folder: &Folder) -> Gathered {
+        Gathered {
+            roster: self.balance.roster.take(),
+            added: std::mem::take(&mut self.added),
+            certified: self.balance.books.certified().to_vec(),
+            reply_lengths: std::mem::replace(&mut self.reply_lengths, Lengths::new(0)),
+            calls: std::mem::replace(&mut self.calls, Calls::unwanted()),
+            entry_count: self.entry_count,
+            data: self.data(history, mark, folder),
+        }
+    }
+
     fn data(self, history: &History, mark: Mark, folder: &Folder) -> Data {
-        let mut overview =
-            Overview::in_full(&folder.present(&history.charter), &self.books, &self.account);
+        let mut overview = Overview::in_full(
+            &folder.present(&history.charter),
+            &self.balance.books,
+            &self.balance.account,
+        );
         overview.goodarm.clone_from(&history.header().version);
         overview.folder = folder.path().display().to_string();
         overview.ending = ending(folder, overview.calls);
-        overview.set_span(history.span_millis(), &self.account);
+        overview.set_span(history.span_millis(), &self.balance.account);
         overview.journal = Some(mark);
         overview.notes.extend(folder.check_seen().err().map(|older| older.to_string()));
         let step = |(spent, certified): (&Cost, usize)| Step { spent: spent.units(), certified };
-        overview.coverage = Some(self.account.spent_at.iter().zip(1..).map(step).collect());
-        overview.implied = ImpliedView::new(&self.books, &overview.verifiers);
+        overview.coverage = Some(self.balance.account.spent_at.iter().zip(1..).map(step).collect());
+        overview.implied = ImpliedView::new(&self.balance.books, &overview.verifiers);
         let stride = overview.verifiers.len();
         for (index, verifier) in overview.verifiers.iter_mut().enumerate() {
             verifier.noise = noise(self.scores.iter().skip(index).step_by(stride));
         }
-        self.by_question.tell(&self.books, &mut overview);
-        let by_question = self.by_question.sums(&self.books);
+        self.by_question.tell(&self.balance.books, &mut overview);
+        let by_question = self.by_question.sums(&self.balance.books);
         Data { overview, by_question, answers: self.answers() }
     }
 
     fn answers(self) -> Vec<Answer> {
-        let books = &self.books;
+        let books = &self.balance.books;
         let ranks = ranks(books);
         let mut trails = self.trails.into_iter();
         let answer = |arm: ArmId| {
@@ -192,7 +226,7 @@ impl Gatherer {
                 .attributes()
                 .zip(trails.by_ref())
                 .map(|(attribute, trail)| Pair {
-                    view: PairView::new(books, &self.account, arm, attribute),
+                    view: PairView::new(books, &self.balance.account, arm, attribute),
                     trail,
                 })
                 .collect();

@@ -9,8 +9,9 @@ use minijinja::context;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
+use super::calls::Limits;
 use super::cut::{beginning, script_safe};
-use super::details::{Details, Limits};
+use super::details::Details;
 use super::lines::rounded;
 use super::{Data, Report, text};
 use crate::markup::{Template, own};

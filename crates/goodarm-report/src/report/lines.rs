@@ -113,15 +113,36 @@ pub(crate) fn pair_line(pair: &Pair) -> PairLine {
 
 /// Verifier, score, cost, latency in milliseconds, seconds since the start; and if there is any:
 /// failure, reply, reason, and the length of the whole reply if it was cut.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum CallLine {
     Short(usize, Given, f64, u128, f64),
     Long(usize, Given, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
 }
 
+impl CallLine {
+    /// How much of the reply there is.
+    pub(super) const fn reply_bytes(&self) -> u64 {
+        match self {
+            Self::Short(..) => 0,
+            Self::Long(.., reply, _, _) => reply.len() as u64,
+        }
+    }
+
+    /// Cuts the reply to so many bytes, as if it had been cut to them at first.
+    pub(super) fn shorten(&mut self, reply_bytes_max: usize) {
+        if let Self::Long(.., reply, _, total) = self
+            && reply.len() > reply_bytes_max
+        {
+            // 0 says that it was whole.
+            *total = if *total == 0 { reply.len() } else { *total };
+            *reply = beginning(reply, reply_bytes_max).into();
+        }
+    }
+}
+
 /// A score, or one for each criterion; null for what is lacking.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Given {
     One(Option<f64>),

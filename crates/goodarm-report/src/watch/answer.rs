@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_core::{Failure, Outcome, Source, Target};
-use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
+use goodarm_record::history::{Entry, SettledCall};
+use goodarm_record::replay::{Replay, ReplayError};
 use serde::Serialize;
 
 use super::WatchedJob;
@@ -85,18 +86,18 @@ impl Calls {
         job: &WatchedJob,
         journal: &Path,
         certificate: &Certificate,
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self, ReplayError> {
         let is_long = fs::metadata(journal).map_or(0, |file| file.len()) > JOURNAL_BYTES_MAX;
         if is_long {
             return Ok(Self::default());
         }
-        let mut history = History::open(journal)?;
+        let mut replay = Replay::open(journal)?;
         let mut calls = Self {
             means: vec![RunningMean::default(); job.problem.attribute_count()],
             ..Self::default()
         };
         let mut started_millis = None;
-        while let Some(entry) = history.next_entry()? {
+        while let Some(entry) = replay.step()? {
             let started_millis = *started_millis.get_or_insert(entry.unix_millis);
             if entry.call.as_ref().is_some_and(|call| is_about(call, certificate)) {
                 calls.take(job, &entry, started_millis, certificate);

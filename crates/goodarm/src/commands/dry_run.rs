@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 
 use goodarm_core::{Cost, Options, Role, ServiceId};
-use goodarm_live::job::{Job, JobVerifier};
+use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
 use goodarm_plan::forecast::{self, Design, Forecast};
 use goodarm_plan::plan::cut_off;
-use goodarm_record::charter::PeopleTerms;
-use goodarm_record::charter::{Solves, VerifierTerms};
+use goodarm_record::charter::{PeopleTerms, Solves, VerifierTerms};
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_report::Report;
@@ -18,14 +17,14 @@ use goodarm_report::words::{
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
-use crate::commands::run::failure;
+use crate::advice;
 use crate::commands::{Failure, notes};
 use crate::terminal;
 
 pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     let unit = job.unit();
     if let Some(file) = Folder::new(&job.settings.output).file_in_the_way() {
-        return Err(failure(&RunError::OutputIsFile(file.to_owned())));
+        return Err(advice::run(&RunError::OutputIsFile(file.to_owned())));
     }
     let mut text = format!(
         "{}: {}, δ = {}; nothing is called and nothing is written.\n\n",
@@ -69,7 +68,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
 
 /// How many candidates or questions there are, and who is called about them.
 fn parties(job: &Job) -> String {
-    let verifiers = counted(job.verifiers.len(), "verifier");
+    let verifiers = counted(job.verifiers().len(), "verifier");
     let Some(questions) = &job.questions else {
         return format!("{}, {verifiers}", counted(job.candidates.len(), "candidate"));
     };
@@ -77,7 +76,7 @@ fn parties(job: &Job) -> String {
         0 => "no given answers".to_owned(),
         count => counted(count, "given answer"),
     };
-    let makers = match job.generators.len() {
+    let makers = match job.generators().len() {
         0 => String::new(),
         count => format!("{}, ", counted(count, "generator")),
     };
@@ -126,7 +125,7 @@ fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
 }
 
 /// What mean scores are asked for.
-fn thresholds(job: &Job, verifier: &JobVerifier) -> String {
+fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
     let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold());
     if verifier.criteria.is_empty() {
@@ -164,7 +163,7 @@ fn calls_max(job: &Job) -> String {
 /// How many calls are in flight at first, and what keeps it from being more.
 fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
-    let machines = job.others().filter(|called| called.verifier.people().is_none());
+    let machines = job.others().filter(|called| called.service.people().is_none());
     let Some(dearest) = machines.max_by_key(|verifier| verifier.tariff.ceiling) else {
         return String::new();
     };
@@ -192,12 +191,12 @@ fn in_flight(job: &Job) -> String {
 /// How many cards people may get, and how they get them.
 fn people(job: &Job) -> String {
     let folder = job.settings.output.display().to_string();
-    let asked = job.services().filter_map(|called| Some((called, called.verifier.people()?)));
-    let line = |(called, people): (&JobVerifier, PeopleTerms)| {
+    let asked = job.services().filter_map(|called| Some((called, called.service.people()?)));
+    let line = |(called, people): (&JobService, &PeopleTerms)| {
         let price = called.tariff.ceiling.picos().max(1);
         let paid_for = u64::try_from(job.settings.budget.picos() / price).unwrap_or(u64::MAX);
         let is_exact = job
-            .verifiers
+            .verifiers()
             .iter()
             .any(|it| it.name == called.name && job.problem.attribute(it.lead).is_exact());
         let most = match job.candidates.len() as u64 {
@@ -218,7 +217,7 @@ fn people(job: &Job) -> String {
 /// Says where the run stands that would be resumed, and all for which it would be refused.
 fn resumed(job: &Job, mut text: String) -> Result<(), Failure> {
     let mut refusals: Vec<String> =
-        Run::refusals(job).iter().map(|error| failure(error).to_string()).collect();
+        Run::refusals(job).iter().map(|error| advice::run(error).to_string()).collect();
     match standing(job) {
         Ok(standing) => text += &standing,
         // Whoever cannot read the run says so in the same words.

@@ -20,7 +20,6 @@ use goodarm_report::{Finished, finish_run, publish_claim, summary_text};
 use crate::advice;
 use crate::cli::ExampleArguments;
 use crate::commands::Failure;
-use crate::commands::run::failure;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
@@ -102,9 +101,9 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Fai
     let overrides = Overrides { output: Some(output), ..Overrides::default() };
     let job = Job::parse(path, source.to_owned(), &overrides);
     let job = job.map_err(|error| advice::job(&error))?;
-    let mut run = Run::begin(Arc::new(job)).map_err(|error| failure(&error))?;
+    let mut run = Run::begin(Arc::new(job)).map_err(|error| advice::run(&error))?;
     let driven = run.drive(&Control::default(), &mut ());
-    Ok((run, driven.map_err(|error| failure(&error))?))
+    Ok((run, driven.map_err(|error| advice::run(&error))?))
 }
 
 const HOPED_FOR: f64 = 0.9;

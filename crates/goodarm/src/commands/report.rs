@@ -13,8 +13,16 @@ use crate::terminal;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     check_out(arguments)?;
-    let report = Report::read(&arguments.folder, arguments.candidates.as_deref())
-        .map_err(Failure::wrong_input)?;
+    // Text, JSON or plots instead of the page, unless a page is named too.
+    let is_only_page = !arguments.json && !arguments.text && arguments.plots.is_none();
+    let is_page_wanted = is_only_page || arguments.out.is_some();
+    let (folder, candidates) = (&arguments.folder, arguments.candidates.as_deref());
+    let report = if is_page_wanted {
+        Report::read_for_page(folder, candidates)
+    } else {
+        Report::read(folder, candidates)
+    };
+    let report = report.map_err(Failure::wrong_input)?;
     if let Some(folder) = &arguments.plots {
         fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
         for (name, figure) in report.figures() {
@@ -30,9 +38,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     if report.lacks_texts() {
         terminal::say("--candidates names the file with the answers' texts");
     }
-    // Text, JSON or plots instead of the page, unless a page is named too.
-    let is_page_wanted = !arguments.json && !arguments.text && arguments.plots.is_none();
-    if is_page_wanted || arguments.out.is_some() {
+    if is_page_wanted {
         let page = report.write_page(arguments.out.as_deref()).map_err(Failure::wrong_input)?;
         if !arguments.json && !arguments.text {
             for note in report.notes() {

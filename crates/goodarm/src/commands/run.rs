@@ -8,7 +8,7 @@ use goodarm_live::open_files;
 use goodarm_live::run::Run;
 use goodarm_live::trial::first_suspicions;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
 use goodarm_record::view::EndingView;
@@ -63,9 +63,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             // No outputs: the books may hold what is not durable. The journal has all that counts, and
             // --resume writes them.
             if let Some(watch) = watch {
-                watch.end(None, &failure(&error).to_string());
+                watch.end(None, &advice::run(&error).to_string());
             }
-            return Err(failure(&error));
+            return Err(advice::run(&error));
         }
     };
     drop(display);
@@ -84,12 +84,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 fn take_up(job: &Arc<Job>, arguments: &RunArguments) -> Result<Run, Failure> {
     let job = Arc::clone(job);
     if arguments.resume {
-        return Run::resume(job).map_err(|error| failure(&error));
+        return Run::resume(job).map_err(|error| advice::run(&error));
     }
     if !arguments.again {
-        return Run::begin(job).map_err(|error| failure(&error));
+        return Run::begin(job).map_err(|error| advice::run(&error));
     }
-    let (run, aside) = Run::begin_again(job).map_err(|error| failure(&error))?;
+    let (run, aside) = Run::begin_again(job).map_err(|error| advice::run(&error))?;
     if let Some(aside) = aside.filter(|_| !arguments.quiet) {
         terminal::say(&format!("the earlier run is in {} now", aside.display()));
     }
@@ -125,7 +125,7 @@ fn watched(job: &Job, resume: String) -> WatchedJob {
         questions: job.questions.clone(),
         problem: job.problem.clone(),
         conditions: job.problem.attributes().map(|it| job.problem.service_of(it).index()).collect(),
-        verifier_count: job.verifiers.len(),
+        verifier_count: job.verifiers().len(),
     }
 }
 
@@ -224,15 +224,6 @@ fn watch_failure(error: SiteError) -> Failure {
         _ => "",
     };
     Failure::wrong_input(format!("--watch: {error}{hint}"))
-}
-
-/// Why a run cannot begin or continue, and what to type then.
-pub(crate) fn failure(error: &RunError) -> Failure {
-    let exit = match error {
-        RunError::Policy(_) => Exit::Bug,
-        _ => Exit::WrongInput,
-    };
-    Failure::with_exit(exit, format!("{error}{}", advice::about_run(error)))
 }
 
 /// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.

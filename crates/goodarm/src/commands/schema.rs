@@ -1,7 +1,7 @@
 //! `goodarm schema`: the JSON Schema of a job file, for editors.
 
 use goodarm_live::job;
-use goodarm_live::verifier::Kinds;
+use goodarm_live::services::Kinds;
 
 use crate::commands::Failure;
 use crate::terminal;

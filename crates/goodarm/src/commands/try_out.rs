@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         return Err(Failure::interrupted("stopped; nothing was booked"));
     }
     let has_scored = |id| trials.iter().any(|it| it.service == id && it.has_scored());
-    let is_person = |id| job.service(id).verifier.people().is_some();
+    let is_person = |id| job.service(id).service.people().is_some();
     let silent = job.problem.services().filter(|&id| !has_scored(id) && !is_person(id));
     let silent: Vec<&str> = silent.map(|id| job.service(id).name.as_str()).collect();
     if silent.is_empty() {
@@ -78,7 +78,7 @@ fn shown(job: &Job, trial: &Trial) -> String {
     let unit = job.unit();
     let mut text =
         format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
-    if job.service(trial.service).verifier.people().is_some() {
+    if job.service(trial.service).service.people().is_some() {
         let card = trial.exchanges.first().map_or("", |exchange| &exchange.sent);
         let price = money(trial.ceiling, unit);
         return format!(
@@ -106,7 +106,7 @@ fn shown(job: &Job, trial: &Trial) -> String {
             let _ = writeln!(text, "  {} {score}", printable_note(name));
         }
     }
-    let answers = job.service(trial.service).verifier.answers_questions();
+    let answers = job.service(trial.service).service.manifest.answers_questions;
     let lacks = if answers { "answer" } else { "score" };
     let _ = match (&trial.score, &trial.reason) {
         (None, None) if let Some(answer) = &trial.answer => {

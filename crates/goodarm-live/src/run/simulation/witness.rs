@@ -7,9 +7,8 @@ use std::time::Duration;
 use goodarm_core::{ArmId, Event, Outcome, Source, Target, Ticket};
 use goodarm_record::folder::Folder;
 use goodarm_record::history::History;
-use goodarm_record::notice::Condition;
-use goodarm_record::notice::{Notice, Observer, Progress};
-use goodarm_record::questions::Roster;
+use goodarm_record::notice::{Condition, Notice, Observer, Progress};
+use goodarm_record::roster::Roster;
 use tokio::time::Instant;
 
 use super::world::{QUESTIONS_FROM, World, arm_of};

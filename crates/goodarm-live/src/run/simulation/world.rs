@@ -1,7 +1,7 @@
 //! The verifiers, and what really happened with them: whom they were asked about, what they said and
 //! what they billed, whether or not anybody heard of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,13 +9,10 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
-use goodarm_data::answer::ExtractName;
-use goodarm_data::answer::Extractor;
+use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_record::charter::PeopleTerms;
-use goodarm_record::deck::{Said, Wanted};
+use goodarm_record::deck::Wanted;
 use goodarm_record::job_file::Scores;
-use goodarm_record::people::verdict;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -25,9 +22,12 @@ use super::plan::{ANSWERS_MAX, Asking, Fate, Life, Plan};
 use super::{Figures, Killed, person};
 use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
 use crate::pricing::{Meter, Pricing};
+use crate::service::attempt::{Attempt, attempts};
+use crate::service::{
+    Answered, Called, Deferred, FinalAnswers, Local, Manifest, Place, Remote, Reply, Service,
+    Usage, Verdict,
+};
 use crate::throttle::Throttle;
-use crate::verifier::attempt::{Attempt, attempts};
-use crate::verifier::{Called, FinalAnswers, Place, Reply, Usage, Verdict, Verifier};
 
 pub(super) struct World {
     pub(super) plan: Plan,
@@ -148,15 +148,44 @@ impl World {
         } else {
             Pricing::Fixed(nature.ceiling)
         };
-        let verifier = SimVerifier { world: Arc::clone(self), index };
         VerifierSpec {
             threshold: (index < self.plan.verifiers.len()).then_some(nature.threshold),
             pricing: Some(pricing),
             rate: nature.rate,
             concurrency: nature.concurrency,
             patience: PATIENCE,
-            ..VerifierSpec::new(format!("verifier {index}"), Box::new(verifier))
+            ..VerifierSpec::new(format!("verifier {index}"), self.service(index))
         }
+    }
+}
+
+impl World {
+    fn service(self: &Arc<Self>, index: usize) -> Service {
+        let (plan, nature) = (&self.plan, self.plan.nature(index));
+        let answers_questions = plan.answers_questions(index);
+        let scores = match (nature.is_ours, nature.is_coin) {
+            _ if answers_questions => Scores::Binary,
+            (true, _) => Scores::Exact,
+            (false, true) => Scores::Binary,
+            (false, false) => Scores::UNIT,
+        };
+        let finals = || {
+            let (field, extractor) = ("answer".to_owned(), LAST_NUMBER.clone());
+            FinalAnswers { field, extractor, bytes_max: usize::MAX }
+        };
+        let fields = (!answers_questions).then(|| "answer".to_owned()).into_iter().collect();
+        let final_answers = answers_questions.then(finals);
+        let manifest =
+            Manifest { fields, scores, answers_questions, final_answers, ..Manifest::default() };
+        let verifier = SimVerifier { world: Arc::clone(self), index };
+        if nature.is_person {
+            let people = Deferred::new(person::terms(plan.seed), Wanted::Verdict);
+            return Service::deferred(manifest, people);
+        }
+        if nature.is_ours {
+            return Service::local(manifest, verifier);
+        }
+        Service::remote(manifest, verifier)
     }
 }
 
@@ -329,14 +358,14 @@ impl SimVerifier {
     }
 }
 
-impl Verifier for SimVerifier {
+impl Remote for SimVerifier {
     fn preview(&self, candidate: &Candidate) -> String {
         candidate.id.clone()
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(async move {
-            let arm = if self.answers_questions() {
+            let arm = if self.world.plan.answers_questions(self.index) {
                 QUESTIONS_FROM + candidate.id.parse::<usize>().expect("ids are numbers")
             } else {
                 arm_of(candidate)
@@ -351,48 +380,16 @@ impl Verifier for SimVerifier {
             attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
         })
     }
+}
 
-    fn fields(&self) -> BTreeSet<String> {
-        if self.answers_questions() { BTreeSet::new() } else { ["answer".to_owned()].into() }
+impl Local for SimVerifier {
+    fn preview(&self) -> String {
+        String::new()
     }
 
-    fn answers_questions(&self) -> bool {
-        self.world.plan.answers_questions(self.index)
-    }
-
-    fn final_answers(&self) -> Option<FinalAnswers<'_>> {
-        let extractor = &*LAST_NUMBER;
-        self.answers_questions().then_some(FinalAnswers { field: "answer", extractor })
-    }
-
-    fn default_scores(&self) -> Scores {
-        if self.answers_questions() {
-            return Scores::Binary;
-        }
-        let nature = self.world.plan.nature(self.index);
-        match (nature.is_ours, nature.is_coin) {
-            (true, _) => Scores::Exact,
-            (false, true) => Scores::Binary,
-            (false, false) => Scores::UNIT,
-        }
-    }
-
-    fn people(&self) -> Option<PeopleTerms> {
-        let plan = &self.world.plan;
-        plan.nature(self.index).is_person.then(|| person::terms(plan.seed))
-    }
-
-    fn heard(&self, said: &Said) -> Verdict {
-        verdict(Wanted::Verdict, None, said)
-    }
-
-    fn is_reproducible(&self) -> bool {
-        self.world.plan.nature(self.index).is_ours
-    }
-
-    fn answer_here(&self, place: Place<'_>) -> Option<Reply> {
+    fn answer(&self, place: Place<'_>) -> Answered {
         let mean = self.world.plan.mean(arm_of(&place.candidate()), self.index);
-        self.is_reproducible().then(|| Reply::score(mean))
+        Answered::Now(Reply::score(mean))
     }
 }
 

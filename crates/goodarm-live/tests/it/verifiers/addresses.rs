@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::CountedFailure;
+use goodarm_live::service::{Remote, Reply, Verdict};
+use goodarm_live::services::http::Http;
+use goodarm_live::services::llm::Llm;
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::http::Http;
-use goodarm_live::verifier::llm::Llm;
-use goodarm_live::verifier::{Reply, Verdict, Verifier};
 use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::job_file::Unit;
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -62,7 +63,7 @@ async fn calls_are_spread_and_each_is_made_once() {
     let (left, right) = (Server::start([good()]).await, Server::start([good()]).await);
     let keys = json!({"api_key_env": KEY_VARIABLE, "headers": {"X-Team": "blue"}});
     let verifier = http(&[left.url("/a"), right.url("/b")], keys);
-    assert_eq!(verifier.address_count(), 2);
+    assert_eq!(verifier.manifest().address_count, 2);
     let line = Arc::new(line(None).among(2));
     let replies = call_all(verifier, &line, 40).await;
     replies.iter().for_each(|reply| assert_score(reply, 1.0));
@@ -164,7 +165,7 @@ async fn a_model_may_have_several_addresses() {
     let urls = [left.url("/v1"), right.url("/v1")];
     let keys = json!({"urls": urls, "model": "m", "prompt": "Is {{ answer }} right?"});
     let judge = make(keys, Llm::new).expect("a judge");
-    let line = line(None).among(judge.address_count());
+    let line = line(None).among(judge.manifest(Unit::Calls).address_count);
     for _ in 0..4 {
         assert_score(&judge.call(&question(), &line).await, 1.0);
     }

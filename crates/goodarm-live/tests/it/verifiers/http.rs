@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use goodarm_core::{CountedFailure, VoidFailure};
-use goodarm_live::verifier::http::Http;
-use goodarm_live::verifier::{BODY_BYTES_MAX, REPLY_BYTES_MAX, Reply, Verdict, Verifier as _};
+use goodarm_live::service::{REPLY_BYTES_MAX, Remote as _, Reply, Verdict};
+use goodarm_live::services::BODY_BYTES_MAX;
+use goodarm_live::services::http::Http;
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
@@ -102,7 +103,7 @@ async fn bodies_are_made_from_templates() {
     let server = Server::start([Act::Json(json!({"score": 1}))]).await;
     let template = "{\"q\": {{ question | tojson }}, \"all\": {{ candidate | tojson }}}";
     let verifier = http(&server.url("/"), json!({"body": template}));
-    assert_eq!(verifier.fields(), ["question".to_owned()].into());
+    assert_eq!(verifier.manifest().fields, ["question".to_owned()].into());
     assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
     assert_eq!(server.seen()[0].json()["q"], "2 + 2?");
     assert_eq!(server.seen()[0].json()["all"]["answer"], "It is #### 4");
@@ -222,19 +223,19 @@ fn a_key_that_goes_over_the_network_for_all_to_read_is_suspicious() {
     let keys = [json!({"api_key_env": KEY_VARIABLE}), json!({"headers": header})];
     for keys in keys {
         for url in ["http://10.0.0.1/", "http://127.evil.com/", "http://localhost.evil.com/"] {
-            let text = http(url, keys.clone()).suspicion().expect(url);
+            let text = http(url, keys.clone()).manifest().warning.expect(url);
             assert!(text.contains("without encryption"), "{text}");
         }
         let near =
             ["http://127.0.0.1:9/", "http://127.9.9.9/", "http://[::1]/", "http://localhost/"];
         for url in near.into_iter().chain(["https://10.0.0.1/"]) {
-            assert_eq!(http(url, keys.clone()).suspicion(), None, "{url}");
+            assert_eq!(http(url, keys.clone()).manifest().warning, None, "{url}");
         }
     }
-    assert_eq!(http("http://10.0.0.1/", json!({})).suspicion(), None, "there is no key");
+    assert_eq!(http("http://10.0.0.1/", json!({})).manifest().warning, None, "there is no key");
     let urls = json!(["http://127.0.0.1:9/", "http://judge.example/"]);
     let keys = json!({"urls": urls, "api_key_env": KEY_VARIABLE});
-    let text = make(keys, Http::new).expect("a verifier").suspicion().expect("the second");
+    let text = make(keys, Http::new).expect("a verifier").manifest().warning.expect("the second");
     assert!(text.contains("judge.example"), "{text}");
 }
 

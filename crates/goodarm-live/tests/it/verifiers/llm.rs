@@ -9,10 +9,10 @@ use std::time::Duration;
 use goodarm_core::CountedFailure;
 use goodarm_data::candidates::Candidates;
 use goodarm_live::pricing::Extent;
+use goodarm_live::service::{Remote as _, Service, Verdict};
+use goodarm_live::services::llm::{Llm, Model, Repeats};
 use goodarm_live::throttle::{Limits, Throttle};
-use goodarm_live::verifier::llm::{Llm, Model, Repeats};
-use goodarm_live::verifier::{Verdict, Verifier as _};
-use goodarm_record::job_file::Scores;
+use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
@@ -36,6 +36,11 @@ fn solver_keys(url: &str, keys: Value) -> Value {
 
 fn llm(keys: Value) -> Llm {
     make(keys, Llm::new).expect("a verifier")
+}
+
+/// The most that a call about one of these can take.
+fn most(llm: Llm, candidates: &Candidates) -> Extent {
+    Service::remote(llm.manifest(Unit::Calls), llm).extent(candidates)
 }
 
 fn reply_with(choice: Value, usage: Value) -> Act {
@@ -66,15 +71,15 @@ async fn a_judge_asks_and_reads_yes_or_no() {
         ],
     });
     assert_eq!(seen.json(), expected);
-    assert_eq!(judge.fields(), ["answer", "id"].map(String::from).into());
-    assert_eq!(judge.default_scores(), Scores::Binary);
+    assert_eq!(judge.manifest(Unit::Calls).fields, ["answer", "id"].map(String::from).into());
+    assert_eq!(judge.manifest(Unit::Calls).scores, Scores::Binary);
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
     let extent =
         Extent { input_tokens: Some(13 + 22 + 256), output_tokens: Some(5), ..Extent::default() };
-    assert_eq!(judge.extent(&candidates), extent);
     let preview = judge.preview(&question());
     let expected = "m\nsystem: You judge q1.\nuser: Is It is #### 4 right?";
     assert!(preview.ends_with(expected), "{preview}");
+    assert_eq!(most(judge, &candidates), extent);
 }
 
 #[tokio::test]
@@ -96,7 +101,7 @@ async fn other_parsers_give_scores_in_between() {
     let url = server.url("/v1");
     let number = llm(judge_keys(&url, json!({"parse": "number", "range": [0, 10]})));
     assert_score(&number.call(&question(), &line(None)).await, 0.7);
-    assert_eq!(number.default_scores(), Scores::UNIT);
+    assert_eq!(number.manifest(Unit::Calls).scores, Scores::UNIT);
     let keys = json!({"parse": "json", "pointer": "/grade", "range": [1, 5]});
     assert_score(&llm(judge_keys(&url, keys)).call(&question(), &line(None)).await, 0.5);
 }
@@ -168,7 +173,10 @@ async fn a_solver_compares_final_answers() {
     assert_score(&solver.call(&question(), &line).await, 1.0);
     assert_score(&solver.call(&question(), &line).await, 0.0);
     assert_eq!(server.seen()[0].json()["messages"][0]["content"], "2 + 2?");
-    assert_eq!(solver.fields(), ["answer", "question"].map(String::from).into());
+    assert_eq!(
+        solver.manifest(Unit::Calls).fields,
+        ["answer", "question"].map(String::from).into()
+    );
     let mute = candidate(json!({"question": "2 + 2?", "answer": "who knows"}));
     let reply = solver.call(&mute, &line).await;
     assert_eq!(reply.verdict, Verdict::Known(0.0));

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_live::service::{Remote as _, Reply, Verdict};
+use goodarm_live::services::command::Command;
 use goodarm_live::throttle::Throttle;
-use goodarm_live::verifier::command::Command;
-use goodarm_live::verifier::{Reply, Verdict, Verifier as _};
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 

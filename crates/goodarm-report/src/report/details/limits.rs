@@ -2,24 +2,13 @@
 
 use goodarm_core::ArmId;
 use goodarm_data::candidates::fields;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::questions::{Own, kept};
 use crate::report::Report;
+use crate::report::calls::{CALLS_OF_ROW_MAX, CALLS_TOTAL, Limits, REPLIES_BYTES_TOTAL};
 use crate::report::cut::Lengths;
 use crate::report::lines::text_of;
-
-/// What was cut, so that the page can say so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(in crate::report) struct Limits {
-    /// Of each field.
-    pub(in crate::report) field_bytes: usize,
-    /// Of each reply.
-    pub(in crate::report) reply_bytes: usize,
-    /// Of each answer, or of each question and its answers.
-    pub(in crate::report) calls: usize,
-}
 
 impl Limits {
     /// For these answers, or these questions.
@@ -61,8 +50,3 @@ fn texts(report: &Report, row: u32, take: &mut impl FnMut(Value)) {
 
 const FIELD_BYTES_MAX: usize = 20_000;
 const FIELDS_BYTES_TOTAL: u64 = 32 << 20;
-/// No reply keeps more than this.
-pub(in crate::report) const REPLY_BYTES_MAX: usize = 8_000;
-const REPLIES_BYTES_TOTAL: u64 = 16 << 20;
-const CALLS_OF_ROW_MAX: usize = 5_000;
-const CALLS_TOTAL: u64 = 500_000;

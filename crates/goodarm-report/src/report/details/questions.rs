@@ -72,9 +72,9 @@ impl Details<'_> {
     pub(super) fn question_calls_json(&self, place: usize) -> String {
         let row = self.shown[place];
         let order: Vec<u32> = kept(&self.report.data.by_question[row as usize]).collect();
-        let place_of = |arm: u32| order.iter().position(|it| *it == arm).unwrap_or(order.len());
-        let calls = self.calls[place].iter();
-        json(&calls.map(|(arm, line)| CallOf(arm.map(place_of), line)).collect::<Vec<_>>())
+        let place_of = |arm: ArmId| order.iter().position(|it| *it == arm.0).unwrap_or(order.len());
+        let calls = self.calls.of_row(row, &self.limits);
+        json(&calls.iter().map(|(arm, line)| CallOf(arm.map(place_of), line)).collect::<Vec<_>>())
     }
 
     fn question_fields(&self, row: u32) -> (Vec<FieldLine>, usize) {

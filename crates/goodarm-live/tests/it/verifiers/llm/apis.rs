@@ -2,13 +2,13 @@
 
 use goodarm_core::CountedFailure;
 use goodarm_data::candidates::Candidates;
-use goodarm_live::verifier::Verifier as _;
-use goodarm_live::verifier::llm::Llm;
+use goodarm_live::service::Remote as _;
+use goodarm_live::services::llm::Llm;
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_score, assert_wrong, line, make, question};
-use super::{judge_keys, llm, solver_keys};
+use super::{judge_keys, llm, most, solver_keys};
 use crate::server::{Act, Server, completion};
 
 /// Any variable that every test run has, in place of a key.
@@ -39,7 +39,7 @@ async fn newer_models_get_the_limit_under_its_new_name_and_no_temperature() {
     });
     assert_eq!(server.seen()[0].json(), expected);
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
-    assert_eq!(judge.extent(&candidates).output_tokens, Some(500));
+    assert_eq!(most(judge, &candidates).output_tokens, Some(500));
 }
 
 #[test]
@@ -180,7 +180,7 @@ async fn azure_has_its_version_in_the_query_and_its_key_in_a_header() {
 #[tokio::test]
 async fn a_known_longest_prompt_lowers_the_ceiling() {
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
-    let most = |keys: Value| llm(keys).extent(&candidates).input_tokens;
+    let most = |keys: Value| most(llm(keys), &candidates).input_tokens;
     let url = "http://127.0.0.1:9/v1";
     assert_eq!(most(judge_keys(url, json!({"input_tokens_max": 50}))), Some(50));
     assert_eq!(most(judge_keys(url, json!({"input_tokens_max": 5000}))), Some(22 + 256));

@@ -2,13 +2,13 @@
 
 use goodarm_core::CountedFailure;
 use goodarm_data::candidates::Candidates;
-use goodarm_live::verifier::llm::Llm;
-use goodarm_live::verifier::{Verdict, Verifier as _};
-use goodarm_record::job_file::Scores;
+use goodarm_live::service::{Remote as _, Verdict};
+use goodarm_live::services::llm::Llm;
+use goodarm_record::job_file::{Scores, Unit};
 use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_wrong, line, make, question};
-use super::{judge_keys, llm, with};
+use super::{judge_keys, llm, most, with};
 use crate::server::{Act, Server, completion};
 
 fn keys(url: &str, keys: Value) -> Value {
@@ -37,7 +37,7 @@ fn weighed(places: &[Value], finish: &str) -> Act {
 async fn one_call_tells_the_probability_of_a_first_yes() {
     let server = Server::start([weighed(&[place("Yes", 0.9)], "length")]).await;
     let judge = llm(keys(&server.url("/v1"), json!({"margin": 0.01, "threshold": 0.8})));
-    assert_eq!(judge.default_scores(), Scores::Exact);
+    assert_eq!(judge.manifest(Unit::Calls).scores, Scores::Exact);
     for (index, requests) in [2, 2, 2, 1, 1].into_iter().enumerate() {
         let before = server.request_count();
         let reply = judge.call(&question(), &line(None)).await;
@@ -50,9 +50,9 @@ async fn one_call_tells_the_probability_of_a_first_yes() {
     assert_eq!((&sent["logprobs"], &sent["top_logprobs"]), (&json!(true), &json!(20)));
     assert_eq!((&sent["max_tokens"], &sent["temperature"]), (&json!(1), &json!(1.0)));
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
-    let extent = judge.extent(&candidates);
-    assert_eq!((extent.input_tokens, extent.output_tokens), (Some(2 * (22 + 256)), Some(2)));
     assert_eq!(judge.remark(), None);
+    let extent = most(judge, &candidates);
+    assert_eq!((extent.input_tokens, extent.output_tokens), (Some(2 * (22 + 256)), Some(2)));
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_verdict_after_reasoning_is_weighed_where_it_stands() {
     let server = Server::start([weighed(&places, "stop")]).await;
     let last = json!({"verdict": "last", "max_tokens": 300, "temperature": 0.7});
     let judge = llm(keys(&server.url("/v1"), last));
-    assert_eq!(judge.default_scores(), Scores::UNIT);
+    assert_eq!(judge.manifest(Unit::Calls).scores, Scores::UNIT);
     let reply = judge.call(&question(), &line(None)).await;
     let Verdict::Score(score) = reply.verdict else { panic!("{reply:?}") };
     assert!((score - 0.6).abs() < 1e-9, "{score}");

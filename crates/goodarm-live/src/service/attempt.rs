@@ -1,0 +1,142 @@
+//! One call as attempts: wait for a turn, try, and try again for as long as no work was begun.
+
+use std::time::Duration;
+
+use goodarm_core::{CountedFailure, VoidFailure};
+use goodarm_record::reply::{NOTHING, Reply};
+
+use crate::throttle::{GivenUp, Stopping, Throttle};
+
+/// What became of one attempt.
+#[derive(Clone, Debug)]
+pub enum Attempt<T> {
+    /// The verifier is well, whatever it said: the call is over.
+    Answered(T),
+    /// The verifier broke after it began to work: the call is over and counts. Several of these in
+    /// a row pause the verifier.
+    Broke {
+        /// What the call comes to.
+        outcome: T,
+        /// What went wrong.
+        reason: String,
+    },
+    /// No work was begun, whatever the candidate is: the attempt may be repeated.
+    Void {
+        /// In which way.
+        failure: VoidFailure,
+        /// The pause that the verifier asked for; some if it says that it will be back.
+        retry_after: Option<Duration>,
+        /// What went wrong.
+        reason: String,
+    },
+    /// No work can ever begin, whatever the candidate is: the verifier is given up.
+    Hopeless {
+        /// Why.
+        reason: String,
+    },
+    /// Nobody knows which of the verifier's words belong to which request, of earlier calls neither: the
+    /// call counts, and the verifier is given up.
+    Mistrusted {
+        /// What the call comes to.
+        outcome: T,
+        /// What it did.
+        reason: String,
+    },
+}
+
+impl<T> Attempt<T> {
+    /// The same with another outcome, if it has one.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Attempt<U> {
+        match self {
+            Self::Answered(outcome) => Attempt::Answered(change(outcome)),
+            Self::Broke { outcome, reason } => Attempt::Broke { outcome: change(outcome), reason },
+            Self::Void { failure, retry_after, reason } => {
+                Attempt::Void { failure, retry_after, reason }
+            }
+            Self::Hopeless { reason } => Attempt::Hopeless { reason },
+            Self::Mistrusted { outcome, reason } => {
+                Attempt::Mistrusted { outcome: change(outcome), reason }
+            }
+        }
+    }
+
+    /// The same with another reason, if it has one.
+    #[must_use]
+    pub fn with_reason(mut self, change: impl FnOnce(String) -> String) -> Self {
+        if let Self::Broke { reason, .. } | Self::Void { reason, .. } | Self::Hopeless { reason } =
+            &mut self
+        {
+            *reason = change(std::mem::take(reason));
+        }
+        self
+    }
+}
+
+/// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first, or
+/// the call is given up (the verifier's `retries` are used up, or it is turned away again and again
+/// while others are answered), the error is the call's reply.
+pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
+where
+    F: Future<Output = Attempt<T>>,
+{
+    attempts_at(throttle, |_| attempt()).await
+}
+
+/// The same for a service with several addresses ([`super::Manifest::address_count`]): each attempt is
+/// told the number of the address that it goes to, counted from 0. After a void attempt the next one may
+/// go to another, since no work was begun; an attempt that counts ends the call.
+pub async fn attempts_at<T, F>(
+    throttle: &Throttle,
+    mut attempt: impl FnMut(usize) -> F,
+) -> Result<T, Reply>
+where
+    F: Future<Output = Attempt<T>>,
+{
+    let mut refusals = throttle.refusals();
+    loop {
+        let turn = match refusals.turn().await {
+            Ok(turn) => turn,
+            Err(Stopping) => return Err(unmade(throttle.final_reason().unwrap_or_default())),
+        };
+        match attempt(turn.address()).await {
+            Attempt::Answered(outcome) => {
+                refusals.got_through(&turn);
+                turn.answered();
+                return Ok(outcome);
+            }
+            Attempt::Broke { outcome, reason } => {
+                turn.broke(&reason);
+                return Ok(outcome);
+            }
+            Attempt::Hopeless { reason } => {
+                turn.hopeless(reason.clone());
+                return Err(unmade(reason));
+            }
+            Attempt::Mistrusted { outcome, reason } => {
+                turn.mistrusted(reason);
+                return Ok(outcome);
+            }
+            Attempt::Void { failure, retry_after, reason } => {
+                if !throttle.is_refused() {
+                    turn.refused(failure, retry_after, reason.clone());
+                }
+                match refusals.one_more() {
+                    None => {}
+                    Some(GivenUp::Call(why)) => {
+                        let reason = format!("{why}: {reason}");
+                        let failed = Reply::failed(CountedFailure::GivenUp, reason);
+                        return Err(Reply { usage: NOTHING, ..failed });
+                    }
+                    Some(GivenUp::Answer(why)) => {
+                        return Err(Reply::exhausted(format!("{why}: {reason}")));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A call that never began, and why.
+fn unmade(reason: String) -> Reply {
+    Reply { text: reason, ..Reply::void(VoidFailure::NotConnected) }
+}

@@ -1,0 +1,309 @@
+//! Built-in checks: exact, free of calls, and one look tells all. An answer may make a check work so much
+//! and no more; one that takes more than a moment is not made on the run's thread.
+
+mod counted_json;
+mod schema;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use goodarm_core::Cost;
+use goodarm_data::answer::{ExtractName, Extractor, checked_pattern, same_number};
+use goodarm_data::candidates::{Candidate, text_of};
+use goodarm_data::pattern::Pattern;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
+use goodarm_files::words::in_short;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::Scores;
+use goodarm_record::reply::{Reply, Usage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::schema::{Schema, text_bytes};
+use super::{KindKeys, Setting};
+use crate::pricing::Pricing;
+use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service, Work};
+
+/// A check that this program makes itself: exact, and next to free.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckKeys {
+    /// What is asked for.
+    pub check: Option<CheckName>,
+    /// The candidate's field that is looked at; answer if not given.
+    pub field: Option<String>,
+    /// The field to compare with.
+    pub with: Option<String>,
+    /// A JSON Schema: a path, or a table.
+    pub schema: Option<Value>,
+    /// Where the final answer is; last-number if not given.
+    pub extract: Option<ExtractName>,
+    /// A regular expression.
+    pub pattern: Option<String>,
+    /// A JSON pointer to the final answer.
+    pub pointer: Option<String>,
+}
+
+/// What a built-in check asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckName {
+    /// A final answer can be found by `extract`.
+    FinalAnswer,
+    /// The regular expression `pattern` matches somewhere.
+    Regex,
+    /// It is JSON that `schema` accepts.
+    JsonSchema,
+    /// It is the same text as the field `with`, white space at the ends aside.
+    Equals,
+    /// Its final answer, by `extract`, is the same number as the field `with`'s.
+    NumberEquals,
+}
+
+impl KindKeys for CheckKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let check = Check::new(self, setting.folder)?;
+        Ok(Service::local(check.manifest(), check))
+    }
+}
+
+/// A check that this program makes itself.
+#[derive(Clone, Debug)]
+pub struct Check {
+    rule: Arc<FieldRule>,
+    /// The schema's, if it is in one of its own.
+    file: Option<Fingerprint>,
+}
+
+/// What is asked of a field.
+#[derive(Debug)]
+struct FieldRule {
+    /// The candidate's field that is looked at.
+    field: String,
+    rule: Rule,
+}
+
+#[derive(Debug)]
+enum Rule {
+    FinalAnswer(Extractor),
+    Regex(Pattern),
+    JsonSchema(Box<Schema>),
+    Equals { with: String },
+    NumberEquals { with: String, extractor: Extractor },
+}
+
+impl Check {
+    /// A check; paths start from `folder`.
+    pub fn new(keys: &CheckKeys, folder: &Path) -> Result<Self, Vec<Problem>> {
+        let Some(name) = keys.check else {
+            let names = "final-answer, regex, json-schema, equals or number-equals";
+            return Err(vec![Problem::missing("check", format!("one is needed: {names}"))]);
+        };
+        let mut problems = superfluous(keys, name);
+        let mut file = None;
+        let rule = Rule::new(keys, folder, name, &mut file, &mut problems);
+        match rule {
+            Some(rule) if problems.is_empty() => {
+                let field = keys.field.clone().unwrap_or_else(|| "answer".into());
+                Ok(Self { rule: Arc::new(FieldRule { field, rule }), file })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// Scores a candidate: 1 or 0, and why.
+    pub fn check(&self, candidate: &Candidate) -> Reply {
+        self.rule.reply(candidate)
+    }
+
+    /// The same for a candidate that takes no more than a moment.
+    fn check_at_once(&self, candidate: &Candidate) -> Option<Reply> {
+        if self.rule.text_bytes(candidate) > BYTES_AT_ONCE {
+            return None;
+        }
+        self.rule.judge(candidate, STEPS_AT_ONCE).ok().map(reply)
+    }
+
+    /// The same for a candidate that takes longer.
+    fn work(&self) -> Work {
+        let rule = Arc::clone(&self.rule);
+        Arc::new(move |candidate: &Candidate| rule.reply(candidate))
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            fields: self.rule.fields().cloned().collect(),
+            scores: Scores::Exact,
+            threshold: Some(0.5),
+            price: DefaultPrice::Is(Pricing::Fixed(PRICE)),
+            files: self.file.iter().cloned().collect(),
+            ..Manifest::default()
+        }
+    }
+}
+
+impl FieldRule {
+    /// Scores a candidate: an answer beyond a limit does not pass.
+    fn reply(&self, candidate: &Candidate) -> Reply {
+        reply(self.judge(candidate, STEPS_MAX).unwrap_or_else(|limit| (false, limit.to_string())))
+    }
+
+    fn judge(&self, candidate: &Candidate, steps: u64) -> Result<(bool, String), Limit> {
+        match candidate.field(&self.field) {
+            Some(value) => self.rule.judge(value, candidate, steps),
+            None => Ok((false, format!("no field {}", self.field))),
+        }
+    }
+
+    /// The fields that are looked at.
+    fn fields(&self) -> impl Iterator<Item = &String> {
+        let with = match &self.rule {
+            Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with),
+            _ => None,
+        };
+        with.into_iter().chain([&self.field])
+    }
+
+    /// About how long those of a candidate are.
+    fn text_bytes(&self, candidate: &Candidate) -> usize {
+        self.fields().filter_map(|field| candidate.field(field)).map(text_bytes).sum()
+    }
+}
+
+fn reply((is_good, text): (bool, String)) -> Reply {
+    Reply { text, usage: Usage::default(), ..Reply::score(f64::from(u8::from(is_good))) }
+}
+
+impl Local for Check {
+    fn preview(&self) -> String {
+        "checked here, once for each candidate".into()
+    }
+
+    fn answer(&self, place: Place<'_>) -> Answered {
+        match self.check_at_once(&place.candidate()) {
+            Some(reply) => Answered::Now(reply),
+            None => Answered::Later(self.work()),
+        }
+    }
+}
+
+impl Rule {
+    fn new(
+        keys: &CheckKeys,
+        folder: &Path,
+        name: CheckName,
+        file: &mut Option<Fingerprint>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        let extractor = || {
+            let (pattern, pointer) = (keys.pattern.as_deref(), keys.pointer.as_deref());
+            Extractor::new(keys.extract.unwrap_or_default(), pattern, pointer)
+        };
+        let with = || {
+            let needed = "the name of a field to compare with is needed";
+            keys.with.clone().ok_or_else(|| Problem::missing("with", needed))
+        };
+        match name {
+            CheckName::FinalAnswer => collect(extractor(), problems).map(Self::FinalAnswer),
+            CheckName::Regex => {
+                collect(checked_pattern(keys.pattern.as_deref()), problems).map(Self::Regex)
+            }
+            CheckName::JsonSchema => collect(Schema::new(keys, folder, file), problems)
+                .map(|schema| Self::JsonSchema(Box::new(schema))),
+            CheckName::Equals => collect(with(), problems).map(|with| Self::Equals { with }),
+            CheckName::NumberEquals => {
+                let with = collect(with(), problems);
+                let extractor = collect(extractor(), problems);
+                with.zip(extractor).map(|(with, extractor)| Self::NumberEquals { with, extractor })
+            }
+        }
+    }
+
+    fn judge(
+        &self,
+        value: &Value,
+        candidate: &Candidate,
+        step_count: u64,
+    ) -> Result<(bool, String), Limit> {
+        let text = match self {
+            // It looks at the value itself.
+            Self::JsonSchema(_) => Cow::Borrowed(""),
+            _ => text_of(value),
+        };
+        let steps = Steps::new(step_count);
+        steps.take_text(text.len())?;
+        let with_other = |with: &str| match candidate.field(with) {
+            Some(other) => Ok(text_of(other)),
+            None => Err(format!("no field {with}")),
+        };
+        Ok(match self {
+            Self::JsonSchema(schema) => schema.judge(value, step_count)?,
+            Self::FinalAnswer(extractor) => match extractor.extract_within(&text, &steps)? {
+                Some(answer) => (true, in_short(&answer)),
+                None => (false, format!("{} in the answer", extractor.absence())),
+            },
+            Self::Regex(pattern) => {
+                steps.take_text(pattern.bytes_like(&text))?;
+                match pattern.regex.find(&text) {
+                    Some(found) => (true, in_short(found.as_str())),
+                    None => (false, "no match of the pattern".into()),
+                }
+            }
+            Self::Equals { with } => match with_other(with) {
+                Ok(other) if text.trim() == other.trim() => (true, "equal".into()),
+                Ok(_) => (false, format!("not equal to the field {with}")),
+                Err(missing) => (false, missing),
+            },
+            Self::NumberEquals { with, extractor } => match with_other(with) {
+                Ok(other) => compare(extractor, [&text, &other], &steps)?,
+                Err(missing) => (false, missing),
+            },
+        })
+    }
+}
+
+/// Final answers as exact numbers. A field that is nothing but the number needs no `####` around it.
+fn compare(
+    extractor: &Extractor,
+    [text, other]: [&str; 2],
+    steps: &Steps,
+) -> Result<(bool, String), Limit> {
+    let Some(answer) = extractor.extract_within(text, steps)? else {
+        return Ok((false, format!("{} in the answer", extractor.absence())));
+    };
+    let expected = extractor.extract_within(other, steps)?;
+    let expected = expected.unwrap_or_else(|| other.trim().to_owned());
+    let (answer, expected) = (answer.as_str(), expected.as_str());
+    Ok(match same_number(answer, expected) {
+        Some(true) => (true, format!("{} = {}", in_short(answer), in_short(expected))),
+        Some(false) => (false, format!("{} is not {}", in_short(answer), in_short(expected))),
+        None => (false, format!("{} or {} is not a number", in_short(answer), in_short(expected))),
+    })
+}
+
+/// Keys that this check would silently ignore.
+fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
+    let extracts = matches!(name, CheckName::FinalAnswer | CheckName::NumberEquals);
+    let compares = matches!(name, CheckName::Equals | CheckName::NumberEquals);
+    let pattern = name == CheckName::Regex || extracts;
+    [
+        ("with", keys.with.is_some() && !compares, "only equals and number-equals compare"),
+        ("schema", keys.schema.is_some() && name != CheckName::JsonSchema, "for json-schema only"),
+        ("extract", keys.extract.is_some() && !extracts, "for final-answer and number-equals only"),
+        ("pattern", keys.pattern.is_some() && !pattern, "this check has no pattern"),
+        ("pointer", keys.pointer.is_some() && !extracts, "this check has no pointer"),
+    ]
+    .into_iter()
+    .filter(|(_, is_wrong, _)| *is_wrong)
+    .map(|(key, _, message)| Problem::new(key, message))
+    .collect()
+}
+
+/// It runs here and costs nothing worth counting, but a price must be more than 0.
+const PRICE: Cost = Cost::from_picos(1000);
+
+#[cfg(test)]
+mod tests;

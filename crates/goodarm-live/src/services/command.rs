@@ -1,0 +1,499 @@
+//! A program that reads a candidate and answers with a score.
+
+mod environment;
+mod leash;
+mod process;
+pub(crate) mod worker;
+
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use self::environment::Environment;
+use self::process::Process;
+use self::worker::Pool;
+use super::rubric::Rubric;
+use super::score::{answer_at, cost_of, score_at, score_of};
+use super::{KindKeys, Setting};
+use crate::pricing::Extent;
+use crate::secrets::Secrets;
+use crate::service::attempt::{Attempt, attempts};
+use crate::service::{Called, Manifest, Remote, Service};
+use crate::throttle::Throttle;
+use crate::transcript::Transcript;
+use goodarm_data::candidates::Candidate;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
+
+/// A program that reads a candidate and answers with a score.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandKeys {
+    /// The program and its arguments: no shell.
+    pub command: Option<Vec<String>>,
+    /// A line for `sh -c`, instead of `command`.
+    pub shell: Option<String>,
+    /// The environment variables that the program gets, beside plain ones such as PATH and HOME.
+    pub env: Option<Vec<String>>,
+    /// true: the program lives on and answers one JSON line for each JSON line.
+    pub worker: Option<bool>,
+    /// (worker) Seconds that a new one may take longer for its first answer; 60 if not given.
+    pub startup: Option<f64>,
+}
+
+impl KindKeys for CommandKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let mut command = Command::new(self, setting.folder, setting.timeout)?;
+        command.program.wanted = if setting.makes_answers {
+            Wanted::Answer
+        } else {
+            Rubric::of(setting.keys).map_or(Wanted::Score, Wanted::Scores)
+        };
+        Ok(Service::remote(command.manifest(), command))
+    }
+}
+
+/// A program: one process a call, or workers that live on.
+#[derive(Debug)]
+pub struct Command {
+    program: Program,
+    timeout: Duration,
+    workers: Option<Pool>,
+    files: Vec<Fingerprint>,
+}
+
+/// What is started, and where.
+#[derive(Debug)]
+struct Program {
+    path: OsString,
+    arguments: Vec<String>,
+    folder: PathBuf,
+    /// What the job file calls it.
+    shown: String,
+    environment: Environment,
+    secrets: Arc<Secrets>,
+    wanted: Wanted,
+}
+
+/// What a program is to say.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Wanted {
+    /// A score.
+    #[default]
+    Score,
+    /// A score for each criterion.
+    Scores(Rubric),
+    /// An answer to the question.
+    Answer,
+}
+
+/// What a process has said, or why it has not.
+enum Outcome {
+    Answered(Vec<u8>),
+    Failed {
+        failure: CountedFailure,
+        reason: String,
+        output: Vec<u8>,
+    },
+    /// It said what it was not asked, and nobody knows what its other words belong to.
+    Mistrusted {
+        reason: String,
+        output: Vec<u8>,
+    },
+}
+
+impl Command {
+    /// A verifier that runs its program in `folder`. Nothing is started yet.
+    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let program = collect(Program::new(keys, folder), &mut problems);
+        let startup = collect(startup(keys), &mut problems);
+        let mut secrets = Secrets::default();
+        let environment = Environment::new(keys.env.as_deref().unwrap_or_default(), &mut secrets);
+        let environment = environment.unwrap_or_else(|more| {
+            problems.extend(more);
+            Environment::default()
+        });
+        let (Some(program), Some(startup)) = (program, startup) else { return Err(problems) };
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let program = Program { environment, secrets: Arc::new(secrets), ..program };
+        let files = program.files(keys);
+        let workers = keys.worker.unwrap_or(false).then(|| Pool::new(startup));
+        Ok(Self { program, timeout, workers, files })
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            extent: Extent { timeout: self.timeout, ..Extent::default() },
+            // Its three pipes.
+            files_per_request: 3,
+            criteria_count: match &self.program.wanted {
+                Wanted::Scores(rubric) => rubric.count(),
+                Wanted::Score | Wanted::Answer => 0,
+            },
+            answers_questions: matches!(self.program.wanted, Wanted::Answer),
+            files: self.files.clone(),
+            secrets: Some(Arc::clone(&self.program.secrets)),
+            ..Manifest::default()
+        }
+    }
+
+    /// Kills the workers; a call in flight ends as crashed.
+    pub fn shutdown(&self) {
+        if let Some(pool) = &self.workers {
+            pool.close();
+        }
+    }
+
+    /// A program that cannot be started has not begun to work.
+    async fn attempt(&self, candidate: &Candidate, transcript: &Transcript) -> Attempt<Reply> {
+        let began = Instant::now();
+        let outcome = match &self.workers {
+            Some(pool) => pool.call(&self.program, candidate, self.timeout, transcript).await,
+            None => self.run(candidate).await.map(|outcome| (outcome, began.elapsed())),
+        };
+        match outcome {
+            // What a worker takes to start is not the call's.
+            Ok((outcome, worked)) => outcome.into_attempt(&self.program, worked.min(self.timeout)),
+            Err(error) => {
+                let reason = format!("cannot start {}: {error}", self.program.shown);
+                if is_for_good(&error) {
+                    return Attempt::Hopeless { reason };
+                }
+                let failure = VoidFailure::NotConnected;
+                Attempt::Void { failure, retry_after: None, reason }
+            }
+        }
+    }
+
+    /// One process for one call.
+    async fn run(&self, candidate: &Candidate) -> io::Result<Outcome> {
+        let mut process = Process::start(&self.program)?;
+        let input = input_line(&candidate.json);
+        Ok(match tokio::time::timeout(self.timeout, process.finish(&input)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                process.kill();
+                Outcome::timed_out(self.timeout)
+            }
+        })
+    }
+}
+
+impl Remote for Command {
+    fn preview(&self, candidate: &Candidate) -> String {
+        format!("$ {}\n{}", self.program.line(), candidate.json)
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        Box::pin(async move {
+            let attempt = || self.attempt(candidate, throttle.transcript());
+            attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
+        })
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        self.workers.as_ref().and_then(Pool::remark)
+    }
+}
+
+impl Program {
+    fn new(keys: &CommandKeys, folder: &Path) -> Result<Self, Problem> {
+        let folder = std::path::absolute(folder)
+            .map_err(|error| Problem::new("command", format!("{}: {error}", folder.display())))?;
+        let (shown, arguments) = match (&keys.command, &keys.shell) {
+            (Some(words), None) => match words.split_first() {
+                Some((program, arguments)) if !program.is_empty() => {
+                    (program.clone(), arguments.to_vec())
+                }
+                _ => return Err(Problem::new("command", "a program is needed first")),
+            },
+            (None, Some(line)) if !line.trim().is_empty() => {
+                ("sh".to_owned(), vec!["-c".to_owned(), line.clone()])
+            }
+            (None, Some(_)) => return Err(Problem::new("shell", "a line for sh is needed")),
+            (None, None) => {
+                let needed = "a program and its arguments are needed";
+                return Err(Problem::missing("command", needed));
+            }
+            (Some(_), Some(_)) => return Err(Problem::new("shell", "not together with command")),
+        };
+        if arguments.iter().any(|argument| argument.contains('\0')) || shown.contains('\0') {
+            return Err(Problem::new("command", "no argument may hold a zero byte"));
+        }
+        // A name with a slash is a file; where it is must not depend on where we were started.
+        let path = if shown.contains(std::path::is_separator) {
+            folder.join(&shown).into_os_string()
+        } else {
+            OsString::from(&shown)
+        };
+        let (environment, secrets) = (Environment::default(), Arc::default());
+        let program =
+            Self { path, arguments, folder, shown, environment, secrets, wanted: Wanted::Score };
+        match program.obstacle() {
+            Some(reason) => Err(Problem::new("command", reason)),
+            None => Ok(program),
+        }
+    }
+
+    /// What decides its scores, as far as one can see: a program that is named by its path, and every
+    /// argument that is a file, or ends in one behind a `=`. In a shell's line a bare word may be
+    /// anything, so there it is what looks like a file and is not written to.
+    fn files(&self, keys: &CommandKeys) -> Vec<Fingerprint> {
+        let mut words: Vec<&str> = Vec::new();
+        if let Some(line) = &keys.shell {
+            let is_named =
+                |word: &str| word.contains(std::path::is_separator) || word.contains('.');
+            let is_writer = |word: &str| word.ends_with('>') || word.ends_with("tee");
+            let mut before = "";
+            for word in line.split_whitespace() {
+                if is_named(word) && !word.contains('>') && !is_writer(before) {
+                    words.push(word.trim_matches(['"', '\'', '(', ')', ';', '&', '|', '<']));
+                }
+                // What follows `tee -a` is written to, as well.
+                if !(is_writer(before) && word.starts_with('-')) {
+                    before = word;
+                }
+            }
+        } else {
+            let is_path = self.shown.contains(std::path::is_separator);
+            words.extend(is_path.then_some(&*self.shown));
+            words.extend(self.arguments.iter().map(String::as_str));
+        }
+        let behind: Vec<&str> =
+            words.iter().filter_map(|word| word.split_once('=')).map(|(_, file)| file).collect();
+        words.extend(behind);
+        let read = |word: &str| {
+            let place = self.folder.join(word);
+            place.is_file().then(|| Fingerprint::read(word, &place).ok()).flatten()
+        };
+        words.into_iter().filter_map(read).collect()
+    }
+
+    /// What it wrote, without secrets.
+    fn text(&self, output: &[u8]) -> String {
+        self.secrets.remove(String::from_utf8_lossy(output).into_owned())
+    }
+
+    /// What a person would type.
+    fn line(&self) -> String {
+        match self.arguments.as_slice() {
+            [flag, line] if self.shown == "sh" && flag == "-c" => line.clone(),
+            arguments => {
+                let words = [&self.shown].into_iter().chain(arguments);
+                words.map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
+    /// Why it cannot be executed, as far as one can see: better now than after the first call.
+    fn obstacle(&self) -> Option<String> {
+        let (path, shown) = (Path::new(&self.path), &self.shown);
+        if !path.is_absolute() {
+            let is_there = in_search_path(shown).is_some();
+            return (!is_there)
+                .then(|| format!("there is no program {shown:?} here or in the PATH"));
+        }
+        match path.metadata() {
+            Err(_) => Some(format!("there is no program {shown:?}")),
+            Ok(found) if found.is_dir() => Some(format!("{shown:?} is a folder")),
+            Ok(found) if !is_executable(&found) => Some(format!(
+                "{shown:?} may not be executed: make it executable (chmod +x), or name its interpreter first, as in [\"python3\", {shown:?}]"
+            )),
+            Ok(_) => missing_interpreter(path).map(|interpreter| {
+                format!("{shown:?} names an interpreter in its first line that is not there: {interpreter}")
+            }),
+        }
+    }
+}
+
+/// Where a program is that is named without a path.
+fn in_search_path(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let endings = ["", std::env::consts::EXE_SUFFIX];
+    std::env::split_paths(&folders)
+        .flat_map(|folder| endings.map(|end| folder.join(format!("{name}{end}"))))
+        .find(|program| program.exists())
+}
+
+/// The interpreter that a script's first line asks for, if it is not there.
+fn missing_interpreter(script: &Path) -> Option<String> {
+    let mut beginning = Vec::new();
+    let file = std::fs::File::open(script).ok()?;
+    io::Read::take(file, SHEBANG_BYTES_MAX).read_to_end(&mut beginning).ok()?;
+    let line = beginning.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let interpreter = words.next()?;
+    if !Path::new(interpreter).exists() {
+        return Some(interpreter.to_owned());
+    }
+    // `#!/usr/bin/env python3` searches for its argument.
+    let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
+    let searched = words
+        .next()
+        .filter(|word| is_env && !word.starts_with('-') && !word.contains(['=', '/']))?;
+    in_search_path(searched).is_none().then(|| searched.to_owned())
+}
+
+#[cfg(unix)]
+fn is_executable(found: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+const fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Whether a program that could not be started will not start later either: it is not there, may not
+/// be executed, or is nothing that can be.
+fn is_for_good(error: &io::Error) -> bool {
+    const NOT_A_PROGRAM: i32 = 8;
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+        || error.raw_os_error() == Some(NOT_A_PROGRAM)
+}
+
+fn startup(keys: &CommandKeys) -> Result<Duration, Problem> {
+    let wrong = |message| Err(Problem::new("startup", message));
+    match keys.startup {
+        Some(_) if !keys.worker.unwrap_or(false) => wrong("only a worker has it: worker = true"),
+        None => Ok(STARTUP),
+        Some(seconds) => match Duration::try_from_secs_f64(seconds) {
+            Ok(startup) if startup <= STARTUP_MAX => Ok(startup),
+            _ => wrong("seconds are needed, from 0 to 86400"),
+        },
+    }
+}
+
+impl Outcome {
+    fn timed_out(timeout: Duration) -> Self {
+        Self::Failed {
+            failure: CountedFailure::TimedOut,
+            reason: format!("no answer within {} s", timeout.as_secs_f64()),
+            output: Vec::new(),
+        }
+    }
+
+    fn into_attempt(self, program: &Program, worked: Duration) -> Attempt<Reply> {
+        let usage = Usage { worked, ..Usage::default() };
+        match self {
+            Self::Answered(output) => {
+                let text = program.text(&output);
+                let (verdict, cost) = read(&text, &program.wanted);
+                let usage = Usage { cost, ..usage };
+                Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
+            }
+            Self::Failed { failure, reason, output } => {
+                let mut reason = in_short(&program.secrets.remove(reason));
+                reason.extend(program.environment.hint(&reason));
+                let text = shorten(program.text(&output));
+                let outcome = Reply { usage, text, ..Reply::failed(failure, reason.as_str()) };
+                Attempt::Broke { outcome, reason }
+            }
+            Self::Mistrusted { reason, output } => {
+                let reason = program.secrets.remove(reason);
+                let failed = Reply::failed(CountedFailure::Crashed, reason.as_str());
+                let outcome = Reply { usage, text: shorten(program.text(&output)), ..failed };
+                Attempt::Mistrusted { outcome, reason }
+            }
+        }
+    }
+}
+
+/// A candidate as one line: white space between tokens may hold line ends, strings cannot.
+fn input_line(json: &str) -> String {
+    let mut line = String::with_capacity(json.len() + 1);
+    line.push_str(json.trim_end());
+    if line.contains(['\n', '\r']) {
+        line = line.replace(['\n', '\r'], " ");
+    }
+    line.push('\n');
+    line
+}
+
+/// The score and the cost in what a program wrote: a bare number, or an object with `score` or with
+/// the scores of all criteria, in the last line that is not empty, or as all of it.
+pub(crate) fn read(output: &str, wanted: &Wanted) -> (Verdict, Option<Cost>) {
+    if matches!(wanted, Wanted::Answer) {
+        return read_answer(output);
+    }
+    let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
+    let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) else {
+        return unreadable("the program wrote nothing".to_owned());
+    };
+    let value = serde_json::from_str::<Value>(line.trim())
+        .ok()
+        .or_else(|| bare_number(line))
+        .or_else(|| serde_json::from_str::<Value>(output).ok());
+    let Some(value) = value else {
+        return unreadable(format!("no score in the last line: {}", in_short(line)));
+    };
+    if let Wanted::Scores(rubric) = wanted {
+        return (rubric.verdict(&value, score_at), cost_of(value.get("cost")));
+    }
+    let score = if value.is_object() { value.get("score") } else { Some(&value) };
+    match score.and_then(score_of) {
+        Some(score) => (Verdict::Score(score), cost_of(value.get("cost"))),
+        None => {
+            let (verdict, _) = unreadable(format!("no score in {}", in_short(line)));
+            (verdict, cost_of(value.get("cost")))
+        }
+    }
+}
+
+/// The answer to a question and the cost in what a program wrote: an object with `answer` in the last
+/// line that is not empty, or as all of it; or else all of it is the answer.
+fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
+    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text.trim()).ok();
+    match object(last).or_else(|| object(output)) {
+        Some(object) => {
+            let cost = cost_of(object.get("cost"));
+            (answer_at(object.get("answer"), "/answer"), cost)
+        }
+        None if output.trim().is_empty() => {
+            let reason = "the program wrote nothing".to_owned();
+            (Verdict::Failed(CountedFailure::Unreadable, reason), None)
+        }
+        None => (Verdict::answer(output.trim().to_owned(), String::new()), None),
+    }
+}
+
+/// Whether what a program wrote is what it was to say; any line could be an answer, so that one is
+/// told from a greeting by its object.
+fn is_wanted(output: &[u8], wanted: &Wanted) -> bool {
+    let (verdict, _) = read(&String::from_utf8_lossy(output), wanted);
+    match verdict {
+        Verdict::Score(_) | Verdict::Scores(_) => true,
+        Verdict::Answer(_) => serde_json::from_slice::<Map<String, Value>>(output).is_ok(),
+        _ => false,
+    }
+}
+
+/// `.5`, `1.` and `+1` are numbers to everyone but JSON.
+fn bare_number(line: &str) -> Option<Value> {
+    let number: f64 = line.trim().parse().ok()?;
+    serde_json::Number::from_f64(number).map(Value::Number)
+}
+
+/// Systems read no more of a script's first line.
+const SHEBANG_BYTES_MAX: u64 = 256;
+/// A model may have to be loaded.
+const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP_MAX: Duration = Duration::from_secs(86_400);
+
+#[cfg(test)]
+mod tests;

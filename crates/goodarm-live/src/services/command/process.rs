@@ -1,0 +1,232 @@
+//! A child process in a group of its own, of which nothing is left behind.
+
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use std::{io, mem};
+
+use goodarm_core::CountedFailure;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+use super::leash::{self, Leash};
+use super::{Outcome, Program};
+use crate::services::BODY_BYTES_MAX;
+
+/// A running program; killed with its children when dropped, also if it has ended and they have not.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    /// The process group that it leads.
+    group: Option<u32>,
+    /// What has left the group is found by it; gone once it is killed.
+    leash: Option<Leash>,
+    is_killed: bool,
+}
+
+/// The three pipes of a process.
+pub(super) struct Pipes {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+impl Process {
+    /// Starts a program. An error means that nothing has begun.
+    pub(super) fn start(program: &Program) -> io::Result<Self> {
+        let leash = Leash::new();
+        let mut command = tokio::process::Command::new(&program.path);
+        command
+            .args(&program.arguments)
+            .env_clear()
+            .envs(program.environment.iter())
+            .env(leash::NAME, &leash.mark)
+            .current_dir(&program.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // Ctrl-C at the terminal is for us: calls in flight may end in peace.
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        Ok(Self { group: child.id(), leash: Some(leash), child, is_killed: false })
+    }
+
+    /// The pipes, once.
+    pub(super) fn pipes(&mut self) -> Option<Pipes> {
+        let stdin = self.child.stdin.take()?;
+        let stdout = self.child.stdout.take()?;
+        let stderr = self.child.stderr.take()?;
+        Some(Pipes { stdin, stdout, stderr })
+    }
+
+    /// Feeds the program and waits for its end.
+    pub(super) async fn finish(&mut self, input: &str) -> Outcome {
+        let Some(Pipes { mut stdin, mut stdout, mut stderr }) = self.pipes() else {
+            return Outcome::crashed("its pipes are gone".into(), Vec::new());
+        };
+        let mut output = Vec::new();
+        let mut complaint = Tail::default();
+        let ended = {
+            let mut listen = pin!(async {
+                let feed = async {
+                    // A program need not read what it is told.
+                    drop(stdin.write_all(input.as_bytes()).await);
+                    drop(stdin);
+                    Ok(())
+                };
+                let follow = async {
+                    complaint.follow(&mut stderr).await;
+                    Ok(())
+                };
+                let listen = read_all(&mut stdout, &mut output);
+                tokio::try_join!(feed, follow, listen).map(|_| ())
+            });
+            tokio::select! {
+                biased;
+                listened = &mut listen => match listened {
+                    Ok(()) => Ok(self.child.wait().await),
+                    Err(reason) => Err(reason),
+                },
+                // Its children may hold the pipes open: they end with it.
+                status = self.child.wait() => {
+                    self.kill_group();
+                    match tokio::time::timeout(LAST_BYTES, listen).await {
+                        Ok(Err(reason)) => Err(reason),
+                        Ok(Ok(())) | Err(_) => Ok(status),
+                    }
+                }
+            }
+        };
+        self.kill();
+        match ended {
+            Ok(Ok(status)) if status.success() => Outcome::Answered(output),
+            Ok(Ok(status)) => Outcome::crashed(ending(status, &complaint), output),
+            Ok(Err(error)) => Outcome::crashed(error.to_string(), output),
+            Err(reason) => Outcome::truncated(reason, output),
+        }
+    }
+
+    /// Waits for its end; its children, which may hold its pipes open, end with it.
+    pub(super) async fn end(&mut self) {
+        drop(self.child.wait().await);
+        self.kill_group();
+    }
+
+    /// Gives it a moment to end by itself.
+    pub(super) async fn settle(&mut self, moment: Duration) {
+        drop(tokio::time::timeout(moment, self.child.wait()).await);
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ending(&mut self, complaint: &Tail) -> String {
+        match self.child.try_wait() {
+            Ok(Some(status)) => ending(status, complaint),
+            _ => complaint.said("it closed its output"),
+        }
+    }
+
+    /// Kills it with all its children, those that it left behind among them.
+    pub(super) fn kill(&mut self) {
+        if !mem::replace(&mut self.is_killed, true) {
+            self.kill_group();
+            drop(self.child.start_kill());
+            self.leash = None;
+        }
+    }
+
+    /// The group's number stays its own for as long as it has a member. If it has none, another
+    /// process could have got that number only if all others had been used since its end.
+    fn kill_group(&self) {
+        #[cfg(unix)]
+        if let Some(group) = self
+            .group
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            // It may be gone already, which is as good.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Outcome {
+    pub(super) const fn crashed(reason: String, output: Vec<u8>) -> Self {
+        Self::Failed { failure: CountedFailure::Crashed, reason, output }
+    }
+
+    pub(super) const fn truncated(reason: String, output: Vec<u8>) -> Self {
+        Self::Failed { failure: CountedFailure::Truncated, reason, output }
+    }
+}
+
+/// The end of what a program says on stderr.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    /// Whether something came before it.
+    is_cut: bool,
+}
+
+impl Tail {
+    /// Reads to the end and keeps the last part.
+    pub(super) async fn follow(&mut self, stderr: &mut ChildStderr) {
+        let mut buffer = [0; 1024];
+        while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+            self.push(&buffer[..count]);
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > 2 * TAIL_BYTES {
+            self.bytes.drain(..self.bytes.len() - TAIL_BYTES);
+            self.is_cut = true;
+        }
+    }
+
+    /// What happened, and what the program said last.
+    fn said(&self, what: &str) -> String {
+        let said = String::from_utf8_lossy(&self.bytes);
+        // Half a word may be half a secret, which nobody would recognise.
+        let from = if self.is_cut { said.find(char::is_whitespace) } else { Some(0) };
+        let said = &said[from.unwrap_or(said.len())..];
+        let lines: Vec<&str> =
+            said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+        if last.is_empty() { what.to_owned() } else { format!("{what}: {}", last.join(" ")) }
+    }
+}
+
+fn ending(status: ExitStatus, complaint: &Tail) -> String {
+    complaint.said(&status.to_string())
+}
+
+async fn read_all(
+    stdout: &mut (impl AsyncRead + Unpin),
+    output: &mut Vec<u8>,
+) -> Result<(), String> {
+    let mut buffer = [0; 4096];
+    loop {
+        match stdout.read(&mut buffer).await {
+            Ok(0) => return Ok(()),
+            Ok(count) if output.len() + count > BODY_BYTES_MAX => {
+                return Err(format!("it wrote more than {BODY_BYTES_MAX} bytes"));
+            }
+            Ok(count) => output.extend_from_slice(&buffer[..count]),
+            Err(error) => return Err(format!("its output could not be read: {error}")),
+        }
+    }
+}
+
+/// What a program and its children wrote before they ended is there at once.
+const LAST_BYTES: Duration = Duration::from_millis(500);
+const TAIL_BYTES: usize = 2048;
+const TAIL_LINES: usize = 3;

@@ -1,0 +1,158 @@
+//! Programs that live on and answer one JSON line for each JSON line.
+//!
+//! A line too many would be taken for the answer to the next request. So each request has a number,
+//! `call`: of a worker that repeats it, other lines are passed over. Of one that does not, nobody can
+//! tell a late line from an answer; it is listened to now and then before it gets its next request, and
+//! one line that nobody asked for ends the verifier.
+
+pub(crate) mod request;
+mod talk;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, mem};
+
+use goodarm_data::candidates::Candidate;
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{Remark, shorten};
+
+use self::request::Request;
+use self::talk::{Said, Stir, Worker};
+use super::{Outcome, Program, is_wanted};
+use crate::services::BODY_BYTES_MAX;
+use crate::transcript::{Exchange, Transcript};
+
+/// Workers that wait for work. There are never more than calls were in flight at once.
+#[derive(Debug)]
+pub(super) struct Pool {
+    state: Mutex<State>,
+    /// A new worker may take so much longer for its first answer.
+    startup: Duration,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Worker>,
+    is_closed: bool,
+    call_count: u64,
+    /// Whether a worker has repeated the number of its call: then all of them do.
+    repeats_calls: bool,
+    /// What a worker said unasked.
+    unasked: Option<String>,
+}
+
+impl Pool {
+    pub(super) fn new(startup: Duration) -> Self {
+        Self { state: Mutex::default(), startup }
+    }
+
+    /// Gives the candidate to a worker, a new one if none is idle; how long it worked comes back, too.
+    /// An error means that no worker could be started.
+    pub(super) async fn call(
+        &self,
+        program: &Program,
+        candidate: &Candidate,
+        timeout: Duration,
+        transcript: &Transcript,
+    ) -> io::Result<(Outcome, Duration)> {
+        let mut worker = match self.idle_worker().await {
+            Ok(Some(worker)) => worker,
+            Ok(None) => Worker::start(program, self.state().repeats_calls)?,
+            Err(unasked) => {
+                return Ok((self.mistrust(program, &unasked, Vec::new()), Duration::ZERO));
+            }
+        };
+        let startup = if worker.has_answered() { Duration::ZERO } else { self.startup };
+        let request = Request::new(candidate, self.next_call());
+        let (said, worked) = worker.answer(&request, startup + timeout).await;
+        transcript.note(|| Exchange {
+            sent: shorten(program.secrets.remove(format!(
+                "$ {}\n{}",
+                program.line(),
+                request.line
+            ))),
+            received: shorten(program.text(&said.words())),
+        });
+        let outcome = match said {
+            Said::Answer(line) => {
+                // What it meant to say may yet come.
+                if is_wanted(&line, &program.wanted) {
+                    self.give_back(worker);
+                }
+                Outcome::Answered(line)
+            }
+            Said::Mismatch { reason, line } => Outcome::crashed(reason, line),
+            Said::Unasked { line, unasked } => self.mistrust(program, &unasked, line),
+            Said::End => Outcome::crashed(worker.last_words().await, Vec::new()),
+            Said::TooMuch => {
+                Outcome::truncated(format!("it wrote more than {BODY_BYTES_MAX} bytes"), Vec::new())
+            }
+            Said::Nothing => Outcome::timed_out(startup + timeout),
+        };
+        Ok((outcome, worked))
+    }
+
+    /// What a person should know about the workers.
+    pub(super) fn remark(&self) -> Option<Remark> {
+        self.state().unasked.as_ref().map(|unasked| Remark {
+            is_doubt: true,
+            text: format!(
+                "a worker wrote a line that nobody asked for ({unasked}), and it does not repeat \"call\": \
+                 scores may belong to other answers, and certificates may be wrong"
+            ),
+        })
+    }
+
+    fn next_call(&self) -> u64 {
+        let mut state = self.state();
+        state.call_count += 1;
+        state.call_count
+    }
+
+    /// Kills the idle workers; busy ones die when their call ends.
+    pub(super) fn close(&self) {
+        let idle = {
+            let mut state = self.state();
+            state.is_closed = true;
+            mem::take(&mut state.idle)
+        };
+        drop(idle);
+    }
+
+    /// A worker that is alive, if one is idle. An error is what it said unasked.
+    async fn idle_worker(&self) -> Result<Option<Worker>, Vec<u8>> {
+        loop {
+            let Some(mut worker) = self.state().idle.pop() else { return Ok(None) };
+            match worker.stir(Duration::ZERO).await {
+                Stir::Line if !worker.repeats_calls => return Err(worker.rest_of_line().await),
+                Stir::Line | Stir::Silence => return Ok(Some(worker)),
+                Stir::End => {}
+            }
+        }
+    }
+
+    fn give_back(&self, worker: Worker) {
+        let mut state = self.state();
+        state.repeats_calls |= worker.repeats_calls;
+        if !state.is_closed {
+            state.idle.push(worker);
+        }
+    }
+
+    /// No worker's lines are believed any more.
+    fn mistrust(&self, program: &Program, unasked: &[u8], output: Vec<u8>) -> Outcome {
+        let unasked = in_short(&program.text(unasked));
+        let unasked = if unasked.is_empty() { "half a line".to_owned() } else { unasked };
+        let reason = format!(
+            "it wrote more than one line for one request, and nobody can tell which one is the answer: \
+             {unasked:?} was not asked for. Let it repeat the request's \"call\" in its answers, or write \
+             nothing else to standard output: logs belong on stderr"
+        );
+        self.state().unasked.get_or_insert(format!("{unasked:?}"));
+        Outcome::Mistrusted { reason, output }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

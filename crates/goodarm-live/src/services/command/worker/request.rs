@@ -1,0 +1,79 @@
+//! What a worker is sent, and whose answer a line is.
+
+use goodarm_data::candidates::Candidate;
+use serde_json::Value;
+
+use crate::services::command::input_line;
+
+/// What a worker is sent, and what its answer may repeat of it.
+pub(crate) struct Request {
+    pub(crate) line: String,
+    /// The candidate's name, and how its own field `id` has it.
+    ids: Vec<Value>,
+    /// The number of the call; none if the candidate has a field of that name, which it may share with
+    /// others.
+    call: Option<u64>,
+}
+
+/// Whose answer a line is.
+pub(crate) enum Owner {
+    /// It has the number of this call.
+    This,
+    /// It says so itself: another call's, or another candidate's.
+    Other(String),
+    /// It has no number.
+    Unknown,
+}
+
+impl Request {
+    /// The candidate with its `id` and the number of the call, as one line. Fields of its own that are
+    /// called so stay as they are.
+    pub(crate) fn new(candidate: &Candidate, number: u64) -> Self {
+        let fields = candidate.fields();
+        let name = Value::from(candidate.id.as_str());
+        let mut added = Vec::new();
+        if !fields.contains_key("id") {
+            added.push(format!("\"id\":{name}"));
+        }
+        if !fields.contains_key("call") {
+            added.push(format!("\"call\":{number}"));
+        }
+        let line = input_line(&candidate.json);
+        let line = match line.trim_start().strip_prefix('{') {
+            Some(rest) if !added.is_empty() => {
+                let comma = if fields.is_empty() { "" } else { "," };
+                format!("{{{}{comma}{rest}", added.join(","))
+            }
+            _ => line,
+        };
+        let ids = [Some(name), fields.get("id").cloned()].into_iter().flatten().collect();
+        let call = (!fields.contains_key("call")).then_some(number);
+        Self { line, ids, call }
+    }
+
+    /// Whether an answer can repeat the number of the call.
+    pub(super) const fn is_numbered(&self) -> bool {
+        self.call.is_some()
+    }
+
+    /// Whose answer a line is. Of a worker whose answers have numbers, a line without one is none.
+    pub(crate) fn owner(&self, line: &[u8], has_numbers: bool) -> Owner {
+        let answer: Value = serde_json::from_slice(line).unwrap_or_default();
+        let repeated = self.call.zip(answer.get("call"));
+        match repeated {
+            Some((own, call)) if call.as_u64() != Some(own) => {
+                return Owner::Other(format!("it answered call {call}, not call {own}"));
+            }
+            None if has_numbers => return Owner::Unknown,
+            _ => {}
+        }
+        match answer.get("id").filter(|&id| !self.ids.contains(id)) {
+            Some(id) => {
+                let own = self.ids[0].as_str().unwrap_or_default();
+                Owner::Other(format!("it answered for {id}, not for {own}"))
+            }
+            None if repeated.is_some() => Owner::This,
+            None => Owner::Unknown,
+        }
+    }
+}

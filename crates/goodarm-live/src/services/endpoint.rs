@@ -1,0 +1,387 @@
+//! One POST, and what its fate means: what `http` and `llm` share.
+//!
+//! A request that may have reached the server is never sent again. The only silent retry that is
+//! left below us is of a request of which no byte was written, because its pooled connection turned
+//! out to be closed.
+
+mod address;
+mod retry_after;
+mod secrets;
+mod transport;
+mod void_status;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use goodarm_core::{CountedFailure, VoidFailure};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{StatusCode, Url};
+use tokio::time::Instant;
+
+use self::address::Address;
+pub(crate) use self::secrets::{
+    add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key,
+    pasted_key_problem, without_keys,
+};
+use self::transport::{Answer, Cut, Unanswered};
+use self::void_status::VoidStatus;
+use crate::secrets::Secrets;
+use crate::service::attempt::{Attempt, attempts_at};
+use crate::throttle::Throttle;
+use crate::transcript;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
+
+/// One or several addresses, with everything that does not change from call to call. Which of them a
+/// request goes to is for the throttle to say; each request goes to one.
+pub(crate) struct Endpoint {
+    addresses: Vec<Address>,
+    timeout: Duration,
+    /// The environment variable that holds the key.
+    key_from: Option<String>,
+    /// The headers that the job gives, as people may see them.
+    headers_shown: String,
+    void_status: VoidStatus,
+    secrets: Arc<Secrets>,
+    /// What looks wrong before anything is sent.
+    warning: Option<String>,
+}
+
+/// A whole body that came with a status of success.
+pub(crate) struct Received {
+    pub(crate) body: Vec<u8>,
+    /// From the request to the last byte.
+    pub(crate) worked: Duration,
+    /// The number of the address that it came from.
+    pub(crate) address: usize,
+}
+
+/// The keys that every endpoint has.
+#[derive(Clone, Copy)]
+pub(crate) struct EndpointKeys<'a> {
+    pub(crate) url: Option<&'a str>,
+    pub(crate) urls: Option<&'a [String]>,
+    pub(crate) api_key_env: Option<&'a str>,
+    pub(crate) key_header: KeyHeader,
+    pub(crate) headers: Option<&'a BTreeMap<String, String>>,
+    pub(crate) void_status: Option<&'a [u16]>,
+}
+
+/// How a key is sent.
+#[derive(Clone, Copy)]
+pub(crate) enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// As a header of this name, which is in lower case.
+    Named(&'static str),
+}
+
+/// What became of one request: a whole body, or what the call comes to without one.
+type Exchange = Attempt<Result<Vec<u8>, Reply>>;
+
+/// A larger body is cut off, and the call counts as failed.
+pub const BODY_BYTES_MAX: usize = 4 << 20;
+
+impl Endpoint {
+    /// An endpoint at the addresses of the job, which `complete` brings to their ends; keys are read from
+    /// the environment now.
+    pub(crate) fn new(
+        keys: EndpointKeys<'_>,
+        complete: impl Fn(Url) -> Result<Url, Problem>,
+        timeout: Duration,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let written = address::read(keys, complete).unwrap_or_else(|more| {
+            problems.extend(more);
+            Vec::new()
+        });
+        let mut secrets = Secrets::default();
+        let mut headers = secrets::headers(keys, &mut secrets, &mut problems);
+        let headers_shown = secrets::shown(&headers);
+        let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
+        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        secrets::add_from_proxies(&mut secrets);
+        written.iter().for_each(|written| add_from_url(&mut secrets, &written.url));
+        let mut addresses = Vec::with_capacity(written.len());
+        for written in &written {
+            let address = Address::new(written, headers.clone(), timeout, &secrets);
+            addresses.extend(collect(address.map_err(|it| written.problem(it)), &mut problems));
+        }
+        let key_from = keys.api_key_env.map(str::to_owned);
+        match void_status {
+            Some(void_status) if problems.is_empty() => {
+                let warning = address::exposed_key(keys);
+                Ok(Self {
+                    addresses,
+                    timeout,
+                    key_from,
+                    headers_shown,
+                    void_status,
+                    secrets: Arc::new(secrets),
+                    warning,
+                })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The addresses as the job has them, without the secrets, in a line each: the first of many.
+    pub(crate) fn shown(&self, line: impl Fn(&str) -> String) -> String {
+        let first = self.addresses.iter().take(SHOWN_MAX);
+        let mut lines: Vec<String> = first.map(|address| line(&address.shown)).collect();
+        let more = self.addresses.len() - lines.len();
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("\n")
+    }
+
+    /// How many addresses there are.
+    pub(crate) const fn address_count(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Until a request counts as failed.
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// What looks wrong before anything is sent.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.warning.clone()
+    }
+
+    /// Of a server that spoke when no call was made: once for each address.
+    pub(crate) fn remark(&self) -> Option<Remark> {
+        self.addresses.iter().find_map(|address| address.transport.remark(&address.host))
+    }
+
+    /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
+    /// with a status of success is the call's reply already.
+    pub(crate) async fn post(&self, throttle: &Throttle, body: &str) -> Result<Received, Reply> {
+        attempts_at(throttle, |address| self.timed(throttle, address, body)).await?
+    }
+
+    /// A reason that says where it comes from, if there are several places.
+    pub(crate) fn reason_at(&self, address: usize, reason: String) -> String {
+        let host = &self.address(address).host;
+        if self.addresses.len() == 1 || reason.contains(host) {
+            return reason;
+        }
+        format!("{host}: {reason}")
+    }
+
+    /// One attempt, with the time that it took.
+    async fn timed(
+        &self,
+        throttle: &Throttle,
+        number: usize,
+        body: &str,
+    ) -> Attempt<Result<Received, Reply>> {
+        let began = Instant::now();
+        let address = self.address(number);
+        let mut refusal = String::new();
+        let exchange = self.attempt(address, body, &mut refusal).await;
+        let worked = began.elapsed();
+        throttle.transcript().note(|| {
+            let received = if refusal.is_empty() { self.received(&exchange) } else { refusal };
+            let sent = self.request_to(address, body);
+            transcript::Exchange { sent, received: self.clean(received) }
+        });
+        let exchange = exchange.map(|outcome| match outcome {
+            Ok(body) => Ok(Received { body, worked, address: number }),
+            Err(reply) => {
+                let verdict = match reply.verdict {
+                    Verdict::Failed(failure, reason) => {
+                        Verdict::Failed(failure, self.reason_at(number, reason))
+                    }
+                    verdict => verdict,
+                };
+                Err(Reply { verdict, usage: Usage { worked, ..reply.usage }, ..reply })
+            }
+        });
+        exchange.with_reason(|reason| self.reason_at(number, reason))
+    }
+
+    /// The address of a number; the last one if a throttle knows of more than there are.
+    fn address(&self, number: usize) -> &Address {
+        &self.addresses[number.min(self.addresses.len() - 1)]
+    }
+
+    /// A request word for word, without the secrets; of several addresses to the first.
+    pub(crate) fn request(&self, body: &str) -> String {
+        self.request_to(self.address(0), body)
+    }
+
+    fn request_to(&self, address: &Address, body: &str) -> String {
+        self.clean(format!("POST {}\n{}{body}", address.target, self.headers_shown))
+    }
+
+    /// What came back, or why nothing did.
+    fn received(&self, exchange: &Exchange) -> String {
+        match exchange {
+            Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
+            Attempt::Answered(Err(reply)) => reply.text.clone(),
+            Attempt::Broke { reason, .. }
+            | Attempt::Void { reason, .. }
+            | Attempt::Hopeless { reason }
+            | Attempt::Mistrusted { reason, .. } => reason.clone(),
+        }
+    }
+
+    /// What it must not let out.
+    pub(crate) const fn secrets(&self) -> &Arc<Secrets> {
+        &self.secrets
+    }
+
+    /// A text without the secrets, as much of it as is kept.
+    pub(crate) fn clean(&self, text: String) -> String {
+        shorten(self.secrets.remove(text))
+    }
+
+    /// A text without the secrets, all of it.
+    pub(crate) fn unsecret(&self, text: String) -> String {
+        self.secrets.remove(text)
+    }
+
+    /// A status without success, and what came with it, is written to `refusal`.
+    async fn attempt(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
+        // Connecting has a shorter limit of its own, so what is cut off here has been sent.
+        match tokio::time::timeout(self.timeout, self.exchange(address, body, refusal)).await {
+            Ok(attempt) => attempt,
+            Err(_) => broken(
+                CountedFailure::TimedOut,
+                format!("no reply within {} s", self.timeout.as_secs_f64()),
+            ),
+        }
+    }
+
+    async fn exchange(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
+        let answer = match address.transport.post(body).await {
+            Ok(answer) => answer,
+            Err(unanswered) => return self.unanswered(&address.host, unanswered),
+        };
+        if !answer.status().is_success() {
+            return self.refused(address, answer, refusal).await;
+        }
+        match answer.body(BODY_BYTES_MAX).await {
+            Ok(body) => Attempt::Answered(Ok(body)),
+            Err(Cut::TooLong) => broken(
+                CountedFailure::Truncated,
+                format!("the reply is longer than {BODY_BYTES_MAX} bytes"),
+            ),
+            Err(Cut::Broken(cause)) => {
+                broken(CountedFailure::Truncated, format!("the reply was cut off: {cause}"))
+            }
+        }
+    }
+
+    /// There is no response at all.
+    fn unanswered(&self, host: &str, unanswered: Unanswered) -> Exchange {
+        match unanswered {
+            Unanswered::NotConnected(cause) => {
+                let hint = if cause.contains("Too many open files") {
+                    "; more need a higher limit (ulimit -n), or lower concurrency"
+                } else {
+                    ""
+                };
+                let reason = format!("cannot connect to {host}: {cause}{hint}");
+                Attempt::Void {
+                    failure: VoidFailure::NotConnected,
+                    retry_after: None,
+                    reason: self.secrets.remove(reason),
+                }
+            }
+            // Whatever was sent may have arrived, so this counts and is not sent again.
+            Unanswered::NoReply(cause) => {
+                let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
+                broken(CountedFailure::Crashed, reason)
+            }
+        }
+    }
+
+    /// There is a response, without success.
+    async fn refused(&self, address: &Address, answer: Answer, refusal: &mut String) -> Exchange {
+        let status = answer.status();
+        let retry_after = retry_after::read(answer.headers());
+        let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
+        let text = self.clean(String::from_utf8_lossy(&body).into_owned());
+        *refusal = format!("{}\n{text}", status.as_u16());
+        let mut reason = match in_short(&text) {
+            said if said.is_empty() => status.as_u16().to_string(),
+            said => format!("{}: {said}", status.as_u16()),
+        };
+        reason += &match status.as_u16() {
+            404 => format!(" (there is nothing at {}: is `url` right?)", address.target),
+            code @ (502 | 503 | 529) => {
+                format!(" (if it says so before it looks at a request: void_status = [{code}])")
+            }
+            401 => match &self.key_from {
+                Some(name) => format!(" (the key was refused: it is from {name})"),
+                None => " (a key is needed: name its variable in api_key_env)".to_owned(),
+            },
+            400 | 422 if text.contains("max_completion_tokens") => {
+                " (max_completion_tokens in place of max_tokens?)".to_owned()
+            }
+            400 | 422 if text.contains("temperature") => {
+                " (temperature = \"default\" leaves it out)".to_owned()
+            }
+            _ => String::new(),
+        };
+        if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
+            // It is there, and says that it will be back.
+            let retry_after = Some(retry_after.unwrap_or_default());
+            return Attempt::Void { failure, retry_after, reason };
+        }
+        match status.as_u16() {
+            401 => {
+                let failure = VoidFailure::NotConnected;
+                Attempt::Void { failure, retry_after: None, reason }
+            }
+            code => {
+                let failure = if status.is_server_error() {
+                    CountedFailure::Crashed
+                } else {
+                    CountedFailure::Refused
+                };
+                let reason = if status.is_redirection() {
+                    format!("{code}: the address has moved, and redirects are not followed")
+                } else {
+                    reason
+                };
+                let reply = Reply { text, ..Reply::failed(failure, reason.clone()) };
+                if is_about_the_request(status) {
+                    Attempt::Answered(Err(reply))
+                } else {
+                    Attempt::Broke { outcome: Err(reply), reason }
+                }
+            }
+        }
+    }
+}
+
+/// Says where to, and no secret.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<&str> = self.addresses.iter().map(|it| it.host.as_str()).collect();
+        formatter.debug_struct("Endpoint").field("hosts", &hosts).finish_non_exhaustive()
+    }
+}
+
+/// The server may have begun to work, and gave no usable reply.
+fn broken(failure: CountedFailure, reason: String) -> Exchange {
+    Attempt::Broke { outcome: Err(Reply::failed(failure, reason.clone())), reason }
+}
+
+/// Bad requests, long ones and filtered ones depend on the answer; the server is well.
+const fn is_about_the_request(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 413 | 422 | 451)
+}
+
+/// So many addresses are shown.
+const SHOWN_MAX: usize = 4;
+/// So much of an error's body is read.
+const ERROR_BYTES_MAX: usize = 64 << 10;

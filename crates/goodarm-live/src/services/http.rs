@@ -1,0 +1,280 @@
+//! A server that takes a POST and answers with a score.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use goodarm_core::{Cost, CountedFailure};
+use schemars::JsonSchema;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::endpoint::{
+    Endpoint, EndpointKeys, KeyHeader, Received, has_pasted_key, pasted_key_problem,
+};
+use super::rubric::Rubric;
+use super::score::{answer_at, cost_of, score_of};
+use super::{KindKeys, Setting};
+use crate::pricing::Extent;
+use crate::service::{Called, Manifest, Remote, Service};
+use crate::throttle::Throttle;
+use goodarm_data::answer::checked_pointer;
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::template::Template;
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{NOTHING, Remark, Reply, Usage, Verdict};
+
+/// A server of one's own.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpKeys {
+    /// Where to POST.
+    pub url: Option<String>,
+    /// Several addresses in place of `url`: calls are spread over them.
+    pub urls: Option<Vec<String>>,
+    /// The environment variable that holds the key, sent as a bearer token.
+    pub api_key_env: Option<String>,
+    /// More headers; a value `env:NAME` is read from the environment.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// Statuses that are void whatever the body says: some of 429, 502, 503, 529. Without it 429,
+    /// 503 and 529 with Retry-After, and 503 while a model is being loaded.
+    pub void_status: Option<Vec<u16>>,
+    /// A template of the body, which must come out as JSON; the candidate if not given.
+    pub body: Option<String>,
+    /// A JSON pointer to the score in the reply; /score if not given.
+    pub pointer: Option<String>,
+    /// (generator) A JSON pointer to the answer in the reply; /answer if not given.
+    pub answer: Option<String>,
+}
+
+impl KindKeys for HttpKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let http = if setting.makes_answers {
+            self.generator(setting)?
+        } else {
+            Http::new(self, setting)?
+        };
+        Ok(Service::remote(http.manifest(), http))
+    }
+}
+
+impl HttpKeys {
+    fn generator(&self, setting: &Setting<'_>) -> Result<Http, Vec<Problem>> {
+        let questions = setting.questions.unwrap_or(setting.candidates);
+        let pointer = self.answer.as_deref().unwrap_or("/answer");
+        let mut http =
+            Http::reading(self, Pointer { key: "answer", path: pointer }, setting, questions)?;
+        http.scores = Scores::Answer { pointer: pointer.to_owned() };
+        Ok(http)
+    }
+}
+
+/// A server that is asked by POST.
+#[derive(Debug)]
+pub struct Http {
+    endpoint: Endpoint,
+    body: Option<Template>,
+    scores: Scores,
+}
+
+/// Where a reply is read, and the key of the job that says so.
+struct Pointer<'a> {
+    key: &'a str,
+    path: &'a str,
+}
+
+/// Where the reply has them.
+#[derive(Debug)]
+enum Scores {
+    One {
+        pointer: String,
+    },
+    Each(Rubric),
+    /// It has an answer to a question in their place.
+    Answer {
+        pointer: String,
+    },
+}
+
+impl Http {
+    /// A verifier; keys are read from the environment now.
+    pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let rubric = Rubric::of(setting.keys);
+        if keys.answer.is_some() {
+            problems.push(Problem::new("answer", "only a generator has it"));
+        }
+        if rubric.is_some() && keys.pointer.is_some() {
+            let message = "not together with criteria: each of them has its own";
+            problems.push(Problem::new("pointer", message));
+        }
+        let path = keys.pointer.as_deref().unwrap_or("/score");
+        match Self::reading(keys, Pointer { key: "pointer", path }, setting, setting.candidates) {
+            Ok(http) if problems.is_empty() => {
+                Ok(Self { scores: rubric.map_or(http.scores, Scores::Each), ..http })
+            }
+            Ok(_) => Err(problems),
+            Err(more) => Err(problems.into_iter().chain(more).collect()),
+        }
+    }
+
+    /// What is known about it.
+    pub fn manifest(&self) -> Manifest {
+        Manifest {
+            fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
+            extent: Extent { timeout: self.endpoint.timeout(), ..Extent::default() },
+            address_count: self.endpoint.address_count(),
+            files_per_request: 1,
+            criteria_count: match &self.scores {
+                Scores::One { .. } | Scores::Answer { .. } => 0,
+                Scores::Each(rubric) => rubric.count(),
+            },
+            answers_questions: matches!(self.scores, Scores::Answer { .. }),
+            secrets: Some(Arc::clone(self.endpoint.secrets())),
+            warning: self.endpoint.warning(),
+            ..Manifest::default()
+        }
+    }
+
+    /// A server whose reply is read at a pointer.
+    fn reading(
+        keys: &HttpKeys,
+        pointer: Pointer<'_>,
+        setting: &Setting<'_>,
+        shown: &Candidates,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let own = EndpointKeys {
+            url: keys.url.as_deref(),
+            urls: keys.urls.as_deref(),
+            api_key_env: keys.api_key_env.as_deref(),
+            key_header: KeyHeader::Bearer,
+            headers: keys.headers.as_ref(),
+            void_status: keys.void_status.as_deref(),
+        };
+        let endpoint =
+            Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        let Pointer { key, path } = pointer;
+        let pointer = checked_pointer(Some(path))
+            .map_err(|problem| Problem { key: key.to_owned(), ..problem });
+        let pointer = collect(pointer, &mut problems);
+        let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
+        let body = collect(body, &mut problems);
+        if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
+            problems.push(Problem::new("body", message));
+        }
+        if keys.body.as_deref().is_some_and(has_pasted_key) {
+            problems.push(pasted_key_problem("body", "a part of it"));
+        }
+        let misfit = |body: &Template| body.misfit("body", shown);
+        problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
+        match (endpoint, pointer, body) {
+            (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
+                Ok(Self { endpoint, body, scores: Scores::One { pointer } })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The body for a candidate, or why there is none.
+    fn body<'a>(&self, candidate: &'a Candidate) -> Result<Cow<'a, str>, String> {
+        match &self.body {
+            Some(body) => rendered(body, candidate).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(&candidate.json)),
+        }
+    }
+
+    async fn post(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        let body = match self.body(candidate) {
+            Ok(body) => body,
+            // Not sent, but it depends on the answer, so it counts.
+            Err(reason) => {
+                let failed = Reply::failed(CountedFailure::Unreadable, reason);
+                return Reply { usage: NOTHING, ..failed };
+            }
+        };
+        let received = match self.endpoint.post(throttle, &body).await {
+            Ok(received) => received,
+            Err(reply) => return reply,
+        };
+        let (verdict, cost) = self.read(&received);
+        let text = match String::from_utf8(received.body) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        let usage = Usage { cost, worked: received.worked, ..Usage::default() };
+        Reply { verdict, usage, text: self.endpoint.clean(text) }
+    }
+
+    /// The score, and the cost if the reply says one.
+    fn read(&self, received: &Received) -> (Verdict, Option<Cost>) {
+        let unreadable = |reason| {
+            let reason = self.endpoint.reason_at(received.address, reason);
+            Verdict::Failed(CountedFailure::Unreadable, reason)
+        };
+        let value: Value = match serde_json::from_slice(&received.body) {
+            Ok(value) => value,
+            Err(error) => return (unreadable(format!("the reply is not JSON: {error}")), None),
+        };
+        let verdict = match &self.scores {
+            Scores::Each(rubric) => match rubric.verdict(&value, |found| {
+                score_of(found).ok_or_else(|| {
+                    let found = in_short(&self.endpoint.clean(found.to_string()));
+                    format!("not a score: {found}")
+                })
+            }) {
+                Verdict::Failed(_, reason) => unreadable(reason),
+                verdict => verdict,
+            },
+            Scores::Answer { pointer } => match answer_at(value.pointer(pointer), pointer) {
+                Verdict::Failed(_, reason) => unreadable(reason),
+                verdict => verdict,
+            },
+            Scores::One { pointer } => match value.pointer(pointer) {
+                Some(found) => match score_of(found) {
+                    Some(score) => Verdict::Score(score),
+                    None => {
+                        let found = in_short(&self.endpoint.clean(found.to_string()));
+                        unreadable(format!("{pointer} is not a score: {found}"))
+                    }
+                },
+                None => unreadable(format!("nothing at {pointer} of the reply")),
+            },
+        };
+        (verdict, cost_of(value.get("cost")))
+    }
+}
+
+impl Remote for Http {
+    fn preview(&self, candidate: &Candidate) -> String {
+        let body = self.body(candidate).unwrap_or_else(Cow::Owned);
+        let addresses = self.endpoint.shown(|address| format!("POST {address}"));
+        format!("{addresses}\n{body}")
+    }
+
+    fn request(&self, candidate: &Candidate) -> String {
+        self.endpoint.request(&self.body(candidate).unwrap_or_else(Cow::Owned))
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        Box::pin(self.post(candidate, throttle))
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        self.endpoint.remark()
+    }
+}
+
+/// The body for a candidate, which must be JSON: quotes in an answer break a template that forgets
+/// `tojson`.
+fn rendered(template: &Template, candidate: &Candidate) -> Result<String, String> {
+    let body = template.render(candidate).map_err(|error| format!("body: {error}"))?;
+    match serde_json::from_str::<IgnoredAny>(&body) {
+        Ok(_) => Ok(body),
+        Err(error) => Err(format!(
+            "body: the template gives no JSON ({error}); {{{{ answer | tojson }}}} keeps quotes"
+        )),
+    }
+}

@@ -1,0 +1,130 @@
+//! A person: calls wait in the run's folder until somebody answers.
+
+use std::collections::BTreeSet;
+
+use goodarm_data::candidates::Candidates;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::template::Template;
+use goodarm_record::charter::PeopleTerms;
+use goodarm_record::deck::Wanted;
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::people::wanted_of;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{KindKeys, Setting};
+use crate::service::{DefaultPrice, Deferred, Manifest, Service};
+
+/// A person, who is asked by `goodarm label`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HumanKeys {
+    /// What the person is asked: a template with the candidate's fields. If not given, whether the answer
+    /// is right, which score it deserves, or what the answer is.
+    pub ask: Option<String>,
+    /// The fields that the person sees, in this order; all if not given.
+    pub show: Option<Vec<String>>,
+    /// Fields that the person does not see, such as a known solution.
+    pub hide: Option<Vec<String>>,
+    /// Cards that may wait at once; 20 if not given.
+    pub cards_max: Option<u32>,
+    /// true: the same person may be asked about the same answer several times.
+    pub same_person: Option<bool>,
+}
+
+impl KindKeys for HumanKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        if setting.makes_answers {
+            let questions = setting.questions.unwrap_or(setting.candidates);
+            return self.human(Wanted::Answer, setting, questions, Vec::new());
+        }
+        let scores = setting.keys.scores.unwrap_or(Scores::Binary);
+        let mut problems = Vec::new();
+        if matches!(scores, Scores::SubGaussian { .. }) {
+            let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"bounded\")";
+            problems.push(Problem::new("scores", message));
+        }
+        self.human(wanted_of(scores), setting, setting.candidates, problems)
+    }
+}
+
+impl HumanKeys {
+    fn human(
+        &self,
+        wanted: Wanted,
+        setting: &Setting<'_>,
+        subjects: &Candidates,
+        mut problems: Vec<Problem>,
+    ) -> Result<Service, Vec<Problem>> {
+        problems.extend(unmeant(setting));
+        if self.show.is_some() && self.hide.is_some() {
+            problems.push(Problem::new("hide", "either show or hide, not both"));
+        }
+        let hidden: BTreeSet<String> = self.hide.iter().flatten().cloned().collect();
+        for (field, hint) in subjects.unknown_fields(&hidden) {
+            let hint = goodarm_files::hint(hint.as_deref());
+            problems.push(Problem::new("hide", format!("there is no field {field:?}{hint}")));
+        }
+        let cards_max = self.cards_max.unwrap_or(CARDS_MAX);
+        if !(1..=CARDS_LIMIT).contains(&cards_max) {
+            let message = format!("{cards_max} is not between 1 and {CARDS_LIMIT}");
+            problems.push(Problem::new("cards_max", message));
+        }
+        let asks = self.ask.clone().unwrap_or_else(|| default_question(wanted).to_owned());
+        let template = collect(Template::of_key("ask", &asks), &mut problems);
+        let (Some(template), true) = (template, problems.is_empty()) else { return Err(problems) };
+        let shown = self.show.iter().flatten().cloned();
+        let terms = PeopleTerms {
+            asks,
+            show: self.show.clone(),
+            hide: self.hide.clone().unwrap_or_default(),
+            cards_max,
+            same_person: self.same_person.unwrap_or(false),
+            answer_bytes_max: None,
+        };
+        let is_exact = setting.keys.scores == Some(Scores::Exact);
+        let manifest = Manifest {
+            fields: template.fields().into_iter().chain(shown).collect(),
+            scores: Scores::Binary,
+            // Of right and wrong.
+            threshold: is_exact.then_some(0.5),
+            // A person's seconds are not measured.
+            price: match setting.unit {
+                Unit::Calls => DefaultPrice::ByUnit,
+                _ => DefaultPrice::Needed,
+            },
+            answers_questions: wanted == Wanted::Answer,
+            ..Manifest::default()
+        };
+        Ok(Service::deferred(manifest, Deferred::new(terms, wanted)))
+    }
+}
+
+/// Keys of every verifier that mean nothing to a person.
+fn unmeant(setting: &Setting<'_>) -> Vec<Problem> {
+    let keys = setting.keys;
+    let given = [
+        ("timeout", keys.timeout.is_some(), "a person has all the time there is"),
+        ("rate", keys.rate.is_some(), "nothing is sent to a person"),
+        ("retries", keys.retries.is_some(), "a person is asked once"),
+        ("patience", keys.patience.is_some(), "a run waits for people as long as it takes"),
+        ("concurrency", keys.concurrency.is_some(), "cards_max says how many cards may wait"),
+        ("metered", keys.metered.is_some(), "what a person says has a fixed price: price"),
+        ("criteria", keys.criteria.is_some(), "a person gives one score: a verifier for each"),
+    ];
+    let unmeant = given.into_iter().filter(|(_, is_given, _)| *is_given);
+    unmeant.map(|(key, _, why)| Problem::new(key, format!("not for a person: {why}"))).collect()
+}
+
+const fn default_question(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Verdict => "Is this answer right?",
+        Wanted::Score { .. } => "How good is this answer?",
+        Wanted::Answer => "What is the answer?",
+    }
+}
+
+/// About what one person answers in a sitting. More would set money aside for answers that look worse than
+/// those which the first replies may leave.
+const CARDS_MAX: u32 = 20;
+const CARDS_LIMIT: u32 = 10_000;

@@ -1,0 +1,438 @@
+//! A model that judges an answer, or solves the question afresh.
+
+mod api;
+mod chat;
+mod freshness;
+mod judge;
+mod keys;
+mod logprobs;
+mod reply;
+mod solver;
+mod temperature;
+mod usage;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use goodarm_core::{Cost, CountedFailure};
+use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_data::steps::BYTES_AT_ONCE;
+use goodarm_data::template::{Template, TemplateError};
+use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::reply::{NOTHING, Remark, Reply, Verdict, shorten};
+
+use self::chat::Chat;
+pub use self::chat::ChatReply;
+use self::freshness::Freshness;
+pub use self::freshness::Repeats;
+use self::judge::Parser;
+pub use self::keys::{Api, LlmKeys, ParseName, Role, VerdictPlace};
+use self::logprobs::Logprobs;
+use self::solver::Solver;
+pub use self::temperature::Temperature;
+use super::rubric::Rubric;
+use super::{KindKeys, Setting};
+use crate::pricing::{Extent, Meter, Pricing};
+use crate::secrets::Secrets;
+use crate::service::{Called, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
+use crate::throttle::Throttle;
+
+impl KindKeys for LlmKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let llm = if setting.makes_answers {
+            Llm::generator(self, setting)?
+        } else {
+            Llm::new(self, setting)?
+        };
+        Ok(Service::remote(llm.manifest(setting.unit), llm))
+    }
+}
+
+/// A model and what it is asked about a candidate.
+#[derive(Debug)]
+pub struct Model {
+    chat: Chat,
+    prompt: Template,
+    system: Option<Template>,
+}
+
+/// A model that verifies.
+#[derive(Debug)]
+pub struct Llm {
+    model: Model,
+    task: Task,
+    /// What the user says of the longest prompt.
+    input_tokens_max: Option<u32>,
+    freshness: Box<Freshness>,
+}
+
+#[derive(Debug)]
+enum Task {
+    Judge(Parser),
+    Weigh(Logprobs),
+    Solve(Solver),
+    /// Answers the question; whether its answers are votes, which must be fresh.
+    Answer {
+        votes: bool,
+    },
+}
+
+impl Model {
+    /// A model; keys are read from the environment now.
+    pub fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let chat = Chat::new(keys, timeout).map_err(|more| problems.extend(more)).ok();
+        let prompt = match (keys.prompt.as_deref(), keys.role.unwrap_or_default()) {
+            (Some(source), _) => Template::of_key("prompt", source),
+            (None, Role::Solver) => Template::of_key("prompt", "{{ question }}"),
+            (None, Role::Judge) => Err(Problem::missing("prompt", "a template is needed")),
+        };
+        let prompt = collect(prompt, &mut problems);
+        let system = keys.system.as_deref();
+        let system = system.map(|source| Template::of_key("system", source)).transpose();
+        let system = collect(system, &mut problems);
+        if let (Some(prompt), Some(system)) = (&prompt, &system)
+            && let Some(message) = prompt.sameness()
+            && system.as_ref().is_none_or(|system| system.sameness().is_some())
+        {
+            problems.push(Problem::new("prompt", message));
+        }
+        match (chat, prompt, system) {
+            (Some(chat), Some(prompt), Some(system)) if problems.is_empty() => {
+                Ok(Self { chat, prompt, system })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The candidate's fields that the messages need.
+    pub fn fields(&self) -> BTreeSet<String> {
+        let mut fields = self.prompt.fields();
+        fields.extend(self.system.iter().flat_map(Template::fields));
+        fields
+    }
+
+    /// What is wrong with its templates, for the first candidates that they do not fit.
+    pub fn misfits(&self, candidates: &Candidates) -> Vec<Problem> {
+        let templates = [("prompt", Some(&self.prompt)), ("system", self.system.as_ref())];
+        templates
+            .into_iter()
+            .filter_map(|(key, template)| template?.misfit(key, candidates))
+            .collect()
+    }
+
+    /// How many addresses its requests are spread over.
+    pub const fn address_count(&self) -> usize {
+        self.chat.address_count()
+    }
+
+    /// What it must not let out.
+    pub const fn secrets(&self) -> &Arc<Secrets> {
+        self.chat.secrets()
+    }
+
+    /// What looks wrong before anything is sent.
+    pub fn warning(&self) -> Option<String> {
+        self.chat.warning()
+    }
+
+    /// Sends the messages for a candidate once, void attempts and their retries included. What is
+    /// no text is a call's reply already.
+    pub async fn ask(
+        &self,
+        candidate: &Candidate,
+        throttle: &Throttle,
+    ) -> Result<ChatReply, Reply> {
+        let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
+        self.chat.ask(system.as_deref(), &prompt, throttle).await
+    }
+
+    /// What is sent for a candidate, for people.
+    fn preview(&self, candidate: &Candidate) -> String {
+        let messages = match self.messages(candidate) {
+            Ok((Some(system), prompt)) => format!("system: {system}\nuser: {prompt}"),
+            Ok((None, prompt)) => prompt,
+            Err(error) => error.to_string(),
+        };
+        format!("{}\n{messages}", self.chat.shown())
+    }
+
+    /// The same word for word.
+    fn request(&self, candidate: &Candidate) -> String {
+        match self.messages(candidate) {
+            Ok((system, prompt)) => self.chat.request(system.as_deref(), &prompt),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn messages(&self, candidate: &Candidate) -> Result<(Option<String>, String), TemplateError> {
+        let system = self.system.as_ref().map(|system| system.render(candidate)).transpose()?;
+        Ok((system, self.prompt.render(candidate)?))
+    }
+
+    /// Bytes of one request's messages.
+    fn message_bytes(&self, candidate: &Candidate) -> Result<usize, TemplateError> {
+        let (system, prompt) = self.messages(candidate)?;
+        Ok(system.map_or(0, |system| system.len()) + prompt.len())
+    }
+}
+
+impl Llm {
+    /// A verifier; keys are read from the environment now.
+    pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = keys.problems(setting);
+        let model = Model::new(keys, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        // A solver is asked the question, and compared with every answer to it.
+        let is_solver = keys.role == Some(Role::Solver);
+        let shown = setting.questions.filter(|_| is_solver).unwrap_or(setting.candidates);
+        problems.extend(model.iter().flat_map(|model| model.misfits(shown)));
+        let task = match keys.role.unwrap_or_default() {
+            Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
+                Logprobs::new(keys, setting, &mut problems).map(Task::Weigh)
+            }
+            Role::Judge => {
+                Parser::new(keys, Rubric::of(setting.keys), &mut problems).map(Task::Judge)
+            }
+            Role::Solver => {
+                Solver::new(keys, setting.questions.is_some(), &mut problems).map(Task::Solve)
+            }
+        };
+        match (model, task) {
+            (Some(model), Some(task)) if problems.is_empty() => {
+                let input_tokens_max = keys.input_tokens_max;
+                Ok(Self { model, task, input_tokens_max, freshness: Box::default() })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// What answers questions with the prompt.
+    fn generator(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = keys.generator_problems(setting);
+        // Its prompt has the question alone, as a solver's.
+        let solver = LlmKeys { role: Some(Role::Solver), ..keys.clone() };
+        let model = Model::new(&solver, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        let questions = setting.questions.unwrap_or(setting.candidates);
+        problems.extend(model.iter().flat_map(|model| model.misfits(questions)));
+        match model {
+            Some(model) if problems.is_empty() => Ok(Self {
+                model,
+                task: Task::Answer { votes: setting.has_votes() },
+                input_tokens_max: keys.input_tokens_max,
+                freshness: Box::default(),
+            }),
+            _ => Err(problems),
+        }
+    }
+
+    /// What is known about it in a job that counts this unit.
+    pub fn manifest(&self, unit: Unit) -> Manifest {
+        let model = &self.model;
+        let (answers_questions, final_answers) = match &self.task {
+            Task::Answer { .. } => (true, None),
+            Task::Solve(solver) => {
+                let finals = (solver.votes() == 1).then(|| solver.final_answers());
+                (solver.answers_questions(), finals)
+            }
+            Task::Judge(_) | Task::Weigh(_) => (false, None),
+        };
+        let mut fields = model.fields();
+        if let Task::Solve(solver) = &self.task
+            && !solver.answers_questions()
+        {
+            fields.insert(solver.field().to_owned());
+        }
+        Manifest {
+            fields,
+            scores: self.scores(),
+            price: price(unit),
+            extent: Extent {
+                input_tokens: Some(self.most_input_tokens(0)),
+                output_tokens: model
+                    .chat
+                    .max_tokens()
+                    .map(|it| self.request_count_max() * u64::from(it)),
+                timeout: model.chat.timeout(),
+            },
+            address_count: model.address_count(),
+            files_per_request: 1,
+            criteria_count: match &self.task {
+                Task::Judge(parser) => parser.criteria_count(),
+                Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
+            },
+            answers_questions,
+            secrets: Some(Arc::clone(model.secrets())),
+            warning: model.warning(),
+            final_answers,
+            ..Manifest::default()
+        }
+    }
+
+    /// Yes and no are binary, and so is being the same as another's final answer. The probability
+    /// of a first token is always the same.
+    const fn scores(&self) -> Scores {
+        match &self.task {
+            Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
+            Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer { .. } => Scores::Binary,
+            Task::Judge(_) | Task::Weigh(_) => Scores::UNIT,
+        }
+    }
+
+    /// A token is at least a byte, so no prompt has more tokens than bytes; a server's own marks
+    /// around messages come on top. The user may know a lower bound.
+    fn most_input_tokens(&self, message_bytes: usize) -> u64 {
+        let most = message_bytes as u64 + CHAT_OVERHEAD_TOKENS;
+        let known = self.input_tokens_max.map_or(most, |known| most.min(u64::from(known)));
+        self.request_count_max() * known
+    }
+
+    /// A sign that replies are not fresh.
+    pub fn repeats(&self) -> Option<Repeats> {
+        self.freshness.repeats()
+    }
+
+    /// The most requests that one call makes.
+    fn request_count_max(&self) -> u64 {
+        match &self.task {
+            Task::Judge(_) | Task::Answer { .. } => 1,
+            Task::Weigh(logprobs) => u64::from(logprobs.request_count_max()),
+            Task::Solve(solver) => u64::from(solver.votes()),
+        }
+    }
+
+    /// A reply that the limit of tokens cut off counts as failed, unless its first word decides.
+    async fn judge(&self, parser: &Parser, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        let said = match self.fresh(candidate, throttle).await {
+            Ok(said) => said,
+            Err(reply) => return reply,
+        };
+        let read = if said.text.len() <= BYTES_AT_ONCE {
+            parser.verdict(&said.text)
+        } else {
+            let (parser, text) = (parser.clone(), said.text.clone());
+            match on_blocking_thread(move || parser.verdict(&text)).await {
+                Ok(read) => read,
+                Err(died) => return died,
+            }
+        };
+        let verdict = match read {
+            Ok(verdict) if !said.is_cut || parser.is_decided_early() => verdict,
+            _ if said.is_cut => Verdict::Failed(CountedFailure::Truncated, CUT.into()),
+            Ok(verdict) => verdict,
+            Err(reason) => Verdict::Failed(CountedFailure::Unreadable, reason),
+        };
+        Reply { verdict, usage: said.usage, text: shorten(said.text) }
+    }
+
+    /// The whole of one reply.
+    async fn answer(&self, votes: bool, question: &Candidate, throttle: &Throttle) -> Reply {
+        let said = if votes {
+            self.fresh(question, throttle).await
+        } else {
+            self.model.ask(question, throttle).await
+        };
+        let ChatReply { text, is_cut, usage, .. } = match said {
+            Ok(said) => said,
+            Err(reply) => return reply,
+        };
+        let shown = shorten(text.clone());
+        let verdict = if is_cut {
+            Verdict::Failed(CountedFailure::Truncated, CUT.into())
+        } else {
+            Verdict::answer(text, String::new())
+        };
+        Reply { verdict, usage, text: shown }
+    }
+
+    async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
+        let answer = if solver.answers_questions() {
+            None
+        } else {
+            match solver.own_answer(candidate).await {
+                Ok(answer) => Some(answer),
+                Err(reply) => return reply,
+            }
+        };
+        let vote = async || {
+            let reply = self.fresh(candidate, throttle).await;
+            if solver.is_quick_for(&reply) {
+                return solver.vote(reply);
+            }
+            let other = solver.clone();
+            let vote = on_blocking_thread(move || other.vote(reply)).await;
+            vote.unwrap_or_else(|died| solver.vote(Err(died)))
+        };
+        let votes = (0..solver.votes()).map(|_| vote());
+        solver.count(answer.as_deref(), solver::all(votes).await)
+    }
+
+    async fn weigh(&self, logprobs: &Logprobs, candidate: &Candidate, line: &Throttle) -> Reply {
+        let requests = (0..logprobs.request_count()).map(|_| self.fresh(candidate, line));
+        logprobs.count(solver::all(requests).await)
+    }
+
+    /// One reply, of which note is taken.
+    async fn fresh(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
+        let said = self.model.ask(candidate, throttle).await?;
+        self.freshness.note(&candidate.id, &said.id, &said.text);
+        Ok(said)
+    }
+}
+
+impl Remote for Llm {
+    fn preview(&self, candidate: &Candidate) -> String {
+        self.model.preview(candidate)
+    }
+
+    fn request(&self, candidate: &Candidate) -> String {
+        self.model.request(candidate)
+    }
+
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+        match &self.task {
+            Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
+            Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),
+            Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
+            Task::Answer { votes } => Box::pin(self.answer(*votes, candidate, throttle)),
+        }
+    }
+
+    fn input_tokens(&self, candidate: &Candidate) -> Option<u64> {
+        self.model.message_bytes(candidate).ok().map(|bytes| self.most_input_tokens(bytes))
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        if let Some(remark) = self.model.chat.remark() {
+            return Some(remark);
+        }
+        let margin = match &self.task {
+            Task::Weigh(logprobs) => logprobs.warning(),
+            _ => None,
+        };
+        let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
+        Some(Remark { is_doubt: true, text })
+    }
+}
+
+fn price(unit: Unit) -> DefaultPrice {
+    let one = Some(Cost::from_units(1));
+    match unit {
+        Unit::Tokens => {
+            let meter = Meter { input: one, output: one, ..Meter::default() };
+            DefaultPrice::Is(Pricing::Metered(meter))
+        }
+        _ => DefaultPrice::ByUnit,
+    }
+}
+
+/// Nothing was sent, but why depends on the answer, so it counts.
+fn unrendered(error: TemplateError) -> Reply {
+    let failed = Reply::failed(CountedFailure::Unreadable, format!("prompt: {error}"));
+    Reply { usage: NOTHING, ..failed }
+}
+
+const CUT: &str = "the limit of tokens (max_tokens) cut the reply off";
+/// What a chat template adds to a prompt, and more.
+const CHAT_OVERHEAD_TOKENS: u64 = 256;

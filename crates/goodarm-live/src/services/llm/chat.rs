@@ -1,0 +1,252 @@
+//! A chat endpoint: one prompt in, one text out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use goodarm_core::CountedFailure;
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::{Remark, Reply, Usage};
+use serde_json::{Map, Value};
+
+use super::LlmKeys;
+use super::keys::Api;
+use super::keys::ParseName;
+use super::reply::Said;
+use super::temperature::Temperature;
+use super::usage::{Disbelief, Exchanged};
+use crate::secrets::Secrets;
+use crate::services::endpoint::{Endpoint, EndpointKeys};
+use crate::throttle::Throttle;
+
+/// An endpoint with everything that stays the same from request to request.
+#[derive(Debug)]
+pub(super) struct Chat {
+    endpoint: Endpoint,
+    api: Api,
+    /// The model's name.
+    model: String,
+    /// The request up to its messages.
+    head: String,
+    max_tokens: Option<u32>,
+    disbelief: Disbelief,
+}
+
+/// A text from a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChatReply {
+    /// What it said, without thoughts and without secrets.
+    pub text: String,
+    /// The limit of tokens cut it off.
+    pub is_cut: bool,
+    /// The server's name for it; empty if it gives none.
+    pub id: String,
+    /// Tokens and time.
+    pub usage: Usage,
+    /// The log-probabilities of its tokens, as the server has them; null if it gives none.
+    pub logprobs: Value,
+}
+
+impl Chat {
+    pub(super) fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<Problem>> {
+        let api = keys.api.unwrap_or_default();
+        let mut problems = Vec::new();
+        let headers = api.headers(keys);
+        let own = EndpointKeys {
+            url: keys.url.as_deref(),
+            urls: keys.urls.as_deref(),
+            api_key_env: keys.api_key_env.as_deref(),
+            key_header: api.key_header(),
+            headers: Some(&headers),
+            void_status: keys.void_status.as_deref(),
+        };
+        let endpoint = Endpoint::new(own, |base| api.url(base), timeout)
+            .map_err(|more| problems.extend(more))
+            .ok();
+        let head = head(keys, &mut problems);
+        problems.extend(api.problems(keys));
+        let model = keys.model.clone().unwrap_or_default();
+        let max_tokens = keys.limit().map(|(_, count)| count);
+        match endpoint {
+            Some(endpoint) if problems.is_empty() => {
+                let disbelief = Disbelief::default();
+                Ok(Self { endpoint, api, model, head, max_tokens, disbelief })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The most tokens of a reply, if the requests say.
+    pub(super) const fn max_tokens(&self) -> Option<u32> {
+        self.max_tokens
+    }
+
+    /// What is to be said of the server, each thing once.
+    pub(super) fn remark(&self) -> Option<Remark> {
+        self.endpoint.remark().or_else(|| self.disbelief.remark())
+    }
+
+    /// What looks wrong before anything is sent.
+    pub(super) fn warning(&self) -> Option<String> {
+        self.endpoint.warning()
+    }
+
+    /// How many addresses there are.
+    pub(super) const fn address_count(&self) -> usize {
+        self.endpoint.address_count()
+    }
+
+    /// What it must not let out.
+    pub(super) const fn secrets(&self) -> &Arc<Secrets> {
+        self.endpoint.secrets()
+    }
+
+    /// Until a request counts as failed.
+    pub(super) const fn timeout(&self) -> Duration {
+        self.endpoint.timeout()
+    }
+
+    /// The addresses, each with the model, for people.
+    pub(super) fn shown(&self) -> String {
+        self.endpoint.shown(|address| format!("{address} {}", self.model))
+    }
+
+    /// A request word for word, without the secrets.
+    pub(super) fn request(&self, system: Option<&str>, prompt: &str) -> String {
+        self.endpoint.request(&self.body(system, prompt))
+    }
+
+    /// Asks once, void attempts and their retries included. What is not a text is a call's reply
+    /// already.
+    pub(super) async fn ask(
+        &self,
+        system: Option<&str>,
+        prompt: &str,
+        throttle: &Throttle,
+    ) -> Result<ChatReply, Reply> {
+        let received = self.endpoint.post(throttle, &self.body(system, prompt)).await?;
+        let answered = match self.api.read(&received.body) {
+            Ok(answered) => answered,
+            Err(error) => {
+                let text = String::from_utf8_lossy(&received.body).into_owned();
+                let reason = format!("the reply is not {}: {error}", self.api.reply_name());
+                let reason = self.endpoint.clean(reason);
+                let reason = self.endpoint.reason_at(received.address, reason);
+                return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
+            }
+        };
+        let text = match &answered.said {
+            Said::Text { text, .. } => text.as_str(),
+            Said::Refused(_) | Said::Nothing(_) => "",
+        };
+        let messages = [system.unwrap_or_default(), prompt];
+        let exchanged = Exchanged { messages, text, max_tokens: self.max_tokens };
+        let usage = Usage { worked: received.worked, ..answered.usage };
+        let usage = self.disbelief.believable(usage, &exchanged);
+        match answered.said {
+            Said::Text { text, is_cut } => {
+                let text = self.endpoint.unsecret(text);
+                Ok(ChatReply { text, is_cut, id: answered.id, usage, logprobs: answered.logprobs })
+            }
+            Said::Refused(said) => {
+                let reason = in_short(&self.endpoint.clean(said));
+                Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
+            }
+            Said::Nothing(reason) => {
+                let reason = self.endpoint.reason_at(received.address, reason.to_owned());
+                let text =
+                    self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
+                Err(Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) })
+            }
+        }
+    }
+
+    fn failed(
+        &self,
+        failure: CountedFailure,
+        reason: String,
+        text: String,
+        worked: Duration,
+    ) -> Reply {
+        let usage = Usage { worked, ..Usage::default() };
+        Reply { usage, text: self.endpoint.clean(text), ..Reply::failed(failure, reason) }
+    }
+
+    fn body(&self, system: Option<&str>, prompt: &str) -> String {
+        let room = self.head.len() + system.map_or(0, str::len) + prompt.len() + prompt.len() / 8;
+        let mut body = String::with_capacity(room + 96);
+        body.push_str(&self.head);
+        self.api.push_messages(&mut body, system, prompt);
+        body
+    }
+}
+
+/// Everything of the request that comes before the messages.
+fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
+    let mut request = Map::new();
+    match keys.model.as_deref() {
+        Some(model) if !model.trim().is_empty() => request.insert("model".into(), model.into()),
+        _ => {
+            problems.push(Problem::missing("model", "the name of a model is needed"));
+            None
+        }
+    };
+    if let Some(Some(temperature)) = collect(temperature_of(keys), problems) {
+        request.insert("temperature".into(), temperature.into());
+    }
+    request.insert("stream".into(), false.into());
+    match keys.limit() {
+        Some((key, 0)) => problems.push(Problem::new(key, "at least 1 is needed")),
+        Some((key, count)) => {
+            request.insert(key.into(), count.into());
+        }
+        None => {}
+    }
+    if keys.parse == Some(ParseName::Logprobs) {
+        request.insert("logprobs".into(), true.into());
+        request.insert("top_logprobs".into(), keys.top_logprobs.unwrap_or(TOP_LOGPROBS).into());
+    }
+    for (name, value) in keys.parameters.iter().flatten() {
+        match reserved(name, value, keys) {
+            Some(message) => problems.push(Problem::new("parameters", message)),
+            None => {
+                request.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let mut head = Value::Object(request).to_string();
+    head.pop();
+    head
+}
+
+/// How warm, if a number is to be sent and can be right.
+fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, Problem> {
+    match keys.temperature.unwrap_or_default() {
+        Temperature::Default => Ok(None),
+        Temperature::Degrees(degrees) if degrees.is_finite() && degrees >= 0.0 => Ok(Some(degrees)),
+        Temperature::Degrees(degrees) => {
+            Err(Problem::new("temperature", format!("{degrees} is not a number from 0")))
+        }
+    }
+}
+
+/// Why a parameter cannot be given here.
+fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
+    match name {
+        "model" | "temperature" | "max_tokens" | "max_completion_tokens" => {
+            Some(format!("{name} is a key of its own"))
+        }
+        "messages" | "system" => Some("messages are made from system and prompt".into()),
+        "stream" | "stream_options" => Some("replies are not streamed".into()),
+        "logprobs" | "top_logprobs" if keys.parse == Some(ParseName::Logprobs) => {
+            Some(format!("{name} follows from parse = \"logprobs\""))
+        }
+        "n" if value.as_u64() != Some(1) => {
+            Some("n: a reply has one choice; a solver may have votes".into())
+        }
+        _ => None,
+    }
+}
+
+/// As many as OpenAI gives.
+const TOP_LOGPROBS: u32 = 20;

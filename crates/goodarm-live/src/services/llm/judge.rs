@@ -1,0 +1,181 @@
+//! How a judge's reply becomes a score.
+
+use std::sync::LazyLock;
+
+use goodarm_data::answer::{checked_pointer, first_value, first_word, last_number};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::reply::Verdict;
+use regex::Regex;
+use serde_json::Value;
+
+use super::{LlmKeys, ParseName};
+use crate::services::rubric::Rubric;
+
+/// Reads scores out of a judge's replies.
+#[derive(Clone, Debug)]
+pub(super) enum Parser {
+    YesNo,
+    Number(Range),
+    Json { pointer: String, range: Range },
+    Rubric { rubric: Rubric, range: Range },
+}
+
+/// What becomes 0 and what becomes 1; the worst may be the larger number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    worst: f64,
+    best: f64,
+}
+
+impl Parser {
+    pub(super) fn new(
+        keys: &LlmKeys,
+        rubric: Option<Rubric>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        if let Some(rubric) = rubric {
+            return Self::of_rubric(keys, rubric, problems);
+        }
+        let parse = keys.parse.unwrap_or_default();
+        if keys.range.is_some() && parse == ParseName::YesNo {
+            problems.push(Problem::new("range", "needs parse = \"number\" or \"json\""));
+        }
+        if keys.pointer.is_some() && parse != ParseName::Json {
+            problems.push(Problem::new("pointer", "needs parse = \"json\""));
+        }
+        let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
+        match parse {
+            ParseName::YesNo => Some(Self::YesNo),
+            ParseName::Number => Some(Self::Number(range)),
+            ParseName::Json => {
+                let pointer = keys.pointer.as_deref().ok_or_else(|| {
+                    let message =
+                        "parse = \"json\" needs a JSON pointer to the score, such as \"/score\"";
+                    Problem::missing("pointer", message)
+                });
+                let pointer = pointer.and_then(|pointer| checked_pointer(Some(pointer)));
+                Some(Self::Json { pointer: collect(pointer, problems)?, range })
+            }
+            // Has scores of its own.
+            ParseName::Logprobs => None,
+        }
+    }
+
+    fn of_rubric(keys: &LlmKeys, rubric: Rubric, problems: &mut Vec<Problem>) -> Option<Self> {
+        if keys.parse.is_some_and(|parse| parse != ParseName::Json) {
+            let message = "with criteria a reply is JSON: parse = \"json\", or nothing";
+            problems.push(Problem::new("parse", message));
+        }
+        if keys.pointer.is_some() {
+            let message = "not together with criteria: each of them has its own";
+            problems.push(Problem::new("pointer", message));
+        }
+        let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
+        Some(Self::Rubric { rubric, range })
+    }
+
+    /// How many criteria a reply is read for.
+    pub(super) const fn criteria_count(&self) -> usize {
+        match self {
+            Self::Rubric { rubric, .. } => rubric.count(),
+            Self::YesNo | Self::Number(_) | Self::Json { .. } => 0,
+        }
+    }
+
+    /// What a reply says, or why it says nothing.
+    pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
+        let Self::Rubric { rubric, range } = self else {
+            return self.score(text).map(Verdict::Score);
+        };
+        let value =
+            first_value(text).ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)))?;
+        match rubric.verdict(&value, |found| range.score_of(found)) {
+            Verdict::Failed(_, reason) => Err(reason),
+            verdict => Ok(verdict),
+        }
+    }
+
+    /// Whether the reply's first word decides, so that nothing later can change the score.
+    pub(super) const fn is_decided_early(&self) -> bool {
+        matches!(self, Self::YesNo)
+    }
+
+    /// The score, or why there is none.
+    pub(super) fn score(&self, text: &str) -> Result<f64, String> {
+        match self {
+            Self::YesNo => match first_word(text).as_ref().map(|(word, _)| word.as_str()) {
+                Some("yes") => Ok(1.0),
+                Some("no") => Ok(0.0),
+                _ => Err(format!("neither yes nor no: {}", in_short(text))),
+            },
+            Self::Number(range) => {
+                // "2 out of 10" is 2/10, and not 10.
+                let text = &*OUT_OF.replace_all(text, "$1/$2");
+                let found = last_number(text)
+                    .ok_or_else(|| format!("no number in the reply: {}", in_short(text)))?;
+                range.score_written(&found.plain)
+            }
+            Self::Json { pointer, range } => {
+                let value = first_value(text)
+                    .ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)))?;
+                let found = value
+                    .pointer(pointer)
+                    .ok_or_else(|| format!("nothing at {pointer} of the reply"))?;
+                range.score_of(found).map_err(|reason| format!("{reason}, at {pointer}"))
+            }
+            Self::Rubric { .. } => Err("a rubric has several scores".to_owned()),
+        }
+    }
+}
+
+impl Range {
+    fn new([worst, best]: [f64; 2]) -> Result<Self, Problem> {
+        let width = (best - worst).abs();
+        if width.is_finite() && width > 0.0 {
+            Ok(Self { worst, best })
+        } else {
+            Err(Problem::new("range", "two different numbers are needed: the worst and the best"))
+        }
+    }
+
+    fn score(self, number: f64) -> Result<f64, String> {
+        let score = (number - self.worst) / (self.best - self.worst);
+        if (0.0..=1.0).contains(&score) {
+            Ok(score)
+        } else {
+            Err(format!("{number} is not between {} and {}", self.worst, self.best))
+        }
+    }
+
+    /// What JSON has for a score: true or false, a number, or one in words.
+    fn score_of(self, found: &Value) -> Result<f64, String> {
+        if let Some(is_good) = found.as_bool() {
+            return Ok(f64::from(u8::from(is_good)));
+        }
+        match (found.as_f64(), found.as_str().and_then(last_number)) {
+            (Some(number), _) => self.score(number),
+            (None, Some(written)) => self.score_written(&written.plain),
+            (None, None) => Err(format!("no score: {}", in_short(&found.to_string()))),
+        }
+    }
+
+    /// `8/10` is 8 where 10 is the best, and 0.8 elsewhere.
+    fn score_written(self, plain: &str) -> Result<f64, String> {
+        let unreadable = || format!("{plain} is not a number");
+        let read = |text: &str| text.parse::<f64>().map_err(|_| unreadable());
+        let Some((numerator, denominator)) = plain.split_once('/') else {
+            return self.score(read(plain)?);
+        };
+        let (numerator, denominator) = (read(numerator)?, read(denominator)?);
+        let is_out_of_best = (denominator - self.best.max(self.worst)).abs() < f64::EPSILON;
+        self.score(if is_out_of_best { numerator } else { numerator / denominator })
+    }
+}
+
+static OUT_OF: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)([0-9])\s+(?:out\s+)?of\s+([0-9])").expect("a pattern of ours")
+});
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+//! The keys of an `llm` verifier, and what is wrong with them taken together.
+
+use std::collections::BTreeMap;
+
+use goodarm_data::answer::ExtractName;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::{Scores, Votes};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::temperature::Temperature;
+use crate::services::Setting;
+use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
+
+/// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LlmKeys {
+    /// What the endpoint speaks: openai (chat completions) if not given, or anthropic (messages).
+    pub api: Option<Api>,
+    /// The base address: with openai it ends in /v1.
+    pub url: Option<String>,
+    /// Several addresses of the same model in place of `url`: calls are spread over them.
+    pub urls: Option<Vec<String>>,
+    /// The environment variable that holds the key: sent as a bearer token, or to anthropic as
+    /// x-api-key.
+    pub api_key_env: Option<String>,
+    /// More headers; a value `env:NAME` is read from the environment.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// Statuses that are void whatever the body says: some of 429, 502, 503, 529. Without it 429,
+    /// 503 and 529 with Retry-After, and 503 while a model is being loaded.
+    pub void_status: Option<Vec<u16>>,
+    /// judge or solver.
+    pub role: Option<Role>,
+    /// The model's name.
+    pub model: Option<String>,
+    /// A template of the prompt: `{{ question }}` is the candidate's field.
+    pub prompt: Option<String>,
+    /// A template of a system message before it.
+    pub system: Option<String>,
+    /// More than 0, or the same reply comes back again and again; 1 if not given. "default" leaves it
+    /// out of the request and asserts that replies are fresh samples.
+    pub temperature: Option<Temperature>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// The same under the name that newer models of OpenAI want; thoughts count, too.
+    pub max_completion_tokens: Option<u32>,
+    /// The most tokens that a prompt can have, if that is known better than one token a byte: for the
+    /// ceiling of metered prices.
+    pub input_tokens_max: Option<u32>,
+    /// More keys of the request, such as top_p.
+    pub parameters: Option<BTreeMap<String, Value>>,
+    /// (judge) How a reply becomes a score; yes-no if not given.
+    pub parse: Option<ParseName>,
+    /// (judge) What becomes 0 and what becomes 1; [0, 1] if not given.
+    pub range: Option<[f64; 2]>,
+    /// A JSON pointer to the score or the final answer in a reply that is JSON.
+    pub pointer: Option<String>,
+    /// (logprobs) Which token is the verdict: the first one if not given.
+    pub verdict: Option<VerdictPlace>,
+    /// (logprobs) How many tokens the server lists for a place, from 1 to 100; 20 if not given.
+    pub top_logprobs: Option<u32>,
+    /// (logprobs, first token) How much the server's numbers may differ from call to call; taken off
+    /// the score. 0.02 if not given.
+    pub margin: Option<f64>,
+    /// (solver) Solutions a call; the most frequent final answer counts. 1 if not given. A list such as
+    /// [1, 5]: one solution a call, and the majorities that follow from it.
+    pub votes: Option<Votes>,
+    /// (solver) The candidate's field that is compared; answer if not given.
+    pub field: Option<String>,
+    /// (solver) Where the final answer is; last-number if not given.
+    pub extract: Option<ExtractName>,
+    /// (solver) A regular expression for the final answer.
+    pub pattern: Option<String>,
+}
+
+/// What an LLM does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Reads the answer and scores it.
+    #[default]
+    Judge,
+    /// Solves the question afresh, and final answers are compared.
+    Solver,
+}
+
+/// How a judge's reply becomes a score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParseName {
+    /// The first word, which must be yes or no: 1 or 0.
+    #[default]
+    YesNo,
+    /// The last number, brought from `range` to 0 to 1.
+    Number,
+    /// What is at `pointer` of a JSON reply: true or false, or a number brought from `range`.
+    Json,
+    /// The probability of yes, by the log-probabilities that the endpoint gives.
+    Logprobs,
+}
+
+/// Which token of a reply is the verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictPlace {
+    /// The first one: nothing of it is sampled, so one call tells all.
+    #[default]
+    First,
+    /// The last yes or no, after reasoning that is sampled.
+    Last,
+}
+
+impl LlmKeys {
+    /// The limit of a reply's tokens and the name under which it is sent.
+    pub(super) fn limit(&self) -> Option<(&'static str, u32)> {
+        let newer = self.max_completion_tokens.map(|count| ("max_completion_tokens", count));
+        let one_token = self.exact_verdict().then_some(("max_tokens", 1));
+        newer.or_else(|| self.max_tokens.map(|count| ("max_tokens", count))).or(one_token)
+    }
+
+    /// Whether the score is the probability of a first token, which no sampling changes.
+    pub(super) fn exact_verdict(&self) -> bool {
+        self.parse == Some(ParseName::Logprobs)
+            && self.verdict.unwrap_or_default() == VerdictPlace::First
+    }
+
+    /// Everything that is wrong with the keys of a verifier taken together.
+    pub(super) fn problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
+        let mut problems = self.superfluous();
+        problems.extend(self.stale(setting.keys.scores));
+        problems.extend(self.unsound(setting));
+        problems
+    }
+
+    /// The same for a generator, whose answers may be alike unless they are votes.
+    pub(super) fn generator_problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
+        let foreign = [
+            ("role", self.role.is_some()),
+            ("parse", self.parse.is_some()),
+            ("range", self.range.is_some()),
+            ("votes", self.votes.is_some()),
+            ("verdict", self.verdict.is_some()),
+            ("top_logprobs", self.top_logprobs.is_some()),
+            ("margin", self.margin.is_some()),
+        ];
+        let foreign = foreign.into_iter().filter(|(_, is_there)| *is_there);
+        let mut problems: Vec<Problem> = foreign
+            .map(|(key, _)| Problem::new(key, "a generator's reply is the answer"))
+            .collect();
+        if setting.has_votes() {
+            problems.extend(self.stale(None));
+        }
+        problems.extend(self.unsound(setting));
+        problems
+    }
+
+    fn unsound(&self, setting: &Setting<'_>) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.input_tokens_max == Some(0) {
+            problems.push(Problem::new("input_tokens_max", "at least 1 is needed"));
+        }
+        problems.extend(self.unbounded(setting));
+        problems.extend(self.pasted_keys());
+        problems
+    }
+
+    /// Keys that the role or the way of parsing would silently ignore.
+    fn superfluous(&self) -> Vec<Problem> {
+        let is_judge = self.role.unwrap_or_default() == Role::Judge;
+        let has_logprobs = self.parse == Some(ParseName::Logprobs);
+        let logprobs_only = "needs parse = \"logprobs\"";
+        [
+            (
+                "parse",
+                self.parse.is_some() && !is_judge,
+                "a solver's reply is compared, not parsed",
+            ),
+            ("range", self.range.is_some() && !is_judge, "a solver has no range"),
+            ("votes", self.votes.is_some() && is_judge, "only a solver has votes"),
+            ("field", self.field.is_some() && is_judge, "a judge sees what its prompt shows"),
+            (
+                "extract",
+                self.extract.is_some() && is_judge,
+                "only a solver has final answers: role = \"solver\"?",
+            ),
+            ("pattern", self.pattern.is_some() && is_judge, "only a solver has a pattern"),
+            ("verdict", self.verdict.is_some() && !has_logprobs, logprobs_only),
+            ("top_logprobs", self.top_logprobs.is_some() && !has_logprobs, logprobs_only),
+            (
+                "margin",
+                self.margin.is_some() && !self.exact_verdict(),
+                "needs parse = \"logprobs\" and verdict = \"first\"",
+            ),
+        ]
+        .into_iter()
+        .filter(|(_, is_wrong, _)| *is_wrong)
+        .map(|(key, _, message)| Problem::new(key, message))
+        .collect()
+    }
+
+    /// Settings under which a second call tells nothing new, or under which one call does not tell
+    /// all.
+    fn stale(&self, scores: Option<Scores>) -> Vec<Problem> {
+        if self.exact_verdict() {
+            return Vec::new();
+        }
+        let parameter = |name: &str| self.parameters.as_ref().and_then(|all| all.get(name));
+        let is_seeded = parameter("seed").is_some_and(|seed| !seed.is_null());
+        let is_cold = self.temperature.unwrap_or_default().is_cold();
+        let is_greedy = is_cold
+            || parameter("top_k").and_then(Value::as_i64) == Some(1)
+            || parameter("top_p").and_then(Value::as_f64).is_some_and(|p| p <= 0.0);
+        if scores == Some(Scores::Exact) {
+            let message = "scores = \"exact\" says that every reply is the same: use 0";
+            let is_same = is_greedy || is_seeded;
+            return if is_same { Vec::new() } else { vec![Problem::new("temperature", message)] };
+        }
+        let mut problems = Vec::new();
+        if is_cold {
+            let message = format!("0 {REPEATS}: use more than 0, {EXACT}");
+            problems.push(Problem::new("temperature", message));
+        } else if is_greedy {
+            let message = format!("top_k = 1 or top_p = 0 {REPEATS}: {EXACT}");
+            problems.push(Problem::new("parameters", message));
+        }
+        if is_seeded {
+            let message = format!("a fixed seed {REPEATS}: leave it out, {EXACT}");
+            problems.push(Problem::new("parameters", message));
+        }
+        problems
+    }
+
+    /// What is sent is shown to people, and kept with the run.
+    fn pasted_keys(&self) -> Vec<Problem> {
+        let parameters = self.parameters.iter().flatten().find_map(|(name, value)| {
+            pasted_key(name, value).map(|place| pasted_key_problem("parameters", &place))
+        });
+        let texts = [("prompt", &self.prompt), ("system", &self.system)];
+        let texts =
+            texts.into_iter().filter(|(_, text)| text.as_deref().is_some_and(has_pasted_key));
+        let texts = texts.map(|(key, _)| pasted_key_problem(key, "a part of it"));
+        parameters.into_iter().chain(texts).collect()
+    }
+
+    /// Without a limit of tokens a metered reply has no ceiling.
+    fn unbounded(&self, setting: &Setting<'_>) -> Option<Problem> {
+        let metered = setting.keys.metered?;
+        let is_wrong =
+            metered.ceiling.is_none() && metered.output.is_some() && self.limit().is_none();
+        // A model of Anthropic needs it in any case, which is said elsewhere.
+        (is_wrong && self.api.unwrap_or_default() == Api::OpenAi).then(|| {
+            let message = "a metered verifier needs it (or max_completion_tokens, or metered.ceiling): \
+                           else a call has no highest price";
+            Problem::new("max_tokens", message)
+        })
+    }
+}
+
+const REPEATS: &str = "gives the same reply again and again, and repeats are not evidence";
+const EXACT: &str = "or declare scores = \"exact\"";
+
+/// The form of requests and replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// Chat completions, as OpenAI, Azure, vLLM, llama.cpp, Ollama and LiteLLM have them.
+    #[default]
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+}

@@ -1,0 +1,235 @@
+//! Solving the question afresh, and comparing final answers.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use goodarm_core::CountedFailure;
+use goodarm_data::answer::{Extractor, same};
+use goodarm_data::candidates::{Candidate, text_of};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::words::in_short;
+use goodarm_record::job_file::Votes;
+use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
+
+use super::chat::ChatReply;
+use super::{CUT, LlmKeys};
+use crate::service::{FinalAnswers, on_blocking_thread};
+
+/// What a solver needs beside the model.
+#[derive(Clone, Debug)]
+pub(super) struct Solver {
+    field: String,
+    extractor: Extractor,
+    votes: u32,
+    /// Whether its replies are compared with all answers to the question, and not here with one.
+    answers_questions: bool,
+}
+
+/// One solution: its final answer, or why there is none.
+pub(super) struct Vote {
+    answer: Result<String, (CountedFailure, String)>,
+    text: String,
+    usage: Usage,
+}
+
+impl Solver {
+    pub(super) fn new(
+        keys: &LlmKeys,
+        answers_questions: bool,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        let extractor = Extractor::new(
+            keys.extract.unwrap_or_default(),
+            keys.pattern.as_deref(),
+            keys.pointer.as_deref(),
+        );
+        let extractor = collect(extractor, problems);
+        let votes = match keys.votes {
+            Some(Votes::Number(votes)) => votes,
+            Some(Votes::Implied(_)) | None => 1,
+        };
+        if !(1..=VOTES_MAX).contains(&votes) {
+            problems
+                .push(Problem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
+        }
+        let field = keys.field.clone().unwrap_or_else(|| "answer".into());
+        Some(Self { field, extractor: extractor?, votes, answers_questions })
+    }
+
+    pub(super) const fn answers_questions(&self) -> bool {
+        self.answers_questions
+    }
+
+    pub(super) fn field(&self) -> &str {
+        &self.field
+    }
+
+    pub(super) const fn votes(&self) -> u32 {
+        self.votes
+    }
+
+    /// Where the final answers are; it finds those of its replies itself.
+    pub(super) fn final_answers(&self) -> FinalAnswers {
+        let (field, extractor) = (self.field.clone(), self.extractor.clone());
+        FinalAnswers { field, extractor, bytes_max: usize::MAX }
+    }
+
+    /// The candidate's own final answer, or what the call comes to without one.
+    pub(super) async fn own_answer(&self, candidate: &Candidate) -> Result<String, Reply> {
+        let text = candidate.field(&self.field).map(text_of).unwrap_or_default();
+        let answer = if self.extractor.is_quick_for(&text) {
+            self.extractor.find(&text)
+        } else {
+            let (extractor, text) = (self.extractor.clone(), text.into_owned());
+            on_blocking_thread(move || extractor.find(&text)).await?
+        };
+        // No solution can be the same as no answer, so none is asked for.
+        answer.map_err(|reason| Reply {
+            verdict: Verdict::Known(0.0),
+            usage: NOTHING,
+            text: format!("{reason} in the field {}: not asked", self.field),
+        })
+    }
+
+    /// Whether a reply's final answer is found in a moment.
+    pub(super) fn is_quick_for(&self, reply: &Result<ChatReply, Reply>) -> bool {
+        reply.as_ref().map_or(true, |said| self.extractor.is_quick_for(&said.text))
+    }
+
+    /// The score of the candidate's answer, given the replies of one call, or the answer that they come to
+    /// if there is no candidate. A reply without a final answer, and one that failed, is a vote for
+    /// nothing.
+    pub(super) fn count(&self, answer: Option<&str>, cast: Vec<Result<Vote, Reply>>) -> Reply {
+        let asked = cast.len();
+        let mut votes = Vec::with_capacity(asked);
+        let mut void = None;
+        for vote in cast {
+            match vote {
+                Ok(vote) => votes.push(vote),
+                Err(reply) => void = Some(reply),
+            }
+        }
+        let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
+        let text = show(&votes);
+        match void {
+            // Nothing was sent, so the call has not begun.
+            Some(void) if votes.is_empty() => return void,
+            // The run is stopping in the middle of the call. Fewer votes would be another verifier.
+            Some(_) => {
+                let reason = format!("the run stopped after {} of {asked} votes", votes.len());
+                return Reply { usage, text, ..Reply::failed(CountedFailure::Lost, reason) };
+            }
+            None => {}
+        }
+        match most_frequent(&votes) {
+            Some((elected, count)) => {
+                let verdict = match answer {
+                    Some(answer) => Verdict::Score(f64::from(u8::from(same(elected, answer)))),
+                    None => {
+                        let last = elected.to_owned();
+                        Verdict::answer(text.clone(), last)
+                    }
+                };
+                let text = match votes.as_slice() {
+                    [_] => text,
+                    _ => format!("{count} of {asked}: {}\n{text}", in_short(elected)),
+                };
+                Reply { verdict, usage, text: shorten(text) }
+            }
+            None => {
+                let why = votes.into_iter().find_map(|vote| vote.answer.err());
+                let (failure, reason) =
+                    why.unwrap_or((CountedFailure::Unreadable, "no votes".into()));
+                Reply { usage, text, ..Reply::failed(failure, reason) }
+            }
+        }
+    }
+
+    /// The vote that a reply comes to, with no more of its text than is kept; a call that never began is
+    /// none.
+    pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<Vote, Reply> {
+        Ok(match reply {
+            Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => return Err(reply),
+            Ok(ChatReply { text, is_cut, usage, .. }) => {
+                let answer = if is_cut {
+                    let answer = self.extractor.extract_cut(&text);
+                    answer.ok_or_else(|| (CountedFailure::Truncated, CUT.into()))
+                } else {
+                    self.extractor.find(&text).map_err(|reason| {
+                        (CountedFailure::Unreadable, format!("{reason} in the reply"))
+                    })
+                };
+                Vote { answer, text: shorten(text), usage }
+            }
+            Err(Reply { verdict, usage, text }) => {
+                let answer = match verdict {
+                    Verdict::Failed(failure, reason) => Err((failure, reason)),
+                    _ => Err((CountedFailure::Unreadable, "no reply".into())),
+                };
+                Vote { answer, text, usage }
+            }
+        })
+    }
+}
+
+/// Polls all futures to their end; results in the order of the futures.
+pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
+    let mut results: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, result) in running.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let Poll::Ready(output) = future.as_mut().poll(context)
+            {
+                *result = Some(output);
+            }
+        }
+        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    results.into_iter().flatten().collect()
+}
+
+/// The answer that most votes are for, and how many; the first one asked for among equals.
+fn most_frequent(votes: &[Vote]) -> Option<(&str, usize)> {
+    let answers: Vec<&str> = votes.iter().filter_map(|vote| vote.answer.as_deref().ok()).collect();
+    let mut best: Option<(&str, usize)> = None;
+    for answer in &answers {
+        let count = answers.iter().filter(|other| same(answer, other)).count();
+        if best.is_none_or(|(_, most)| count > most) {
+            best = Some((answer, count));
+        }
+    }
+    best
+}
+
+/// Unknown parts make an unknown sum.
+pub(super) fn add(left: Usage, right: Usage) -> Usage {
+    let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    Usage {
+        input_tokens: sum(left.input_tokens, right.input_tokens),
+        output_tokens: sum(left.output_tokens, right.output_tokens),
+        cost: None,
+        worked: left.worked.saturating_add(right.worked),
+    }
+}
+
+/// All replies, each cut to its share.
+fn show(votes: &[Vote]) -> String {
+    if let [vote] = votes {
+        return shorten(vote.text.clone());
+    }
+    let share = REPLY_BYTES_MAX / votes.len().max(1);
+    let shown: Vec<&str> = votes
+        .iter()
+        .map(|vote| &vote.text[..vote.text.floor_char_boundary(share.saturating_sub(8))])
+        .collect();
+    shorten(shown.join("\n---\n"))
+}
+
+/// Votes of one call; each is a request.
+const VOTES_MAX: u32 = 64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Whether the tokens that a reply counts can be true. What cannot is unknown, so that the call is paid
+//! at its ceiling: a server that says 0 must not get calls without end.
+
+use goodarm_record::reply::{Remark, Usage};
+
+use super::CHAT_OVERHEAD_TOKENS;
+use crate::services::untold::Untold;
+
+/// What one exchange can have taken.
+pub(super) struct Exchanged<'a> {
+    /// What was sent.
+    pub(super) messages: [&'a str; 2],
+    /// What came back; empty if there was no text.
+    pub(super) text: &'a str,
+    pub(super) max_tokens: Option<u32>,
+}
+
+/// What is to be said of counts that cannot be true.
+#[derive(Debug, Default)]
+pub(super) struct Disbelief(Untold);
+
+impl Disbelief {
+    /// The same without the counts that cannot be true.
+    pub(super) fn believable(&self, usage: Usage, exchanged: &Exchanged<'_>) -> Usage {
+        let Exchanged { messages, text, max_tokens } = exchanged;
+        let bytes: usize = messages.iter().map(|message| message.len()).sum();
+        let least: u64 = messages.iter().map(|message| tokens_min(message)).sum();
+        let input = Range { least: least.max(1), most: bytes as u64 + CHAT_OVERHEAD_TOKENS };
+        let most = max_tokens.map_or(u64::MAX, u64::from);
+        let output = Range { least: tokens_min(text), most };
+        Usage {
+            input_tokens: self.within(&input, usage.input_tokens, "prompt"),
+            output_tokens: self.within(&output, usage.output_tokens, "reply"),
+            ..usage
+        }
+    }
+
+    fn within(&self, range: &Range, count: Option<u64>, of: &str) -> Option<u64> {
+        let Range { least, most } = *range;
+        let count = count?;
+        if (least..=most).contains(&count) {
+            return Some(count);
+        }
+        self.0.note(|| {
+            let bound = if count < least {
+                format!("at least {least}")
+            } else {
+                format!("at most {most}")
+            };
+            let text = format!(
+                "it counts tokens that cannot be: {count} for a {of} of {bound}. Such calls are charged at the ceiling."
+            );
+            Remark { is_doubt: false, text }
+        });
+        None
+    }
+
+    /// What is to be said of it, once.
+    pub(super) fn remark(&self) -> Option<Remark> {
+        self.0.take()
+    }
+}
+
+struct Range {
+    least: u64,
+    most: u64,
+}
+
+/// No text has fewer tokens. White space does not count: servers trim it.
+fn tokens_min(text: &str) -> u64 {
+    let bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
+    bytes.div_ceil(TOKEN_BYTES_MAX)
+}
+
+/// The longest tokens of common vocabularies are runs of one sign, and have so many bytes; those of
+/// words have four on average.
+const TOKEN_BYTES_MAX: u64 = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which counts are believed of a prompt of 1,000 bytes, a reply and a limit.
+    fn believed(input: u64, output: u64, text: &str, max_tokens: Option<u32>) -> (bool, bool) {
+        let (system, prompt) = ("s".repeat(300), "p".repeat(700));
+        let exchanged = Exchanged { messages: [&system, &prompt], text, max_tokens };
+        let disbelief = Disbelief::default();
+        let usage =
+            Usage { input_tokens: Some(input), output_tokens: Some(output), ..Usage::default() };
+        let usage = disbelief.believable(usage, &exchanged);
+        let found = (usage.input_tokens.is_some(), usage.output_tokens.is_some());
+        assert_eq!(disbelief.remark().is_some(), found != (true, true));
+        assert_eq!(disbelief.remark(), None, "once");
+        found
+    }
+
+    #[test]
+    fn counts_that_no_text_can_have_are_unknown() {
+        for (input, is_believed) in
+            [(0, false), (8, false), (9, true), (250, true), (1256, true), (1257, false)]
+        {
+            assert_eq!(believed(input, 2, "Yes", Some(5)), (is_believed, true), "{input}");
+        }
+        for (output, is_believed) in [(0, false), (1, true), (5, true), (6, false)] {
+            assert_eq!(believed(250, output, "Yes", Some(5)), (true, is_believed), "{output}");
+        }
+        assert_eq!(believed(250, 0, "", Some(5)), (true, true), "nothing was said");
+        assert_eq!(believed(250, 9000, "Yes", None), (true, true), "a long thought");
+        assert_eq!(believed(250, 7, &"=".repeat(1000), None), (true, false));
+    }
+
+    #[test]
+    fn an_empty_prompt_has_a_token_and_white_space_may_have_none() {
+        let count = |prompt: &str, input| {
+            let exchanged = Exchanged { messages: ["", prompt], text: "", max_tokens: None };
+            let usage = Usage { input_tokens: Some(input), ..Usage::default() };
+            Disbelief::default().believable(usage, &exchanged).input_tokens
+        };
+        assert_eq!(count("", 0), None);
+        assert_eq!(count(&" ".repeat(10_000), 1), Some(1));
+    }
+}

@@ -1,0 +1,90 @@
+//! Recorded answers to questions, in the place of whoever gave them: a generator or a solver that can be
+//! tried without either.
+
+use goodarm_data::answer::{ExtractName, Extractor};
+use goodarm_data::problem::{Problem, collect};
+use goodarm_files::Draws;
+use goodarm_files::words::counted;
+use goodarm_record::recording::{Answers, RecordedAnswer, name_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
+use super::{KindKeys, Setting};
+use crate::service::{FinalAnswers, Service};
+
+/// Recorded answers to questions.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolKeys {
+    /// The folder of a run, such as one with `policy = "fixed"`; or a file with a line for each question: its
+    /// `id`, and `solutions` with an `answer` and a `cost` (or `tokens`) each.
+    pub pool: Option<String>,
+    /// The name of the generator or solver in the run; this one's name if not given.
+    pub of: Option<String>,
+    /// with-replacement (the default) or in-order.
+    pub draws: Option<Draws>,
+    /// Where the final answer is in a recorded one; whole if not given.
+    pub extract: Option<ExtractName>,
+    /// A regular expression for the final answer.
+    pub pattern: Option<String>,
+    /// A JSON pointer to the final answer.
+    pub pointer: Option<String>,
+    /// The candidate's field that is compared; answer if not given.
+    pub field: Option<String>,
+}
+
+impl KindKeys for PoolKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        if setting.makes_answers {
+            return self.recorded(setting);
+        }
+        let mut problems = Vec::new();
+        let name = self.extract.unwrap_or(ExtractName::Whole);
+        let extractor = Extractor::new(name, self.pattern.as_deref(), self.pointer.as_deref());
+        let extractor = collect(extractor, &mut problems);
+        let pool = self.recorded(setting).map_err(|more| problems.extend(more)).ok();
+        match (extractor, pool) {
+            (Some(extractor), Some(pool)) => {
+                let field = self.field.clone().unwrap_or_else(|| "answer".into());
+                Ok(pool.answering(FinalAnswers { field, extractor, bytes_max: usize::MAX }))
+            }
+            _ => Err(problems),
+        }
+    }
+}
+
+impl PoolKeys {
+    /// The recorded answers to the questions of the setting.
+    fn recorded(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let wrong = |reason: String| vec![Problem::new("pool", reason)];
+        let Some(path) = &self.pool else {
+            let needed = "the path of recorded answers is needed: the folder of a run with policy = \"fixed\", or a file";
+            return Err(vec![Problem::missing("pool", needed)]);
+        };
+        let Some(questions) = setting.questions else {
+            let message = "a pool answers questions, and the job has none: `questions` or `question_field` is needed";
+            return Err(vec![Problem::new("kind", message)]);
+        };
+        let of = self.of.as_ref().unwrap_or(&setting.keys.name);
+        let place = setting.folder.join(path);
+        let Answers { mut file, mut by_question } = Answers::read(&place, of).map_err(wrong)?;
+        file.path = name_of(path, &place);
+        // In a run each has its own, and a file is one pool.
+        let own = if place.is_dir() { format!("{} of {path}", of) } else { path.clone() };
+        let (draws, seed) = (self.draws.unwrap_or_default(), setting.seed);
+        let manner = Manner { draws, seed, is_about_questions: true, own: Some(own) };
+        let drawn = |answer: RecordedAnswer| Drawn {
+            said: answer.text.map_or(Said::Failed, Said::Answer),
+            cost: answer.cost,
+        };
+        let of = |id: &str| by_question.remove(id).into_iter().flatten().map(drawn).collect();
+        match Recorded::new(of, questions, file, manner) {
+            Ok(recorded) => Ok(recorded.service()),
+            Err(Missing { count, first }) => {
+                let count = counted(count, "question");
+                Err(wrong(format!("{path}: no answers to {count}, the first is {first:?}")))
+            }
+        }
+    }
+}

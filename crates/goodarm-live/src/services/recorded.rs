@@ -1,0 +1,167 @@
+//! Recorded outcomes and answers in the place of whoever gave them. What the k-th call about something brings
+//! depends on the seed, on what it is about and on k alone, so a call that was lost can be made again and says
+//! the same.
+
+use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
+use goodarm_data::candidates::Candidates;
+use goodarm_files::Draws;
+use goodarm_record::fingerprint::Fingerprint;
+use goodarm_record::job_file::Scores;
+use goodarm_record::reply::{MeanOver, Reply, Usage, Verdict};
+
+use crate::pricing::{Meter, Pricing};
+use crate::service::{Answered, DefaultPrice, DrawsFrom, Local, Manifest, Place, Service};
+
+/// What a recorded call brought.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    Score(f64),
+    Answer(String),
+    Failed,
+}
+
+/// One recorded call.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    pub(super) said: Said,
+    pub(super) cost: Cost,
+}
+
+/// Which calls are drawn, and how.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Manner {
+    pub(super) draws: Draws,
+    pub(super) seed: u64,
+    /// Whether calls are about questions, and bring answers.
+    pub(super) is_about_questions: bool,
+    /// What of the recording nobody else may draw from if each call is drawn once; `None` if others may.
+    pub(super) own: Option<String>,
+}
+
+/// Recorded calls, subject by subject.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    calls: Vec<Drawn>,
+    /// Where the calls about each subject begin, and where the last one's end.
+    starts: Vec<usize>,
+    ceiling: Cost,
+    file: Fingerprint,
+    manner: Manner,
+}
+
+/// Subjects that nothing was recorded about.
+pub(super) struct Missing {
+    pub(super) count: usize,
+    pub(super) first: String,
+}
+
+impl Recorded {
+    /// The calls about each of these candidates or questions; those without any are an error.
+    pub(super) fn new(
+        mut of: impl FnMut(&str) -> Vec<Drawn>,
+        subjects: &Candidates,
+        file: Fingerprint,
+        manner: Manner,
+    ) -> Result<Self, Missing> {
+        let (mut calls, mut missing) = (Vec::new(), Vec::new());
+        let mut starts = Vec::with_capacity(subjects.len() + 1);
+        for subject in subjects.arms() {
+            starts.push(calls.len());
+            let own = of(subjects.id(subject));
+            if own.is_empty() {
+                missing.push(subjects.id(subject));
+            }
+            calls.extend(own);
+        }
+        starts.push(calls.len());
+        if let Some(first) = missing.first() {
+            return Err(Missing { count: missing.len(), first: (*first).to_owned() });
+        }
+        let ceiling = calls.iter().map(|call| call.cost).max().unwrap_or(Cost::ZERO);
+        Ok(Self { calls, starts, ceiling, file, manner })
+    }
+
+    pub(super) fn service(self) -> Service {
+        let Manner { draws, is_about_questions, ref own, .. } = self.manner;
+        let meter = Meter { reported: true, ceiling: Some(self.ceiling), ..Meter::default() };
+        let manifest = Manifest {
+            scores: self.scores(),
+            price: DefaultPrice::Is(Pricing::Metered(meter)),
+            answers_questions: is_about_questions,
+            mean_over: match draws {
+                Draws::WithReplacement => MeanOver::RecordedPool,
+                Draws::InOrder => MeanOver::FreshCalls,
+            },
+            draws_from: own.clone().map(|recording| DrawsFrom { recording, draws }),
+            files: vec![self.file.clone()],
+            ..Manifest::default()
+        };
+        Service::local(manifest, self)
+    }
+
+    fn scores(&self) -> Scores {
+        let is_binary = |call: &Drawn| match call.said {
+            Said::Score(score) => [0.0, 1.0].contains(&score),
+            Said::Answer(_) => false,
+            Said::Failed => true,
+        };
+        if self.calls.iter().all(is_binary) { Scores::Binary } else { Scores::UNIT }
+    }
+
+    /// What was recorded.
+    const fn what(&self) -> &'static str {
+        if self.manner.is_about_questions { "answers" } else { "outcomes" }
+    }
+}
+
+impl Local for Recorded {
+    fn preview(&self) -> String {
+        format!("recorded {}", self.what())
+    }
+
+    fn answer(&self, place: Place<'_>) -> Answered {
+        let Place { arm, attribute, order, .. } = place;
+        let calls = &self.calls[self.starts[arm.index()]..self.starts[arm.index() + 1]];
+        let size = calls.len() as u64;
+        let index = match self.manner.draws {
+            Draws::WithReplacement => draw(self.manner.seed, arm, attribute, order) % size,
+            Draws::InOrder => order,
+        };
+        let Some(Drawn { said, cost }) =
+            usize::try_from(index).ok().and_then(|index| calls.get(index))
+        else {
+            let used = format!("all {size} recorded {} are used", self.what());
+            return Answered::Now(Reply::exhausted(used));
+        };
+        let reply = match said {
+            Said::Score(score) => Reply::score(*score),
+            Said::Failed => Reply::failed(CountedFailure::Unreadable, "recorded as failed"),
+            Said::Answer(text) => Reply {
+                verdict: Verdict::answer(text.clone(), String::new()),
+                usage: Usage::default(),
+                text: text.clone(),
+            },
+        };
+        let usage = Usage { cost: Some(*cost), ..Usage::default() };
+        Answered::Now(Reply { usage, ..reply })
+    }
+}
+
+/// A hash of where the draw is made: its low bits choose, with a bias below 10⁻¹².
+fn draw(seed: u64, arm: ArmId, attribute: AttributeId, order: u64) -> u64 {
+    let mut state = seed;
+    for word in [u64::from(arm.0), u64::from(attribute.0), order] {
+        state = mix(state ^ mix(word.wrapping_add(GOLDEN)));
+    }
+    state
+}
+
+/// The finalizer of SplitMix64.
+const fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(GOLDEN);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,0 +1,58 @@
+//! Recorded outcomes as a verifier.
+
+use goodarm_data::problem::Problem;
+use goodarm_files::Draws;
+use goodarm_files::words::counted;
+use goodarm_record::recording::{Outcome, Recording, name_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
+use super::{KindKeys, Setting};
+use crate::service::Service;
+
+/// Recorded outcomes.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayKeys {
+    /// The folder of a run, such as one with `policy = "fixed"`; or a file of recorded outcomes.
+    pub recording: Option<String>,
+    /// The verifier's name in the recording; this one's name if not given.
+    pub of: Option<String>,
+    /// with-replacement (the default) or in-order.
+    pub draws: Option<Draws>,
+}
+
+impl KindKeys for ReplayKeys {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+        let wrong = |reason: String| vec![Problem::new("recording", reason)];
+        let Some(path) = &self.recording else {
+            let needed = "the path of a recording is needed: the folder of a run with policy = \"fixed\", or a file";
+            return Err(vec![Problem::missing("recording", needed)]);
+        };
+        let of = self.of.as_ref().unwrap_or(&setting.keys.name);
+        let place = setting.folder.join(path);
+        let mut recording = Recording::read(&place, of)
+            .map_err(|reasons| reasons.into_iter().flat_map(wrong).collect::<Vec<_>>())?;
+        recording.file.path = name_of(path, &place);
+        let (theirs, ours) = (&recording.unit, setting.unit.name());
+        if theirs != ours {
+            let reason = format!("{path}: its costs are in {theirs:?}, and the job's in {ours:?}");
+            return Err(wrong(reason));
+        }
+        let drawn = |outcome: &Outcome| Drawn {
+            said: outcome.score.map_or(Said::Failed, Said::Score),
+            cost: outcome.cost,
+        };
+        let of = |id: &str| recording.of(id).into_iter().flatten().map(drawn).collect();
+        let draws = self.draws.unwrap_or_default();
+        let manner = Manner { draws, seed: setting.seed, ..Manner::default() };
+        match Recorded::new(of, setting.candidates, recording.file.clone(), manner) {
+            Ok(recorded) => Ok(recorded.service()),
+            Err(Missing { count, first }) => {
+                let count = counted(count, "candidate");
+                Err(wrong(format!("no outcomes for {count}, the first is {first:?}")))
+            }
+        }
+    }
+}

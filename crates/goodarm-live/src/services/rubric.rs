@@ -1,0 +1,113 @@
+//! Criteria: one reply, a score for each of them.
+
+use goodarm_core::CountedFailure;
+use goodarm_data::problem::Problem;
+use goodarm_record::job_file::ServiceKeys;
+use goodarm_record::reply::Verdict;
+use serde_json::Value;
+
+/// Where a reply has the score of each criterion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rubric {
+    criteria: Vec<Criterion>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Criterion {
+    name: String,
+    pointer: String,
+}
+
+impl Rubric {
+    /// The rubric of a verifier, if it has criteria; what is wrong with them is said by
+    /// [`problems`].
+    pub(crate) fn of(keys: &ServiceKeys) -> Option<Self> {
+        let criteria = keys.criteria.as_ref()?.iter();
+        let criterion = |keys: &goodarm_record::job_file::CriterionKeys| Criterion {
+            name: keys.name.clone(),
+            pointer: keys.pointer.clone(),
+        };
+        Some(Self { criteria: criteria.map(criterion).collect() })
+    }
+
+    /// How many scores a reply has.
+    pub(crate) const fn count(&self) -> usize {
+        self.criteria.len()
+    }
+
+    /// The scores in a reply. One that it lacks is missing alone; a reply without any is unreadable.
+    pub(crate) fn verdict(
+        &self,
+        reply: &Value,
+        score_of: impl Fn(&Value) -> Result<f64, String>,
+    ) -> Verdict {
+        let score = |criterion: &Criterion| {
+            let Criterion { name, pointer } = criterion;
+            let found = reply
+                .pointer(pointer)
+                .ok_or_else(|| format!("{name}: nothing at {pointer} of the reply"))?;
+            score_of(found).map_err(|reason| format!("{name}: {reason}"))
+        };
+        let scores: Vec<Result<f64, String>> = self.criteria.iter().map(score).collect();
+        if scores.iter().any(Result::is_ok) {
+            return Verdict::Scores(scores);
+        }
+        let reasons: Vec<String> = scores.into_iter().filter_map(Result::err).collect();
+        Verdict::Failed(CountedFailure::Unreadable, reasons.join("; "))
+    }
+}
+
+/// Everything that is wrong with the criteria of a verifier as they are written.
+pub(crate) fn problems(keys: &ServiceKeys) -> Vec<Problem> {
+    let Some(criteria) = &keys.criteria else { return Vec::new() };
+    let mut problems = Vec::new();
+    let mut wrong = |key: &str, message: String| problems.push(Problem::new(key, message));
+    if criteria.is_empty() {
+        wrong("criteria", "at least one is needed".into());
+    }
+    for criterion in criteria {
+        let (name, pointer) = (&criterion.name, &criterion.pointer);
+        if !pointer.starts_with('/') {
+            let message = format!("{name}: a JSON pointer begins with /: \"/{pointer}\"?");
+            wrong("criteria", message);
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::services::score::score_at;
+
+    fn rubric() -> Rubric {
+        let criterion = |name: &str, pointer: &str| Criterion {
+            name: name.to_owned(),
+            pointer: pointer.to_owned(),
+        };
+        Rubric { criteria: vec![criterion("clear", "/clear"), criterion("true", "/is/true")] }
+    }
+
+    #[test]
+    fn what_a_reply_lacks_is_missing_alone() {
+        let found = rubric().verdict(&json!({"clear": 0.5, "is": {"true": true}}), score_at);
+        assert_eq!(found, Verdict::Scores(vec![Ok(0.5), Ok(1.0)]));
+        let found = rubric().verdict(&json!({"clear": "very", "is": {"true": 0}}), score_at);
+        let Verdict::Scores(scores) = found else { panic!("{found:?}") };
+        assert_eq!(scores[1], Ok(0.0));
+        assert!(scores[0].as_ref().is_err_and(|reason| reason.starts_with("clear: ")));
+    }
+
+    #[test]
+    fn a_reply_without_any_is_unreadable() {
+        for reply in [json!({}), json!(0.9), json!({"clear": null}), json!([])] {
+            let found = rubric().verdict(&reply, score_at);
+            assert!(
+                matches!(found, Verdict::Failed(CountedFailure::Unreadable, _)),
+                "{reply}: {found:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A run's journal from its first entry to its last, and what it comes to. Everybody who reads a run goes
+//! through its journal by a [`Replay`]: resume, outputs, report, labels, people, recordings, Python and the
+//! audit.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use goodarm_core::{Books, Event, EventError, Problem, Session, Settled};
+
+use crate::account::Account;
+use crate::charter::Charter;
+use crate::folder::Folder;
+use crate::history::{Entry, History, HistoryError};
+use crate::journal::Mark;
+use crate::roster::{Roster, RosterError};
+
+/// Why a replay stopped; `R` is why its follower refused an entry.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError<R = EventError> {
+    /// The journal cannot be read.
+    #[error("{}: {error}", path.display())]
+    History {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: HistoryError,
+    },
+    /// The journal tells of something that cannot have happened.
+    #[error("{}: {error}; an audit says what else is wrong", path.display())]
+    Refused {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        error: R,
+    },
+    /// What was read of the journal cannot be read once more.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// Where it is.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+/// What each entry of a journal is handed to.
+pub trait Follower {
+    /// Why it cannot take an entry.
+    type Refusal;
+
+    /// Takes the next entry.
+    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), Self::Refusal>;
+}
+
+/// Entries alone.
+impl Follower for () {
+    type Refusal = EventError;
+
+    fn follow(&mut self, _: &Entry<'_>) -> Result<(), EventError> {
+        Ok(())
+    }
+}
+
+/// Goes through a journal, entry by entry.
+pub struct Replay<F = Balance> {
+    /// What was read of the journal.
+    pub history: History,
+    /// What takes the entries.
+    pub follower: F,
+    path: PathBuf,
+}
+
+impl Replay<()> {
+    /// Opens a journal; a torn tail is passed over. What is written from now on is not read.
+    pub fn open(journal: &Path) -> Result<Self, ReplayError> {
+        let told = |error| ReplayError::History { path: journal.to_owned(), error };
+        Ok(Self::new(History::open(journal).map_err(told)?, journal))
+    }
+
+    /// A journal at this path that was opened already.
+    pub fn new(history: History, journal: &Path) -> Self {
+        Self { history, follower: (), path: journal.to_owned() }
+    }
+
+    /// The problem that the run began with.
+    pub fn problem(&self) -> Result<Problem, ReplayError> {
+        let told = |error| ReplayError::History { path: self.path.clone(), error };
+        self.history.problem().map_err(told)
+    }
+
+    /// The same journal, for a follower: books as they are before the first entry.
+    pub fn followed_by<F: Follower>(self, follower: F) -> Replay<F> {
+        Replay { history: self.history, follower, path: self.path }
+    }
+}
+
+impl<F: Follower> Replay<F> {
+    /// The next entry, which the follower has taken; `None` at the end.
+    pub fn step(&mut self) -> Result<Option<Entry<'_>>, ReplayError<F::Refusal>> {
+        let path = &self.path;
+        let told = |error| ReplayError::History { path: path.clone(), error };
+        let Some(entry) = self.history.next_entry().map_err(told)? else { return Ok(None) };
+        let followed = self.follower.follow(&entry);
+        followed.map_err(|error| ReplayError::Refused { path: path.clone(), error })?;
+        Ok(Some(entry))
+    }
+
+    /// All entries that are left.
+    pub fn run(&mut self) -> Result<(), ReplayError<F::Refusal>> {
+        while self.step()?.is_some() {}
+        Ok(())
+    }
+
+    /// How much of the journal was read.
+    pub fn mark(&self) -> Result<Mark, ReplayError<F::Refusal>> {
+        let told = |error| ReplayError::Read { path: self.path.clone(), error };
+        self.history.mark(&self.path).map_err(told)
+    }
+}
+
+/// What takes events: the books alone, or a session, which makes sure that its policy asks for the same.
+pub trait TakesEvents {
+    /// Why it refuses one.
+    type Refusal;
+
+    /// Does what the event says was done.
+    fn apply(&mut self, event: &Event) -> Result<Settled, Self::Refusal>;
+
+    /// The state of the work.
+    fn books(&self) -> &Books;
+}
+
+impl TakesEvents for Books {
+    type Refusal = EventError;
+
+    fn apply(&mut self, event: &Event) -> Result<Settled, EventError> {
+        Self::apply(self, event)
+    }
+
+    fn books(&self) -> &Books {
+        self
+    }
+}
+
+impl TakesEvents for Session {
+    type Refusal = goodarm_core::session::ReplayError;
+
+    fn apply(&mut self, event: &Event) -> Result<Settled, goodarm_core::session::ReplayError> {
+        self.replay([event.clone()])
+    }
+
+    fn books(&self) -> &Books {
+        Self::books(self)
+    }
+}
+
+/// How a run stands after an entry of its journal.
+#[derive(Debug)]
+pub struct Balance<B = Books> {
+    /// Its books, or the session that has them.
+    pub books: B,
+    /// What is counted beside them.
+    pub account: Account,
+    /// All answers, those that were made so far among them; `None` if nobody wants them.
+    pub roster: Option<Roster>,
+}
+
+impl<B: TakesEvents> Balance<B> {
+    /// What a journal begins with.
+    pub fn opening(books: B) -> Self {
+        Self { account: Account::new(books.books()), books, roster: None }
+    }
+
+    /// With the answers that the run began with.
+    #[must_use]
+    pub fn with(mut self, roster: Option<Roster>) -> Self {
+        self.roster = roster;
+        self
+    }
+
+    /// Takes an entry: `event` is what the books are told of it.
+    pub(crate) fn take(&mut self, event: &Event, entry: &Entry<'_>) -> Result<(), B::Refusal> {
+        let settled = self.books.apply(event)?;
+        let books = self.books.books();
+        self.account.take(books, entry);
+        if let (Some(roster), Some(call)) = (&mut self.roster, &entry.call) {
+            roster.take(books.problem(), settled, call);
+        }
+        Ok(())
+    }
+}
+
+impl<B: TakesEvents> Follower for Balance<B> {
+    type Refusal = B::Refusal;
+
+    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), B::Refusal> {
+        self.take(&entry.event, entry)
+    }
+}
+
+impl<B> AsRef<Self> for Balance<B> {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl Roster {
+    /// Reads a folder, with the answers that were made during the run, as far as its journal can be
+    /// followed: what is wrong with it is for others to say. `kept` is the file of candidates, its own if
+    /// none is named.
+    pub fn read(
+        folder: &Folder,
+        charter: &Charter,
+        kept: Option<&Path>,
+    ) -> Result<Self, RosterError> {
+        let roster = Self::kept(folder, charter, kept)?;
+        if roster.questions.is_none() {
+            return Ok(roster);
+        }
+        let journal = folder.journal();
+        let history = History::open(&journal)?;
+        let books = Books::new(history.problem()?);
+        let balance = Balance::opening(books).with(Some(roster));
+        let mut replay = Replay::new(history, &journal).followed_by(balance);
+        match replay.run() {
+            Err(ReplayError::History { error, .. }) => return Err(error.into()),
+            Ok(()) | Err(ReplayError::Refused { .. } | ReplayError::Read { .. }) => {}
+        }
+        Ok(replay.follower.roster.expect("it was handed over"))
+    }
+}

@@ -1,0 +1,120 @@
+//! All answers of a run: those that it began with, and those that were made during it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use goodarm_core::{ArmId, Outcome, Problem, QuestionId, Settled, Target, Ticket};
+use goodarm_data::candidates::{Candidates, CandidatesError};
+
+use crate::charter::Charter;
+use crate::folder::Folder;
+use crate::history::{HistoryError, SettledCall};
+use crate::questions::{Finals, Questions};
+
+/// The candidates of a run, and the questions that they answer. Answers that were made during the run are
+/// in its journal: a replay takes them in.
+#[derive(Debug)]
+pub struct Roster {
+    /// The answers, in the order of their numbers.
+    pub candidates: Arc<Candidates>,
+    /// What they answer; `None` if each stands for itself.
+    pub questions: Option<Arc<Questions>>,
+    /// The first call whose answer has another number in the journal than its text asks for.
+    pub mislabelled: Option<Ticket>,
+    finals: Finals,
+    /// Questions with candidates whose final answers are not known: nothing is mislabelled there.
+    unknown: BTreeSet<u32>,
+    /// Whether they are the run's: another file has other answers in the places of those that were made.
+    is_own: bool,
+}
+
+/// Why the candidates of a run are not known.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RosterError {
+    /// The file of candidates.
+    #[error(transparent)]
+    Candidates(#[from] CandidatesError),
+    /// The file of questions.
+    #[error("{0}")]
+    Questions(String),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] HistoryError),
+}
+
+impl Roster {
+    /// Candidates with their final answers, as a job has them.
+    pub const fn new(
+        candidates: Arc<Candidates>,
+        questions: Option<Arc<Questions>>,
+        finals: Finals,
+    ) -> Self {
+        let unknown = BTreeSet::new();
+        Self { candidates, questions, mislabelled: None, finals, unknown, is_own: true }
+    }
+
+    /// What a folder keeps; `kept` is the file of candidates, its own if none is named. Answers that were
+    /// made during the run are not among them yet.
+    pub fn kept(
+        folder: &Folder,
+        charter: &Charter,
+        kept: Option<&Path>,
+    ) -> Result<Self, RosterError> {
+        let own = folder.candidates();
+        let path = kept.unwrap_or(&own);
+        let id_field = charter.id_field();
+        let read = || match kept {
+            // The file that the job names, or a copy of the one that the folder has lost.
+            Some(path) => Candidates::read_as(path, &id_field, charter.format())
+                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
+            None => Candidates::read_kept(path, &id_field),
+        };
+        let Some(terms) = &charter.questions else {
+            return Ok(Self::new(Arc::new(read()?), None, Finals::default()));
+        };
+        let candidates = if terms.answers.is_empty() { Candidates::none(path) } else { read()? };
+        let questions = Questions::kept(folder, charter, terms).map_err(RosterError::Questions)?;
+        // How final answers were found in candidates that were given is not in the folder: where there are
+        // any, a resumed run computes the numbers again, and not this.
+        let unknown = terms.answers.iter().map(|(question, _)| *question).collect();
+        let finals = Finals::new(terms.count);
+        let is_own = candidates.len() == charter.candidate_count;
+        let roster = Self::new(Arc::new(candidates), Some(Arc::new(questions)), finals);
+        Ok(Self { unknown, is_own, ..roster })
+    }
+
+    /// Takes in what a call has brought: the answer that was born by it, and the number of its final answer.
+    pub(crate) fn take(&mut self, problem: &Problem, settled: Settled, call: &SettledCall<'_>) {
+        let Some(questions) = self.questions.as_ref().filter(|_| self.is_own) else { return };
+        if let Some(born) = settled.born {
+            questions.take(Arc::make_mut(&mut self.candidates), problem, born, call);
+        }
+        if let (Target::Question(question, _), Outcome::Answer(label)) =
+            (call.target, &call.outcome)
+            && Some(self.finals.label(question, &call.note.answer)) != *label
+            && !self.unknown.contains(&question.0)
+        {
+            self.mislabelled.get_or_insert(call.ticket);
+        }
+    }
+
+    /// The candidates, and the final answers that are known.
+    pub fn into_answers(self) -> (Arc<Candidates>, Finals) {
+        (self.candidates, self.finals)
+    }
+
+    /// What a candidate is called; empty for one that is not there.
+    pub fn id(&self, arm: ArmId) -> &str {
+        if arm.index() < self.candidates.len() { self.candidates.id(arm) } else { "" }
+    }
+
+    /// What a question is called; empty for one that is not there.
+    pub fn question_id(&self, question: QuestionId) -> &str {
+        match &self.questions {
+            Some(questions) if question.index() < questions.list.len() => questions.id(question),
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The calls that a page shows, kept while the journal is read. How many of each row there is room for is
+//! known at the end only, and never more than at any moment before: what there is no room for by now is
+//! dropped on the way, so that memory is bounded however long the journal is.
+
+use goodarm_core::ArmId;
+use goodarm_record::history::Entry;
+use serde::Serialize;
+
+use super::cut::Lengths;
+use super::lines::{CallLine, call_line};
+
+/// What was cut, so that the page can say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Limits {
+    /// Of each field.
+    pub(super) field_bytes: usize,
+    /// Of each reply.
+    pub(super) reply_bytes: usize,
+    /// Of each answer, or of each question and its answers.
+    pub(super) calls: usize,
+}
+
+/// The first calls of each row: of an answer, or of a question and its answers.
+#[derive(Clone)]
+pub(super) struct Calls {
+    /// Of each row, with the answer that a call is about.
+    rows: Vec<Vec<(Option<ArmId>, CallLine)>>,
+    /// How many calls each row has, those that are not kept among them.
+    counts: Vec<u32>,
+    /// How many calls of a row are kept.
+    row_max: usize,
+    /// How much of a reply is kept.
+    reply_bytes_max: usize,
+    kept_count: u64,
+    kept_bytes: u64,
+}
+
+/// A call, and what its line is made with.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) entry: &'a Entry<'a>,
+    /// What it belongs to.
+    pub(super) row: usize,
+    /// When the run began.
+    pub(super) started_millis: u64,
+    pub(super) criterion_count: usize,
+}
+
+impl Calls {
+    /// As many as a page can have room for.
+    pub(super) const fn wanted() -> Self {
+        Self::within(CALLS_OF_ROW_MAX, REPLY_BYTES_MAX)
+    }
+
+    /// For those who want no page.
+    pub(super) const fn unwanted() -> Self {
+        Self::within(0, 0)
+    }
+
+    /// As many as there is room for, by the end.
+    pub(super) const fn of(limits: &Limits) -> Self {
+        Self::within(limits.calls, limits.reply_bytes)
+    }
+
+    const fn within(row_max: usize, reply_bytes_max: usize) -> Self {
+        Self {
+            rows: Vec::new(),
+            counts: Vec::new(),
+            row_max,
+            reply_bytes_max,
+            kept_count: 0,
+            kept_bytes: 0,
+        }
+    }
+
+    /// One more call; `replies` are the lengths of all replies so far.
+    pub(super) fn take(&mut self, call: Shown<'_>, replies: &Lengths) {
+        let Shown { entry, row, started_millis, criterion_count } = call;
+        if self.row_max == 0 {
+            return;
+        }
+        if row >= self.rows.len() {
+            self.rows.resize_with(row + 1, Vec::new);
+            self.counts.resize(row + 1, 0);
+        }
+        self.counts[row] += 1;
+        if self.rows[row].len() >= self.row_max {
+            return;
+        }
+        let line = call_line(entry, criterion_count, started_millis, self.reply_bytes_max);
+        let Some(line) = line else { return };
+        self.kept_count += 1;
+        self.kept_bytes += line.reply_bytes();
+        let about = entry.call.as_ref().and_then(|call| call.arm());
+        self.rows[row].push((about, line));
+        self.make_room(replies);
+    }
+
+    /// Drops what there is no room for by now. There is some slack, so that this is rare.
+    fn make_room(&mut self, replies: &Lengths) {
+        if self.kept_count > CALLS_TOTAL + CALLS_TOTAL / 2 {
+            let mut counts = Lengths::new(self.row_max);
+            self.counts.iter().for_each(|&count| counts.take(count as usize));
+            self.row_max = counts.limit(CALLS_TOTAL);
+            self.rows.iter_mut().for_each(|calls| calls.truncate(self.row_max));
+            self.count_kept();
+        }
+        if self.kept_bytes > REPLIES_BYTES_TOTAL + REPLIES_BYTES_TOTAL / 2 {
+            self.reply_bytes_max = replies.limit(REPLIES_BYTES_TOTAL);
+            let lines = self.rows.iter_mut().flatten();
+            lines.for_each(|(_, line)| line.shorten(self.reply_bytes_max));
+            self.count_kept();
+        }
+    }
+
+    fn count_kept(&mut self) {
+        self.kept_count = self.rows.iter().map(|calls| calls.len() as u64).sum();
+        self.kept_bytes = self.rows.iter().flatten().map(|(_, line)| line.reply_bytes()).sum();
+    }
+
+    /// Whether all is there that there is room for. It is not if rows are left out of the page for whose
+    /// sake calls of others were dropped.
+    pub(super) const fn are_enough(&self, limits: &Limits) -> bool {
+        limits.calls <= self.row_max && limits.reply_bytes <= self.reply_bytes_max
+    }
+
+    /// Those of a row, within the limits.
+    pub(super) fn of_row(&self, row: u32, limits: &Limits) -> Vec<(Option<ArmId>, CallLine)> {
+        let kept = self.rows.get(row as usize).map_or(&[][..], Vec::as_slice);
+        let mut kept = kept[..kept.len().min(limits.calls)].to_vec();
+        kept.iter_mut().for_each(|(_, line)| line.shorten(limits.reply_bytes));
+        kept
+    }
+}
+
+/// No reply keeps more than this.
+pub(super) const REPLY_BYTES_MAX: usize = 8_000;
+pub(super) const REPLIES_BYTES_TOTAL: u64 = 16 << 20;
+pub(super) const CALLS_OF_ROW_MAX: usize = 5_000;
+pub(super) const CALLS_TOTAL: u64 = 500_000;
