@@ -12,7 +12,6 @@ use goodarm_core::{
 use goodarm_files::words::were;
 use goodarm_record::changes;
 use goodarm_record::charter::Charter;
-use goodarm_record::control::Control;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
@@ -20,12 +19,11 @@ use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
-use goodarm_record::roster::Roster;
 
 use crate::job::Job;
-use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
-use crate::run::{Origin, Run, keep_inputs, new_session, place_of};
+use crate::run::settle::Origin;
+use crate::run::{Run, keep_inputs, opening, place_of};
 use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
@@ -74,10 +72,8 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     folder.check_seen()?;
     labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let Balance { books: session, account, roster } = balance;
-    let answers = roster.expect("a run has its answers").into_answers();
-    let mut run = Run::assemble(job, (session, account, answers), (journal, ticket_next), lock)?;
-    run.bytes_cut = tail.bytes_cut;
+    let mut run = Run::assemble(job, balance, journal, ticket_next, lock)?;
+    run.recovery.bytes_cut = tail.bytes_cut;
     for (target, count) in refused {
         let service = run.job.problem.service(target);
         // After a fixed number of attempts a call is given up whatever becomes of others.
@@ -208,11 +204,9 @@ impl Follower for Past<'_> {
 impl<'a> Past<'a> {
     /// Does again what is in the journal of this job.
     fn read(history: History, problem: Problem, job: &'a Job) -> Result<Replay<Self>, RunError> {
-        let roster =
-            Roster::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
         let past = Self {
             job,
-            balance: Balance::opening(new_session(job, problem)).with(Some(roster)),
+            balance: opening(job, problem),
             refused: BTreeMap::new(),
             ticket_next: Ticket(0),
         };
@@ -284,15 +278,7 @@ impl Run {
                 continue;
             }
             if let Some(Answered::Now(reply)) = self.own_answer(target) {
-                let control = Control::default();
-                let mut observer = ();
-                let mut announcer = Announcer::new(self, &control, &mut observer);
-                self.settle(
-                    Call::again(ticket, target, ceiling),
-                    reply,
-                    Origin::Own,
-                    &mut announcer,
-                );
+                self.settle(Call::again(ticket, target, ceiling), reply, Origin::Own);
                 continue;
             }
             // An exact verifier would say the same again, so asking again takes no second chance.
@@ -306,14 +292,14 @@ impl Run {
             let outcome = Outcome::Failed(failure);
             let call = SettledCall { ticket, target, outcome, cost: ceiling, note };
             self.book(&call, Origin::Others);
-            self.lost_count += 1;
+            self.recovery.lost += 1;
         }
     }
 
     /// Takes up the candidates that are in the job and not in the journal. The run's folder has them
     /// already, so that whoever reads of them in the journal finds them.
     fn add_candidates(&mut self) -> Result<(), RunError> {
-        let candidates = &self.candidates;
+        let candidates = &self.roster.candidates;
         let count = candidates.len() - self.session.books().problem().arm_count();
         if count == 0 {
             return Ok(());
@@ -326,7 +312,7 @@ impl Run {
         };
         let note = Note { candidates: candidates.fingerprint(), ..Note::default() };
         self.disk.append(&Record { event, note });
-        self.added_count = count;
+        self.recovery.added = count;
         Ok(())
     }
 
