@@ -21,7 +21,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, Call, DECISIONS, Options, Problem, Session, Target, Ticket, policy};
+use goodarm_core::{ArmId, DECISIONS, Options, Problem, Session, Target, Ticket, policy};
 use goodarm_data::candidates::Candidates;
 use goodarm_record::account::Account;
 use goodarm_record::ending::{Ending, RunError};
@@ -41,7 +41,7 @@ use crate::run::disk::{Disk, Files, Media, Medium};
 use crate::run::health::Health;
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::People;
-use crate::service::{Reply, Work};
+use crate::service::Work;
 
 /// A run that can be driven.
 pub struct Run {
@@ -51,7 +51,7 @@ pub struct Run {
     /// The job's answers, and those that were made for its questions.
     roster: Roster,
     disk: Disk,
-    engine: Engine<Call, Reply>,
+    engine: Engine,
     /// Of our own calls that take long and are not started yet.
     works: BTreeMap<Ticket, Work>,
     health: Health,

@@ -134,10 +134,8 @@ impl Run {
             _ if control.is_leaving() => Phase::Leaving,
             Phase::Draining(ending) => Phase::Draining(ending),
             _ if control.is_stopping() => Phase::Draining(Ending::Interrupted),
-            _ => match self.engine.given_up() {
-                Some(given_up) => {
-                    Phase::Draining(self.health.ending(&self.job, &self.roster, given_up))
-                }
+            _ => match self.health.ending(&self.job, &self.roster, self.engine.conditions()) {
+                Some(ending) => Phase::Draining(ending),
                 None if control.is_paused() => Phase::Paused,
                 None => Phase::Working,
             },

@@ -8,9 +8,9 @@ use goodarm_core::{
 use goodarm_record::account::{Account, OutcomeTotals};
 use goodarm_record::ending::{Ending, NeverScored};
 use goodarm_record::history::SettledCall;
+use goodarm_record::notice::Condition;
 use goodarm_record::roster::Roster;
 
-use crate::engine::{Cause, GivenUp};
 use crate::job::{Job, JobService};
 use crate::run::{outcome, place_of};
 use crate::service::{Remark, Reply, Verdict};
@@ -45,37 +45,60 @@ impl Health {
         self.0.iter().map(|trial| !trial.silent.is_empty())
     }
 
-    /// How a run ends whose service was given up.
-    pub(super) fn ending(&self, job: &Job, roster: &Roster, given_up: GivenUp) -> Ending {
-        let GivenUp { verifier: index, cause, reason } = given_up;
-        let service = ServiceId::at(index);
-        let verifier = job.service(service);
-        let name = verifier.name.clone();
-        match cause {
-            Cause::Down => Ending::VerifierDown { verifier: name, reason },
-            Cause::Mistrusted => Ending::Mistrusted { verifier: name, reason },
-            Cause::NeverScored => {
-                let call = self.0[index].unscored.as_ref();
-                let target = call.map_or_else(|| job.target_of(service), |call| call.target);
-                let (list, place) = roster.place(target);
-                let candidate = list.get(place);
-                let answers = verifier.service.manifest.answers_questions;
-                Ending::NeverScored(Box::new(NeverScored {
-                    verifier: name,
-                    lacks: if answers { "an answer" } else { "a score" },
-                    request: verifier.request(&candidate),
-                    id: candidate.id,
-                    // Of one that nobody answered, all addresses are worth knowing.
-                    reason: match call {
-                        Some(call) if !matches!(call.failure(), Some(Failure::Void(_))) => {
-                            call.note.reason.to_string()
-                        }
-                        _ => reason,
-                    },
-                    reply: call.map(|call| call.note.reply.to_string()).unwrap_or_default(),
-                }))
+    /// How a run ends whose services are in these conditions, if no more calls are made of one.
+    pub(super) fn ending(
+        &self,
+        job: &Job,
+        roster: &Roster,
+        conditions: impl Iterator<Item = Condition>,
+    ) -> Option<Ending> {
+        job.problem.services().zip(conditions).find_map(|(service, condition)| {
+            let verifier = || job.service(service).name.clone();
+            match condition {
+                Condition::GivenUp { reason } => {
+                    Some(Ending::VerifierDown { verifier: verifier(), reason })
+                }
+                Condition::Mistrusted { reason } => {
+                    Some(Ending::Mistrusted { verifier: verifier(), reason })
+                }
+                Condition::NeverScored { reason } => {
+                    Some(self.never_scored(job, roster, service, reason))
+                }
+                Condition::Open
+                | Condition::Partly { .. }
+                | Condition::BackingOff { .. }
+                | Condition::Down { .. } => None,
             }
-        }
+        })
+    }
+
+    fn never_scored(
+        &self,
+        job: &Job,
+        roster: &Roster,
+        service: ServiceId,
+        reason: String,
+    ) -> Ending {
+        let verifier = job.service(service);
+        let call = self.0[service.index()].unscored.as_ref();
+        let target = call.map_or_else(|| job.target_of(service), |call| call.target);
+        let (list, place) = roster.place(target);
+        let candidate = list.get(place);
+        let answers = verifier.service.manifest.answers_questions;
+        Ending::NeverScored(Box::new(NeverScored {
+            verifier: verifier.name.clone(),
+            lacks: if answers { "an answer" } else { "a score" },
+            request: verifier.request(&candidate),
+            id: candidate.id,
+            // Of one that nobody answered, all addresses are worth knowing.
+            reason: match call {
+                Some(call) if !matches!(call.failure(), Some(Failure::Void(_))) => {
+                    call.note.reason.to_string()
+                }
+                _ => reason,
+            },
+            reply: call.map(|call| call.note.reply.to_string()).unwrap_or_default(),
+        }))
     }
 
     /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not

@@ -12,7 +12,7 @@ use crate::run::{Run, health};
 use crate::service::{Answer, Reply, Verdict};
 
 impl Run {
-    pub(super) fn settle_returned(&mut self, Returned { tag: call, reply }: Returned<Call, Reply>) {
+    pub(super) fn settle_returned(&mut self, Returned { call, reply }: Returned) {
         if let Some(reply) = reply {
             self.settle(call, reply, Origin::Others);
             return;
