@@ -261,17 +261,7 @@ async fn one(
     }
 }
 
-/// What looks wrong before any call is made.
-pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
-    let of_service = |service: ServiceId| {
-        let verifier = job.service(service).name.clone();
-        let texts = before_any_call(job, service);
-        texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
-    };
-    job.problem.services().flat_map(of_service).collect()
-}
-
-/// What looks wrong.
+/// What looks wrong, with what these calls have shown; there may be none yet.
 pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
     let of_service = |service: ServiceId| {
         let own: Vec<&Trial> = trials.iter().filter(|it| it.service == service).collect();

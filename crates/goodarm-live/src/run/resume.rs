@@ -44,6 +44,20 @@ pub(super) fn open_journal(
     }
 }
 
+/// What a journal begins with, and the problem that it is about; `None` if its first frame never came to be.
+fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
+    let journal = |error| RunError::Journal { path: path.to_owned(), error };
+    match History::open(path) {
+        Ok(history) => {
+            let problem = history.problem().map_err(journal)?;
+            Ok(Some((history, problem)))
+        }
+        Err(HistoryError::NeverBegun) => Ok(None),
+        Err(HistoryError::Charter(error)) => Err(error.into()),
+        Err(error) => Err(journal(error)),
+    }
+}
+
 pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
@@ -53,22 +67,15 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     }
     let lock = FolderLock::take(folder.path())?;
     let storage = open_journal(media, &folder)?.ok_or_else(nothing)?;
-    let journal_error = |error| RunError::Journal { path: path.clone(), error };
-    let history = match History::open(&path) {
-        Ok(history) => history,
-        Err(HistoryError::NeverBegun) => {
-            return Run::begin_in(media, &folder, Some(storage), job, lock);
-        }
-        Err(HistoryError::Charter(error)) => return Err(error.into()),
-        Err(error) => return Err(journal_error(error)),
+    let Some((history, problem)) = open_history(&path)? else {
+        return Run::begin_in(media, &folder, Some(storage), job, lock);
     };
-    let problem = history.problem().map_err(journal_error)?;
     // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
     let Replay { history, follower, .. } = Past::read(history, problem, &job)?;
     let Past { balance, refused, ticket_next, .. } = follower;
     let lost = history.in_flight().collect();
-    let tail = history.finish().map_err(journal_error)?;
+    let tail = history.finish().map_err(|error| RunError::Journal { path, error })?;
     folder.check_seen()?;
     labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
@@ -105,25 +112,14 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
         Err(error) => refusals.push(error.into()),
         Ok(_) => refusals.extend(open_journal(&Files, &folder).err()),
     }
-    let history = match History::open(&path) {
-        Ok(history) => history,
-        Err(HistoryError::NeverBegun) => {
+    let (history, problem) = match open_history(&path) {
+        Ok(Some(opened)) => opened,
+        Ok(None) => {
             refusals.extend(in_the_way(&folder).err());
             return refusals;
         }
-        Err(HistoryError::Charter(error)) => {
-            refusals.push(error.into());
-            return refusals;
-        }
         Err(error) => {
-            refusals.push(RunError::Journal { path, error });
-            return refusals;
-        }
-    };
-    let problem = match history.problem() {
-        Ok(problem) => problem,
-        Err(error) => {
-            refusals.push(RunError::Journal { path, error });
+            refusals.push(error);
             return refusals;
         }
     };
