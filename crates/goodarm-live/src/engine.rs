@@ -132,14 +132,6 @@ impl Drop for CallGuard {
     }
 }
 
-/// Runs a piece of work to its end on this thread, for callers without a runtime of their own.
-pub(crate) fn block_on<F: Future>(runtime: Runtime, work: F) -> F::Output {
-    let output = runtime.block_on(work);
-    // On exit, do not wait for DNS.
-    runtime.shutdown_background();
-    output
-}
-
 /// A runtime on this thread.
 pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()

@@ -124,7 +124,7 @@ impl Command {
             files_per_request: 3,
             files: self.files.clone(),
             secrets: Some(Arc::clone(&self.program.secrets)),
-            ..self.program.wanted.manifest()
+            ..self.program.wanted.manifest(Manifest::default())
         }
     }
 

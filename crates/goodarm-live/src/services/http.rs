@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use goodarm_core::{Cost, CountedFailure};
 use schemars::JsonSchema;
@@ -15,7 +14,6 @@ use super::endpoint::{
 };
 use super::score::{Wanted, answer_at, cost_of, score_of};
 use super::{KindKeys, Setting};
-use crate::pricing::Extent;
 use crate::service::{Called, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use goodarm_data::answer::checked_pointer;
@@ -118,12 +116,7 @@ impl Http {
     pub fn manifest(&self) -> Manifest {
         Manifest {
             fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
-            extent: Extent { timeout: self.endpoint.timeout(), ..Extent::default() },
-            address_count: self.endpoint.address_count(),
-            files_per_request: 1,
-            secrets: Some(Arc::clone(self.endpoint.secrets())),
-            warning: self.endpoint.warning(),
-            ..self.wanted.manifest()
+            ..self.wanted.manifest(self.endpoint.manifest())
         }
     }
 

@@ -11,8 +11,6 @@ mod solver;
 mod temperature;
 mod usage;
 
-use std::sync::Arc;
-
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{Problem, collect};
@@ -127,7 +125,7 @@ impl Llm {
 
     /// What is known about it in a job that counts this unit.
     pub fn manifest(&self, unit: Unit) -> Manifest {
-        let endpoint = &self.chat.endpoint;
+        let known = self.chat.endpoint.manifest();
         let (answers_questions, final_answers) = match &self.task {
             Task::Answer { .. } => (true, None),
             Task::Solve(solver) => {
@@ -153,19 +151,15 @@ impl Llm {
                     .chat
                     .max_tokens
                     .map(|it| self.request_count_max() * u64::from(it)),
-                timeout: endpoint.timeout(),
+                ..known.extent
             },
-            address_count: endpoint.address_count(),
-            files_per_request: 1,
             criteria_count: match &self.task {
                 Task::Judge(parser) => parser.criteria_count(),
                 Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
             },
             answers_questions,
-            secrets: Some(Arc::clone(endpoint.secrets())),
-            warning: endpoint.warning(),
             final_answers,
-            ..Manifest::default()
+            ..known
         }
     }
 

@@ -30,14 +30,14 @@ impl Wanted {
         Rubric::of(setting.keys).map_or(Self::Score, Self::Scores)
     }
 
-    /// What is known of a service that is to say so.
-    pub(crate) fn manifest(&self) -> Manifest {
+    /// What is known of a service, with what it is to say.
+    pub(crate) fn manifest(&self, known: Manifest) -> Manifest {
         let criteria_count = match self {
             Self::Scores(rubric) => rubric.count(),
             Self::Score | Self::Answer => 0,
         };
         let answers_questions = matches!(self, Self::Answer);
-        Manifest { criteria_count, answers_questions, ..Manifest::default() }
+        Manifest { criteria_count, answers_questions, ..known }
     }
 }
 
