@@ -206,7 +206,7 @@ impl Run {
             self.news.working_on = Some(call.target);
             let intent = Record::from(Event::from(call));
             if self.people.are_asked(self.job.problem.service(call.target)) {
-                self.disk.append_card(&intent);
+                self.disk.append_awaited(&intent);
                 self.ask_people(call);
                 calls_left -= 1;
                 continue;
