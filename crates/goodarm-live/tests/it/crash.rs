@@ -162,7 +162,7 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         }
         drop(run);
         run = Run::resume(place.good_job()).expect("a run to resume");
-        lost_total += run.lost_count();
+        lost_total += run.recovery().lost;
     }
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
 use goodarm_live::run::Run;
-use goodarm_live::trial::first_suspicions;
+use goodarm_live::trial::suspicions;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
-    for suspicion in first_suspicions(&job) {
+    for suspicion in suspicions(&job, &[]) {
         display.say(&format!("warning: {}", printable_note(&suspicion.to_string())));
     }
     if let Err(shortage) = open_files::make_room(open_files::needed(&job)) {
