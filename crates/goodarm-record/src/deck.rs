@@ -69,19 +69,6 @@ pub enum Said {
     Answer(String),
 }
 
-/// What a person said, when, and who it was.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Label {
-    /// The card's key.
-    pub key: String,
-    /// What they said.
-    pub said: Said,
-    /// Who said it.
-    pub by: String,
-    /// Milliseconds since 1970.
-    pub unix_millis: u64,
-}
-
 /// A card's place in its deck, and what one person has said about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::charter::Charter;
 use crate::claims::labelled::{Labelled, Labels};
-use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
+use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone};
 use crate::claims::{Rule, order};
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
@@ -267,26 +267,15 @@ impl Deck for ClaimDeck {
             key: labelled.id(place).to_owned(),
             id: labelled.id(place).to_owned(),
             wanted: Wanted::Verdict,
-            said: labelled.said(labeller, place).map(|said| match said {
-                Verdict::Right => Said::Right,
-                Verdict::Wrong => Said::Wrong,
-                Verdict::Skip => Said::Skip,
-            }),
+            said: labelled.said(labeller, place).cloned(),
             waits: waiting.contains(&place),
         };
         Ok((0..labelled.size()).map(place).collect())
     }
 
     fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
-        let label = |(key, said): (String, Said)| match said {
-            Said::Right => Ok(GivenLabel { key, said: Verdict::Right }),
-            Said::Wrong => Ok(GivenLabel { key, said: Verdict::Wrong }),
-            Said::Skip => Ok(GivenLabel { key, said: Verdict::Skip }),
-            Said::Score(_) | Said::Answer(_) => {
-                Err(DeckError::Unfit(format!("{key:?}: expected right, wrong or skip")))
-            }
-        };
-        let labels = said.into_iter().map(label).collect::<Result<Vec<_>, _>>()?;
+        let labels: Vec<GivenLabel> =
+            said.into_iter().map(|(key, said)| GivenLabel { key, said }).collect();
         if labels.is_empty() {
             return Ok(());
         }
