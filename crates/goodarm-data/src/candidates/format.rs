@@ -71,6 +71,17 @@ impl Format {
     ];
 
     /// Whether another tool has written the file, so that its entries are not candidates yet.
+    /// How a file of rows is read, by its name: `None` if it is not one of texts.
+    pub fn of_table(path: &Path) -> Option<Self> {
+        match shape_of(path, None)?.0 {
+            Shape::Rows(b',') => Some(Self::Csv),
+            Shape::Rows(_) => Some(Self::Tsv),
+            Shape::Lines => Some(Self::Jsonl),
+            Shape::Document => Some(Self::Json),
+            Shape::Parquet | Shape::Zip => None,
+        }
+    }
+
     pub(super) const fn is_tool(self) -> bool {
         self.tool().is_some()
     }
