@@ -9,12 +9,9 @@
 pub(crate) mod record;
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use goodarm_core::EventError;
-use serde::Deserialize;
 
 use crate::charter::Charter;
 use crate::claims::labelled::{Labelled, Labels};
@@ -29,7 +26,7 @@ use crate::replay::{Balance, Follower, Replay, ReplayError};
 use crate::roster::RosterError;
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::view::claim::outlook;
-use crate::view::{ClaimView, EndingView, Overview};
+use crate::view::{ClaimView, Overview};
 
 /// What is to be claimed, and how. What is not said is as in the claim that has begun, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,14 +49,6 @@ pub enum LabelError {
     /// The journal.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A file of the folder cannot be read.
-    #[error("{}: {error}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// What happened.
-        error: io::Error,
-    },
     /// The candidates of the run.
     #[error(transparent)]
     Roster(#[from] RosterError),
@@ -112,7 +101,7 @@ pub enum LabelError {
     /// Terms that no claim can have.
     #[error("{0}")]
     Terms(DeckError),
-    /// A file cannot be written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The run's folder cannot be locked.
@@ -252,10 +241,6 @@ impl ClaimDeck {
 }
 
 impl Deck for ClaimDeck {
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
-        Ok(self.upcoming(labeller, 1)?.pop())
-    }
-
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
         Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
     }
@@ -344,13 +329,12 @@ pub fn publish<F>(
 where
     F: Follower<Refusal = EventError> + AsRef<Balance>,
 {
-    let (path, summary) = (folder.labels(), folder.summary());
     let _lock = match FolderLock::take(folder.path()) {
         Ok(lock) => lock,
         Err(LockError::Held { .. }) => return Ok(None),
         Err(error) => return Err(LabelError::Lock(error)),
     };
-    if !path.exists() || !summary.exists() {
+    if !folder.labels().exists() || !folder.summary().exists() {
         return Ok(None);
     }
     let (_, labels) = record::read(folder)?;
@@ -359,13 +343,7 @@ where
     if folder.seen().is_none_or(|seen| seen != record.mark) {
         return Ok(None);
     }
-    #[derive(Deserialize)]
-    struct Summary {
-        ending: Option<EndingView>,
-    }
-    let text = fs::read_to_string(&summary);
-    let text = text.map_err(|error| LabelError::Read { path: summary, error })?;
-    let ending = serde_json::from_str(&text).ok().and_then(|Summary { ending }| ending);
+    let ending = folder.in_summary("/ending");
     let claim = ClaimView::new(&labels, record.certified().len());
     let overview = Overview { ending, ..record.overview(claim) };
     outputs::write_summary(folder, &overview)?;
