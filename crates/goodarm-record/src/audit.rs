@@ -190,7 +190,7 @@ fn problem(area: Area, text: impl fmt::Display) -> Problem {
 impl From<ReplayError<Self>> for Problem {
     fn from(error: ReplayError<Self>) -> Self {
         match error {
-            ReplayError::Refused { error, .. } => error,
+            ReplayError::Mismatch { error, .. } => error,
             unreadable => problem(Area::Journal, unreadable),
         }
     }

@@ -41,11 +41,9 @@ pub struct Charter {
     /// The text that identifies the job: its file, or what stands for one.
     pub job: String,
     /// The field that names a candidate; journals of version 0.1.0 have it in the job's text only.
-    #[serde(default)]
     pub id_field: Option<String>,
     /// The files that decide what the verifiers say, and the BLAKE3 hashes of their contents. Journals
     /// of version 0.1.0 have none.
-    #[serde(default)]
     pub files: Option<BTreeMap<String, String>>,
     /// The folder that their paths start from, as seen from the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +106,6 @@ pub struct VerifierTerms {
     /// Whether calls may cost less.
     pub metered: bool,
     /// What its mean score is the mean of; journals of version 0.1.0 have it in the job's text only.
-    #[serde(default)]
     pub mean_over: Option<MeanOver>,
     /// Which of the scores in a verifier's reply it is; none where a reply is one score.
     #[serde(default, skip_serializing_if = "Option::is_none")]

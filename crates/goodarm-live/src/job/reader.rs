@@ -121,11 +121,7 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
 /// The job's own keys.
 fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
     let known = keys_of::<JobFile>();
-    let unknown = unknown_keys(table, &known).map(|problem| match problem.key.as_str() {
-        "calls" | "certified" => Problem { message: NO_TABLES.into(), ..problem },
-        _ => problem,
-    });
-    error::extend(problems, None, unknown.collect());
+    error::extend(problems, None, unknown_keys(table, &known).collect());
     let mut more = Vec::new();
     if !table.has("candidates") && !table.has("questions") {
         let needed =
@@ -145,9 +141,6 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     error::extend(problems, None, more);
     file.filter(|_| is_complete)
 }
-
-/// What is said of the keys that once asked for tables.
-const NO_TABLES: &str = "no such key: a run writes calls.jsonl and certified.jsonl, and `goodarm export --to parquet` a table";
 
 /// One of `[[verifiers]]`.
 struct Entry<'a> {

@@ -253,11 +253,7 @@ fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
 fn of_replay<R>(error: ReplayError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
     match error {
         ReplayError::History { path, error } => RunError::Journal { path, error },
-        ReplayError::Refused { error, .. } => refused(error),
-        ReplayError::Read { path, error } => {
-            let error = HistoryError::Journal(error.into());
-            RunError::Journal { path, error }
-        }
+        ReplayError::Mismatch { error, .. } => refused(error),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading a journal from its beginning to its last whole frame.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -146,6 +147,16 @@ enum Step {
 
 const READ_BUFFER_LEN: usize = 1 << 20;
 
+thread_local! {
+    static PASSES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often this thread has read a journal to its end: for tests that count.
+#[doc(hidden)]
+pub fn passes() -> u64 {
+    PASSES.get()
+}
+
 /// Opens the journal at `path` and reads its header. Nothing is changed.
 pub fn open(path: &Path) -> Result<Opened, OpenError> {
     let file = File::open(path)?;
@@ -208,7 +219,10 @@ impl<R: Read> Reader<R> {
             self.state = State::Broken;
             match self.frame.read(&mut self.input, &mut self.tail, self.file_len) {
                 Ok(Step::Frame) => self.state = State::Reading,
-                Ok(Step::End | Step::Torn) => self.state = State::AtEnd,
+                Ok(Step::End | Step::Torn) => {
+                    self.state = State::AtEnd;
+                    PASSES.set(PASSES.get() + 1);
+                }
                 Err(error) => {
                     self.frame.forget();
                     return Err(error);

@@ -15,7 +15,7 @@ use crate::claims::NAME_BYTES_MAX;
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::journal::unix_millis;
-use crate::replay::{Replay, ReplayError};
+use crate::replay::Replay;
 use crate::reply::Verdict;
 use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
@@ -99,7 +99,7 @@ impl PeopleDeck {
         self.replies.read_on()?;
         let journal = self.folder.journal();
         let found = fs::metadata(&journal)
-            .map_err(|error| ReplayError::Read { path: journal.clone(), error })?;
+            .map_err(|error| DeckError::Folder(format!("{}: {error}", journal.display())))?;
         let seen = Some((found.len(), found.modified().ok()));
         if seen == self.seen {
             return Ok(());

@@ -19,10 +19,9 @@ use crate::roster::Roster;
 fn of_replay(error: ReplayError) -> String {
     match error {
         ReplayError::History { error, .. } => error.to_string(),
-        ReplayError::Refused { error, .. } => {
+        ReplayError::Mismatch { error, .. } => {
             format!("the journal does not agree with itself: {error}")
         }
-        ReplayError::Read { error, .. } => error.to_string(),
     }
 }
 
