@@ -194,8 +194,6 @@ pub struct ServiceTerms<'a> {
     pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
-    /// Whether one call tells all.
-    pub is_exact: bool,
     /// Whether it makes answers.
     pub is_generator: bool,
     /// Whether its calls are about questions.
@@ -319,7 +317,6 @@ impl Charter {
             kind: &terms.kind,
             ceiling: terms.ceiling,
             metered: terms.metered,
-            is_exact: terms.scores == Scores::Exact,
             is_generator: false,
             answers_questions: terms.solves.is_some(),
             scores: terms.scores,
@@ -330,7 +327,6 @@ impl Charter {
             kind: &terms.kind,
             ceiling: terms.ceiling,
             metered: terms.metered,
-            is_exact: false,
             is_generator: true,
             answers_questions: true,
             scores: Scores::Binary,

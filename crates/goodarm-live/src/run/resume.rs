@@ -16,6 +16,7 @@ use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::job_file::Scores;
 use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
@@ -151,7 +152,7 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
 /// The journal's beginning is the first thing that a run writes: without it, anything else here was paid
 /// for in a run that is lost, or is not ours.
 pub(super) fn in_the_way(folder: &Folder) -> Result<(), RunError> {
-    let file = folder.outputs().into_iter().find(|path| path.exists());
+    let file = folder.outputs().find(|path| path.exists());
     file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
 }
 
@@ -264,7 +265,7 @@ impl Run {
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
             let terms = self.job.charter.terms(target);
-            let (ceiling, is_exact) = (terms.ceiling, terms.is_exact);
+            let (ceiling, is_exact) = (terms.ceiling, terms.scores == Scores::Exact);
             if terms.people.is_some() {
                 self.ask_people(Call::again(ticket, target, ceiling));
                 continue;

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use super::format::{self, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, Malformed};
-use super::record::{Header, HeaderError, Record, TAG_END};
+use super::format::{
+    self, FORMAT_VERSION, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, Malformed,
+};
+use super::record::{Header, Record, TAG_END};
 use super::torn;
 use super::varint::Input;
 
@@ -60,10 +62,7 @@ pub enum OpenError {
     #[error("not a journal of goodarm")]
     NotAJournal,
     /// Another version of goodarm wrote it.
-    #[error(
-        "a journal of format {found}, but this goodarm reads format {}",
-        format::FORMAT_VERSION
-    )]
+    #[error("a journal of format {found}, but this goodarm reads format {FORMAT_VERSION}")]
     Format {
         /// The format of the file.
         found: u64,
@@ -304,14 +303,14 @@ impl Frame {
 
     fn read_header(&mut self) -> Result<Header, OpenError> {
         let mut input = Input::new(&self.payload);
-        match Header::decode(&mut input) {
-            Ok(header) => {
-                self.consumed = self.payload.len() - input.len();
-                Ok(header)
-            }
-            Err(HeaderError::Format(found)) => Err(OpenError::Format { found }),
-            Err(HeaderError::Malformed(malformed)) => Err(self.damaged(malformed)),
+        let format = Header::format(&mut input).map_err(|malformed| self.damaged(malformed))?;
+        if !(1..=FORMAT_VERSION).contains(&format) {
+            return Err(OpenError::Format { found: format });
         }
+        let header = Header::decode(format, &mut input);
+        let header = header.map_err(|malformed| self.damaged(malformed))?;
+        self.consumed = self.payload.len() - input.len();
+        Ok(header)
     }
 
     #[inline]
