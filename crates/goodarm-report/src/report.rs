@@ -11,6 +11,7 @@ mod gather;
 mod html;
 pub(crate) mod lines;
 mod plots;
+mod spending;
 mod text;
 mod trail;
 
