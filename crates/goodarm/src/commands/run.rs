@@ -19,7 +19,7 @@ use goodarm_report::{Finished, finish_run, report_recovery, summary_text, why_st
 
 use crate::advice;
 use crate::cli::RunArguments;
-use crate::commands::{Failure, dry_run, tell_notes};
+use crate::commands::{Failure, dry_run, page_failure, tell_notes};
 use crate::display::Display;
 use crate::shell::label_command;
 use crate::terminal::{self, Exit};
@@ -217,13 +217,7 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
 }
 
 fn watch_failure(error: SiteError) -> Failure {
-    let hint = match error {
-        SiteError::Port { .. } => {
-            ": choose another with --watch-port, or leave it out for a free one"
-        }
-        _ => "",
-    };
-    Failure::wrong_input(format!("--watch: {error}{hint}"))
+    Failure::wrong_input(format!("--watch: {}", page_failure(&error, "--watch-port")))
 }
 
 /// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.
