@@ -180,12 +180,6 @@ pub(crate) const fn real(count: u64) -> f64 {
     count as f64
 }
 
-/// 85 %, 97.5 %.
-pub(crate) fn percent(share: f64) -> String {
-    let text = format!("{:.1}", 100.0 * share);
-    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
-}
-
 /// A name of others in quotes.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", printable(name))
