@@ -11,7 +11,7 @@ use crate::cost::Cost;
 use crate::evidence::Evidence;
 use crate::evidence::weights::WeightsId;
 use crate::outcome::{Failure, Outcome, VoidFailure};
-use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreError};
+use crate::problem::{Guarantee, ScoreError};
 use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId};
 
 /// What became of a call that was settled.
@@ -56,32 +56,16 @@ pub enum SettleError {
         /// What it was asked for.
         expected: Expected,
     },
-    /// NaN or an infinity, or beyond [`SCORE_ABS_MAX`].
-    #[error("score {score} of attribute {attribute} is not a number of at most {SCORE_ABS_MAX:e}")]
-    NotANumber {
-        /// What was told.
-        score: f64,
-        /// Of which attribute.
-        attribute: AttributeId,
-    },
-    /// A binary score is 0 or 1.
-    #[error("score {score} of attribute {attribute} is neither 0 nor 1")]
-    NotBinary {
-        /// What was told.
-        score: f64,
-        /// Of which attribute.
-        attribute: AttributeId,
-    },
-    /// Below 0, or below the lowest score that the attribute declares. Such a call has failed, by
+    /// The attribute allows no such score. Below its lowest, the call has failed by
     /// [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
-    #[error("score {score} of attribute {attribute} is below {lowest}, the lowest there can be")]
-    BelowLowest {
+    #[error("score {score} of attribute {attribute} is {reason}")]
+    Score {
         /// What was told.
         score: f64,
         /// Of which attribute.
         attribute: AttributeId,
-        /// The declared minimum.
-        lowest: f64,
+        /// What is wrong with it.
+        reason: ScoreError,
     },
 }
 
@@ -480,13 +464,8 @@ impl Books {
     }
 
     fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, SettleError> {
-        self.problem.attribute(attribute).checked_score(score).map_err(|error| match error {
-            ScoreError::NotANumber => SettleError::NotANumber { score, attribute },
-            ScoreError::NotBinary => SettleError::NotBinary { score, attribute },
-            ScoreError::BelowLowest(lowest) => {
-                SettleError::BelowLowest { score, attribute, lowest }
-            }
-        })
+        let checked = self.problem.attribute(attribute).checked_score(score);
+        checked.map_err(|reason| SettleError::Score { score, attribute, reason })
     }
 
     fn checked_scores(
