@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
-use crate::call::{Source, Target};
+use crate::call::Target;
 use crate::cost::{Cost, CostError};
 use crate::problem::design::{Calls, Design, DesignError, Generator, Questions};
 use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
@@ -490,11 +490,17 @@ impl Problem {
 
     /// Which service a call is made to.
     pub fn service(&self, target: Target) -> ServiceId {
-        match target {
-            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
-                self.service_of(attribute)
-            }
-            Target::Question(_, Source::Generator(generator)) => self.generator_service(generator),
+        match target.role() {
+            Role::Verifier(attribute) => self.service_of(attribute),
+            Role::Generator(generator) => self.generator_service(generator),
+        }
+    }
+
+    /// Whether there is such an attribute or generator.
+    pub(crate) fn has(&self, role: Role) -> bool {
+        match role {
+            Role::Verifier(attribute) => attribute.index() < self.attributes.len(),
+            Role::Generator(generator) => generator.index() < self.generators().len(),
         }
     }
 
@@ -542,6 +548,11 @@ impl Problem {
         self.calls.are_votes(attribute)
     }
 
+    /// Whether there are any votes.
+    pub(crate) fn has_votes(&self) -> bool {
+        self.attributes().any(|attribute| self.are_votes(attribute))
+    }
+
     /// Whether they propose answers, too.
     pub fn votes_propose(&self, attribute: AttributeId) -> bool {
         self.calls.propose(attribute)
@@ -565,6 +576,11 @@ impl Problem {
     /// Every attribute, the smallest first.
     pub fn attributes(&self) -> impl ExactSizeIterator<Item = AttributeId> + use<> {
         (0..self.attributes.len()).map(AttributeId::at)
+    }
+
+    /// Those of which one call does not tell the mean.
+    pub(crate) fn inexact(&self) -> Vec<AttributeId> {
+        self.attributes().filter(|&attribute| !self.attribute(attribute).is_exact()).collect()
     }
 
     /// One attribute.

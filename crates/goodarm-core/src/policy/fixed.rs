@@ -83,7 +83,7 @@ impl Measure for OnArms {
 fn asked_count(books: &Books, question: QuestionId, source: Source) -> u64 {
     let (takes, count) = match source {
         Source::Votes(attribute) => {
-            (books.takes_votes(question, attribute), books.votes_asked_count(question, attribute))
+            (books.takes_votes(question, attribute), books.question(question).vote_count(attribute))
         }
         Source::Generator(generator) => (
             books.takes_fresh(question, generator),

@@ -257,8 +257,9 @@ impl RemainingCost {
     /// a share before the next call, which then counts.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
         let Target::Arm(arm, attribute) = choice.target else { return false };
-        let next = books.problem().lead(attribute);
-        if self.stage(books, arm, books.level_of(share)).is_none() {
+        let problem = books.problem();
+        let next = problem.lead(attribute);
+        if self.stage(books, arm, problem.delta().level_of(share)).is_none() {
             return false;
         }
         // What a person says before that would count for nothing.
@@ -386,7 +387,7 @@ impl Policy for Rcb {
             _ => None,
         };
         // What became of one answer tells something about its siblings, unless votes did already.
-        if let Some(question) = question.filter(|_| !books.has_votes()) {
+        if let Some(question) = question.filter(|_| !books.problem().has_votes()) {
             for sibling in books.active_answers(question) {
                 self.ranking.rate(books, sibling);
             }
