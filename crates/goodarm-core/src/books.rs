@@ -30,6 +30,7 @@ use crate::guarantee::{Certifier, RejectionLevel};
 use crate::ledger::Ledger;
 use crate::num::real;
 use crate::prior::{Belief, Prior};
+use crate::problem::design::Questions;
 use crate::problem::{Guarantee, Problem};
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId, QuestionId, ServiceId};
@@ -127,8 +128,6 @@ struct AttributeState {
     weights: Weights,
     prior: Prior,
     totals: ScoreTotals,
-    /// Which of a question's kinds of votes it is, if its calls are votes.
-    vote_slot: Option<usize>,
 }
 
 /// Tallies, evidence, certificates and money of one problem. See the module page.
@@ -138,8 +137,8 @@ pub struct Books {
     ledger: Ledger,
     pairs: Pairs,
     attributes: Vec<AttributeState>,
-    lanes: Lanes,
-    bills: Bills,
+    pub(crate) lanes: Lanes,
+    pub(crate) bills: Bills,
     arms: Vec<Arm>,
     arms_left_count: usize,
     questions: Vec<QuestionState>,
@@ -149,7 +148,7 @@ pub struct Books {
     rejection_level: RejectionLevel,
     /// Evidence is looked at only where it may come this near to its level.
     floor_below_level: f64,
-    streams: Streams,
+    pub(crate) streams: Streams,
     observation_count: u64,
     refresh_at: u64,
     /// What the last call, score or failure has changed.
@@ -159,19 +158,14 @@ pub struct Books {
 impl Books {
     /// Opens the books of a problem: nothing asked, nothing spent.
     pub fn new(problem: Problem) -> Self {
-        let mut vote_kind_count = 0;
         let state = |attribute| {
             let process = Process::new(&problem, attribute);
             let prior = Prior::start(problem.attribute(attribute));
-            let are_votes = problem.are_votes(attribute);
-            let vote_slot = are_votes.then_some(vote_kind_count);
-            vote_kind_count += usize::from(are_votes);
             let weights = Weights::new(&process, prior);
-            AttributeState { process, weights, prior, totals: ScoreTotals::default(), vote_slot }
+            AttributeState { process, weights, prior, totals: ScoreTotals::default() }
         };
         let attributes: Vec<AttributeState> = problem.attributes().map(state).collect();
-        let (question_count, generator_count) =
-            problem.questions().map_or((0, 0), |it| (it.count(), it.generators().len()));
+        let of_questions = |it: &Questions| vec![QuestionState::start(&problem, it); it.count()];
         let mut books = Self {
             ledger: Ledger::new(problem.budget()),
             pairs: Pairs::new(&problem, &attributes),
@@ -180,7 +174,7 @@ impl Books {
             attributes,
             arms: vec![Arm::START; problem.arm_count()],
             arms_left_count: 0,
-            questions: vec![QuestionState::start(vote_kind_count, generator_count); question_count],
+            questions: problem.questions().map_or_else(Vec::new, of_questions),
             certified: Vec::new(),
             certified_levels: BTreeMap::new(),
             certifier: Certifier::new(&problem),
@@ -239,14 +233,6 @@ impl Books {
         self.arms.len() - self.arms_left_count
     }
 
-    /// How many certificates there can still be.
-    pub(crate) fn certifiable_count(&self) -> usize {
-        match self.problem.questions() {
-            Some(questions) => questions.count() - self.certified.len(),
-            None => self.active_count(),
-        }
-    }
-
     /// What has come back from a pair.
     pub fn tally(&self, arm: ArmId, attribute: AttributeId) -> &Tally {
         &self.pair(arm, attribute).tally
@@ -281,12 +267,6 @@ impl Books {
     /// has none.
     #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
-        assert!(arm.index() < self.arms.len(), "there is no arm {arm}");
-        self.level_of_known(arm, attribute)
-    }
-
-    #[inline]
-    fn level_of_known(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         self.level_above_base(arm) + self.base(attribute)
     }
 
@@ -302,7 +282,7 @@ impl Books {
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
     #[inline]
     pub fn is_resolved(&self, arm: ArmId, attribute: AttributeId) -> bool {
-        self.held(arm, attribute) >= self.level_of_known(arm, attribute)
+        self.held(arm, attribute) >= self.level(arm, attribute)
     }
 
     /// Whether one more call of the attribute fits the budget; M_t in the paper.
@@ -349,16 +329,6 @@ impl Books {
         self.lanes.get(self.problem.service_of(attribute))
     }
 
-    /// Those of all services.
-    pub(crate) const fn lanes(&self) -> &Lanes {
-        &self.lanes
-    }
-
-    /// Declares that calls of this service take hours, and how many at most are in flight.
-    pub(crate) fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
-        self.lanes.limit(service, in_flight_max);
-    }
-
     /// Tickets of calls in flight, the oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.streams.out.tickets()
@@ -384,7 +354,7 @@ impl Books {
     }
 
     pub(crate) fn pair(&self, arm: ArmId, attribute: AttributeId) -> &Pair {
-        &self.pairs.list[self.problem.pair_index(arm, attribute)]
+        self.pairs.get(arm, attribute)
     }
 
     pub(crate) fn belief(&self, arm: ArmId, attribute: AttributeId) -> Belief {
@@ -394,17 +364,12 @@ impl Books {
     }
 
     pub(crate) fn pairs_of(&self, arm: ArmId) -> &[Pair] {
-        let first = self.problem.pair_index(arm, AttributeId(0));
-        &self.pairs.list[first..first + self.problem.attribute_count()]
+        self.pairs.of(arm)
     }
 
     /// What the calls in flight will cost, as it looks: no bound, unlike what is reserved for them.
     pub fn in_flight_bill(&self) -> f64 {
         self.lanes.in_flight_bill()
-    }
-
-    pub(crate) const fn bills(&self) -> &Bills {
-        &self.bills
     }
 
     pub(crate) fn process(&self, attribute: AttributeId) -> &Process {
@@ -426,8 +391,7 @@ impl Books {
             let touched = self.arms.iter().enumerate().filter(|(_, arm)| arm.touched);
             let sample = touched.map(|(place, _)| {
                 let arm = ArmId::at(place);
-                let index = self.problem.pair_index(arm, attribute);
-                self.pairs.sample(arm, attribute, &self.pairs.list[index].tally)
+                self.pairs.sample(arm, attribute, &self.pairs.get(arm, attribute).tally)
             });
             let prior = &self.attributes[attribute.index()].prior;
             let prior = prior.refreshed(self.problem.attribute(attribute), sample);
@@ -439,7 +403,7 @@ impl Books {
             if is_lead { self.lane_of(attribute).bills() } else { &BillTotals::NONE }
         };
         let totals: Vec<&BillTotals> = self.problem.attributes().map(bills_of).collect();
-        self.bills = Bills::refreshed(&self.pairs.list, &totals);
+        self.bills = Bills::refreshed(self.pairs.all(), &totals);
         self.changes.push(Change::PriorsRefreshed);
     }
 }

@@ -1,6 +1,7 @@
 //! One call: what is asked, of which service, and what is reserved for it.
 
 use crate::cost::Cost;
+use crate::problem::Role;
 use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId, Share};
 
 /// The number of a call, counted from 0 in the order of dispatch.
@@ -52,6 +53,16 @@ impl Target {
         match self {
             Self::Arm(arm, attribute) => Some((arm, attribute)),
             Self::Question(..) => None,
+        }
+    }
+
+    /// Who is asked.
+    pub(crate) const fn role(self) -> Role {
+        match self {
+            Self::Arm(_, attribute) | Self::Question(_, Source::Votes(attribute)) => {
+                Role::Verifier(attribute)
+            }
+            Self::Question(_, Source::Generator(generator)) => Role::Generator(generator),
         }
     }
 }

@@ -129,17 +129,17 @@ impl Books {
     ) -> Result<(), EventError> {
         let refused = |reason| EventError::Refused { ticket, reason };
         self.check_asked_of(target).map_err(refused)?;
-        let found = self.ticket_next();
+        let found = self.streams.ticket_next();
         if found != ticket {
             return Err(EventError::Ticket { recorded: ticket, found });
         }
         let target = self.known_stream_of(target).map_err(refused)?;
-        match self.owed() {
+        match self.streams.owed() {
             Some(owed) if owed == target && loan.is_none() => {
                 self.dispatch_owed();
             }
             // Other pairs need not wait for it.
-            Some(_) if self.owes(target) => return Err(EventError::RetryOwed(ticket)),
+            Some(_) if self.streams.owes(target) => return Err(EventError::RetryOwed(ticket)),
             _ => {
                 self.check_dispatch(target).map_err(refused)?;
                 if let Some((arm, recorded)) = loan {

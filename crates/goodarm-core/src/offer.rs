@@ -13,7 +13,7 @@ pub(crate) fn offered_share(books: &Books) -> Share {
 
 /// What an arm needs that takes the share it is offered.
 pub(crate) fn offered_level(books: &Books) -> f64 {
-    books.level_of(offered_share(books))
+    books.problem().delta().level_of(offered_share(books))
 }
 
 /// Shares lost for each unit of money so far, and as many more as there is money: before there is
@@ -31,7 +31,11 @@ fn losses_ahead(books: &Books) -> f64 {
     let arm_count = real_size(books.problem().certificates_max());
     let money = PRIOR_LOANS * budget / (PRIOR_LOAN_RATE * arm_count) + spent;
     let ahead = lost / money * (budget - spent).max(0.0);
-    ahead.min(real_size(books.certifiable_count()))
+    // How many certificates there can still be.
+    ahead.min(real_size(match books.problem().questions() {
+        Some(questions) => questions.count() - books.certified().len(),
+        None => books.active_count(),
+    }))
 }
 
 const FIRST_SHARE: f64 = 1.2;

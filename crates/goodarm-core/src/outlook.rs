@@ -260,14 +260,14 @@ pub(crate) struct ExpectedBills<'a> {
 
 impl<'a> ExpectedBills<'a> {
     pub(crate) fn of(books: &'a Books, arm: ArmId) -> Self {
-        Self { books, arm, common_part: books.bills().common_part(books.pairs_of(arm)) }
+        Self { books, arm, common_part: books.bills.common_part(books.pairs_of(arm)) }
     }
 
     /// Of one attribute: its mean, until bills say otherwise.
     pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
         let expected = self.common_part.and_then(|common_part| {
             let pair = self.books.pair(self.arm, attribute);
-            self.books.bills().expected(attribute, pair, common_part)
+            self.books.bills.expected(attribute, pair, common_part)
         });
         expected.unwrap_or_else(|| self.books.lane_of(attribute).mean_bill())
     }

@@ -1,18 +1,18 @@
 //! Which call next: heuristics, all of them. A policy reads the [`Books`] and names a pair; it can
 //! waste money, but it can neither overspend nor make a certificate wrong.
 
-pub mod apt_g;
 pub mod bma_gai;
 pub mod fixed;
-pub mod hdoc;
-pub mod lucb_g;
-pub mod oracle;
 pub mod rcb;
-pub mod round_robin;
-pub mod uniform;
 
+mod apt_g;
+mod hdoc;
 mod least;
+mod lucb_g;
+mod oracle;
 mod ranking;
+mod round_robin;
+mod uniform;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -190,15 +190,23 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
         "uniform" => Box::new(uniform::Uniform::new(unresolved_only)),
         "round-robin" => Box::new(round_robin::RoundRobin::new(unresolved_only)),
         "hdoc" => Box::new(hdoc::Hdoc),
-        "lucb-g" => Box::new(lucb_g::LucbG::new()),
-        "apt-g" => Box::new(apt_g::AptG::new()),
+        "lucb-g" => Box::new(lucb_g::lucb_g()),
+        "apt-g" => Box::new(apt_g::AptG::new(true)),
         "fixed" => Box::new(fixed::Fixed::new(parameters.calls_per_pair)),
         "oracle" => {
             let means = parameters.means.clone().ok_or(PolicyError::MeansMissing)?;
-            Box::new(oracle::Oracle::new(means))
+            Box::new(oracle::oracle(means))
         }
         _ => return Err(PolicyError::Unknown),
     })
+}
+
+/// U_q ∩ M_t; a closed pair (exact, or blocked) cannot be pulled either.
+fn may_resolve(books: &Books, arm: ArmId, attribute: AttributeId) -> bool {
+    books.is_affordable(attribute)
+        && !books.lane_of(attribute).is_held()
+        && books.is_open(arm, attribute)
+        && !books.is_resolved(arm, attribute)
 }
 
 /// σ of an attribute's scores; half of their range is enough.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
-use crate::call::{Source, Target};
+use crate::call::Target;
 use crate::cost::{Cost, CostError};
 use crate::problem::design::{Calls, Design, DesignError, Generator, Questions};
 use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
@@ -64,21 +64,21 @@ pub trait Amount {
 
 impl Amount for f64 {
     fn to_price(&self) -> Result<Cost, CostError> {
-        Cost::of_price(*self)
+        Cost::of_price(*self)?.to_price()
     }
 
     fn to_budget(&self) -> Result<Cost, CostError> {
-        Cost::of_budget(*self)
+        Cost::of_budget(*self)?.to_budget()
     }
 }
 
 impl Amount for Cost {
     fn to_price(&self) -> Result<Cost, CostError> {
-        self.checked()
+        if *self == Self::ZERO { Err(CostError::ZeroPrice) } else { self.checked() }
     }
 
     fn to_budget(&self) -> Result<Cost, CostError> {
-        self.checked()
+        if *self == Self::ZERO { Err(CostError::ZeroBudget) } else { self.checked() }
     }
 }
 
@@ -164,12 +164,6 @@ pub enum SpecError {
         /// Why it is none.
         reason: CostError,
     },
-    /// A price must not be zero.
-    #[error("price of attribute {attribute}: a price must be more than 0")]
-    PriceZero {
-        /// Whose price.
-        attribute: usize,
-    },
     /// A threshold must be strictly between 0 and 1, or within the declared range.
     #[error(
         "threshold of attribute {attribute}: {value} is not strictly between {lowest} and {highest}"
@@ -222,9 +216,6 @@ pub enum SpecError {
     /// The budget must be positive and finite.
     #[error("budget: {0}")]
     Budget(CostError),
-    /// The budget must not be zero.
-    #[error("budget: a budget must be more than 0")]
-    BudgetZero,
     /// One weight for every arm.
     #[error("prior weights: {given} weights for {arms} arms")]
     WeightCount {
@@ -370,14 +361,8 @@ impl Attribute {
     }
 
     fn new<M: Amount>(spec: &AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
-        let price = spec
-            .price
-            .to_price()
-            .map_err(|reason| SpecError::Price { attribute, reason })
-            .and_then(|price| match price {
-                Cost::ZERO => Err(SpecError::PriceZero { attribute }),
-                price => Ok(price),
-            })?;
+        let price = spec.price.to_price();
+        let price = price.map_err(|reason| SpecError::Price { attribute, reason })?;
         let (lowest, highest) = spec.scores.range();
         let allowed = -SCORE_ABS_MAX..=SCORE_ABS_MAX;
         let is_range = allowed.contains(&lowest) && allowed.contains(&highest);
@@ -428,9 +413,6 @@ impl Problem {
         }
         let delta = ErrorRate::new(spec.delta).map_err(|error| SpecError::Delta(error.0))?;
         let budget = spec.budget.to_budget().map_err(SpecError::Budget)?;
-        if budget == Cost::ZERO {
-            return Err(SpecError::BudgetZero);
-        }
         if let Some(weights) = &spec.prior_weights {
             check_weights(weights, spec.arms, spec.guarantee)?;
         }
@@ -508,11 +490,17 @@ impl Problem {
 
     /// Which service a call is made to.
     pub fn service(&self, target: Target) -> ServiceId {
-        match target {
-            Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
-                self.service_of(attribute)
-            }
-            Target::Question(_, Source::Generator(generator)) => self.generator_service(generator),
+        match target.role() {
+            Role::Verifier(attribute) => self.service_of(attribute),
+            Role::Generator(generator) => self.generator_service(generator),
+        }
+    }
+
+    /// Whether there is such an attribute or generator.
+    pub(crate) fn has(&self, role: Role) -> bool {
+        match role {
+            Role::Verifier(attribute) => attribute.index() < self.attributes.len(),
+            Role::Generator(generator) => generator.index() < self.generators().len(),
         }
     }
 
@@ -560,6 +548,11 @@ impl Problem {
         self.calls.are_votes(attribute)
     }
 
+    /// Whether there are any votes.
+    pub(crate) fn has_votes(&self) -> bool {
+        self.attributes().any(|attribute| self.are_votes(attribute))
+    }
+
     /// Whether they propose answers, too.
     pub fn votes_propose(&self, attribute: AttributeId) -> bool {
         self.calls.propose(attribute)
@@ -583,6 +576,11 @@ impl Problem {
     /// Every attribute, the smallest first.
     pub fn attributes(&self) -> impl ExactSizeIterator<Item = AttributeId> + use<> {
         (0..self.attributes.len()).map(AttributeId::at)
+    }
+
+    /// Those of which one call does not tell the mean.
+    pub(crate) fn inexact(&self) -> Vec<AttributeId> {
+        self.attributes().filter(|&attribute| !self.attribute(attribute).is_exact()).collect()
     }
 
     /// One attribute.

@@ -184,7 +184,7 @@ impl Session {
     }
 
     fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
-        let chosen = match self.books.owed() {
+        let chosen = match self.books.streams.owed() {
             Some(target) => Ok(Choice { target, branch: "retry" }),
             None => self.choose(),
         };
@@ -226,59 +226,32 @@ impl Session {
         chosen: Result<Choice, StopReason>,
         Other { role, expected }: Other,
     ) -> Option<Call> {
-        // A record may name what is not there.
-        let problem = self.books.problem();
-        let is_known = match role {
-            Role::Verifier(attribute) => attribute.index() < problem.attribute_count(),
-            Role::Generator(generator) => {
-                let generators = problem.questions().map_or(&[][..], |it| it.generators());
-                generator.index() < generators.len()
-            }
+        let books = &self.books;
+        let problem = books.problem();
+        // A record may name what is not there, and so may a policy, which is refused then.
+        let chosen = chosen.ok().map(|choice| books.known_stream_of(choice.target));
+        let chosen = chosen.transpose().ok()?;
+        let is_new = |stream: Target| match expected {
+            Some(expected) => stream == expected,
+            None => stream.role() != role || !books.is_awaited(stream),
         };
-        if !is_known {
+        if !problem.has(role) || books.in_flight_count() == 0 || chosen.is_some_and(is_new) {
             return None;
         }
-        // So may a policy, which is refused then.
-        let is_unknown = |choice: Choice| self.books.known_stream_of(choice.target).is_err();
-        if chosen.is_ok_and(is_unknown) {
-            return None;
-        }
-        let waits = |arm, attribute| self.books.tally(arm, attribute).pending_count() > 0;
-        let source = match role {
-            Role::Verifier(attribute) => Source::Votes(attribute),
-            Role::Generator(generator) => Source::Generator(generator),
+        let may =
+            |target: &Target| !books.is_awaited(*target) && books.check_dispatch(*target).is_ok();
+        let about = |source| {
+            let mut ids = problem.questions()?.ids().map(|it| Target::Question(it, source));
+            ids.find(may)
         };
-        let is_awaited = |question| match role {
-            Role::Verifier(attribute) => self.books.vote_is_awaited(question, attribute),
-            Role::Generator(generator) => {
-                let state = self.books.question(question);
-                state.asked_count_of(generator) > state.back_count_of(generator)
-            }
-        };
-        let stream = |target| self.books.stream_of(target);
-        let is_new = |choice: Choice| match (expected, stream(choice.target), role) {
-            (Some(expected), target, _) => target == expected,
-            (None, Target::Arm(arm, lead), Role::Verifier(attribute)) => {
-                lead != attribute || !waits(arm, attribute)
-            }
-            (None, Target::Question(question, of), _) => of != source || !is_awaited(question),
-            (None, Target::Arm(..), Role::Generator(_)) => true,
-        };
-        if self.books.in_flight_count() == 0 || chosen.is_ok_and(is_new) {
-            return None;
-        }
-        let may = |target: &Target| self.books.check_dispatch(*target).is_ok();
         let target = match role {
             Role::Verifier(attribute) if !problem.are_votes(attribute) => {
-                let free = problem.arms().filter(|&arm| !waits(arm, attribute));
-                free.map(|arm| Target::Arm(arm, attribute)).find(may)?
+                problem.arms().map(|arm| Target::Arm(arm, attribute)).find(may)?
             }
-            _ => {
-                let free = problem.questions()?.ids().filter(|&question| !is_awaited(question));
-                free.map(|question| Target::Question(question, source)).find(may)?
-            }
+            Role::Verifier(attribute) => about(Source::Votes(attribute))?,
+            Role::Generator(generator) => about(Source::Generator(generator))?,
         };
-        if expected.is_some_and(|expected| expected != stream(target)) {
+        if expected.is_some_and(|expected| expected != books.stream_of(target)) {
             return None;
         }
         let call = self.books.dispatch_stream(target).ok()?;
@@ -302,7 +275,7 @@ impl Session {
     /// policy may leave them for last. To be said before the first call, and again before a replay. A
     /// service that is not there is passed over.
     pub fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
-        self.books.set_slow(service, in_flight_max);
+        self.books.lanes.limit(service, in_flight_max);
         self.begin_again();
     }
 
@@ -351,13 +324,7 @@ impl Session {
     fn replay_one(&mut self, index: usize, recorded: Event) -> Result<Settled, ReplayError> {
         // When to ask, and how, is up to the runner.
         if let Event::Asked { target, .. } = recorded {
-            let role = match target {
-                Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {
-                    Role::Verifier(attribute)
-                }
-                Target::Question(_, Source::Generator(generator)) => Role::Generator(generator),
-            };
-            let other = Other { role, expected: Some(target) };
+            let other = Other { role: target.role(), expected: Some(target) };
             let asked = self.ask_within(f64::INFINITY, Some(other));
             return match asked {
                 Ok(Ask::Call(call)) if Event::from(call) == recorded => Ok(Settled::default()),
@@ -399,7 +366,7 @@ impl Session {
                 StopReason::AllDecided
             });
         }
-        if !self.books.lanes().is_anything_affordable() {
+        if !self.books.lanes.is_anything_affordable() {
             return Err(StopReason::BudgetSpent);
         }
         if self.options.stop_when_hopeless && self.chance.is_gone {
@@ -428,18 +395,13 @@ impl Session {
     /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let lane = self.books.lane(self.books.problem().service(target));
-        let (count, bill) = self.books.lanes().fast_in_flight();
+        let (count, bill) = self.books.lanes.fast_in_flight();
         if count == 0 || lane.is_slow() {
             return false;
         }
         let bill = bill + lane.mean_bill();
         // Sums of prices round.
         bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
-    }
-
-    /// What calls in flight may be expected to cost: a share of what is not settled.
-    pub fn in_flight_bill_max(&self) -> f64 {
-        self.options.in_flight_share * self.unsettled()
     }
 
     fn unsettled(&self) -> f64 {

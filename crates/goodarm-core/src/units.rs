@@ -4,120 +4,49 @@ use core::fmt;
 
 use thiserror::Error;
 
-/// One candidate answer; q in the paper, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ArmId(pub u32);
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident,)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
 
-/// One verifier; m in the paper, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AttributeId(pub u32);
+        impl $name {
+            /// Its position in arrays.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
 
-/// One question, which several arms may answer; counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct QuestionId(pub u32);
+            /// The one at a position. No problem has 2³² of anything.
+            pub fn at(index: usize) -> Self {
+                Self(u32::try_from(index).expect("a problem has fewer than 2^32 of anything"))
+            }
+        }
 
-/// One maker of fresh answers, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GeneratorId(pub u32);
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
 
-/// Something that is asked, counted from 0: the verifiers in the order of their first attribute, then
-/// the generators. A verifier whose reply scores several attributes is one service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ServiceId(pub u32);
+ids! {
+    /// One candidate answer; q in the paper, counted from 0.
+    ArmId,
+    /// One verifier; m in the paper, counted from 0.
+    AttributeId,
+    /// One question, which several arms may answer; counted from 0.
+    QuestionId,
+    /// One maker of fresh answers, counted from 0.
+    GeneratorId,
+    /// Something that is asked, counted from 0: the verifiers in the order of their first attribute, then
+    /// the generators. A verifier whose reply scores several attributes is one service.
+    ServiceId,
+}
 
 /// The number of a final answer among those of its question: equal numbers are equal answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(pub u32);
-
-impl QuestionId {
-    /// The position of this question in arrays.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The question at a position below [`crate::problem::ARMS_MAX`].
-    pub(crate) fn at(index: usize) -> Self {
-        Self(u32::try_from(index).expect("a problem has at most ARMS_MAX questions"))
-    }
-}
-
-impl GeneratorId {
-    /// The position of this generator in arrays.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The generator at a position below [`crate::problem::ATTRIBUTES_MAX`].
-    pub(crate) fn at(index: usize) -> Self {
-        Self(u32::try_from(index).expect("a problem has at most ATTRIBUTES_MAX generators"))
-    }
-}
-
-impl ArmId {
-    /// The position of this arm in arrays.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The arm at a position below [`crate::problem::ARMS_MAX`].
-    pub(crate) fn at(index: usize) -> Self {
-        Self(u32::try_from(index).expect("a problem has at most ARMS_MAX arms"))
-    }
-}
-
-impl AttributeId {
-    /// The position of this attribute in arrays.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The attribute at a position below [`crate::problem::ATTRIBUTES_MAX`].
-    pub(crate) fn at(index: usize) -> Self {
-        Self(u32::try_from(index).expect("a problem has at most ATTRIBUTES_MAX attributes"))
-    }
-}
-
-impl fmt::Display for ArmId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for QuestionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for GeneratorId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for AttributeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl ServiceId {
-    /// The position of this service in arrays.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The service at a position among at most as many verifiers and generators as there can be.
-    pub fn at(index: usize) -> Self {
-        Self(u32::try_from(index).expect("a problem has at most 2 ATTRIBUTES_MAX services"))
-    }
-}
-
-impl fmt::Display for ServiceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// δ: the probability with which any certificate may be wrong; strictly between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]

@@ -6,6 +6,7 @@ use goodarm_core::claim::log_evidence_of_precision;
 use goodarm_core::units::ErrorRate;
 use serde::{Deserialize, Serialize};
 
+use crate::num::{ratio, real, size};
 use crate::random::Random;
 
 /// What is claimed about the certified answers of every trial: the key `labels` of an experiment.
@@ -113,8 +114,7 @@ impl LabelsSpec {
 
 /// The least whole number that is a share of so many, or more.
 pub fn wanted(share: f64, count: usize) -> usize {
-    #[expect(clippy::cast_precision_loss, reason = "a count of answers")]
-    let exact = share * count as f64;
+    let exact = share * size(count);
     // 0.95 · 100 is a little more than 95.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let whole = libm::ceil(exact - 1e-9) as usize;
@@ -146,16 +146,15 @@ impl Way {
                 by_claim(labels, truth.len(), wanted, delta)
             }
             Self::PutBack => {
-                let count = truth.len() as u64;
-                let draw = |_| labels[usize::try_from(random.below(count)).expect("an index")];
-                by_claim((0..count).map(draw), truth.len(), wanted, delta)
+                let draw = |_| labels[random.index(truth.len())];
+                by_claim((0..truth.len()).map(draw), truth.len(), wanted, delta)
             }
             Self::Endless => by_counts(&labels, |right, wrong| {
-                let line = rate(wanted.saturating_sub(1), truth.len());
+                let line = ratio(wanted.saturating_sub(1), truth.len());
                 log_evidence_of_precision(right, wrong, line) >= delta.ln_inverse()
             }),
             Self::Peeked => by_counts(&labels, |right, wrong| {
-                upper_tail(right, wrong, rate(wanted, truth.len())) <= delta.get()
+                upper_tail(right, wrong, ratio(wanted, truth.len())) <= delta.get()
             }),
             Self::SkipsWrong => {
                 let labels = labels.into_iter().map(|label| can_tell(label) && label);
@@ -202,10 +201,7 @@ fn by_counts(labels: &[bool], is_enough: impl Fn(u64, u64) -> bool) -> Option<us
 
 fn shuffled(truth: &[bool], random: &mut Random) -> Vec<bool> {
     let mut labels = truth.to_vec();
-    for last in (1..labels.len()).rev() {
-        let other = random.below(last as u64 + 1);
-        labels.swap(last, usize::try_from(other).expect("an index"));
-    }
+    random.shuffle(&mut labels);
     labels
 }
 
@@ -228,15 +224,6 @@ fn upper_tail(right: u64, wrong: u64, rate: f64) -> f64 {
         log_term += libm::log((labels - real(count)) / (real(count) + 1.0)) + log_odds;
     }
     tail
-}
-
-fn rate(count: usize, of: usize) -> f64 {
-    real(count as u64) / real(of as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of answers")]
-const fn real(count: u64) -> f64 {
-    count as f64
 }
 
 /// All orders of a trial are kept.

@@ -10,6 +10,7 @@ pub mod family;
 pub mod instance;
 pub mod labels;
 pub mod noise;
+mod num;
 pub mod plan;
 pub mod pools;
 pub mod questions;

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::instance::Instance;
 use crate::noise::{self, DeviationError};
+use crate::num::size;
 use crate::random::Random;
 use crate::run::run;
 use crate::theory::Complexity;
@@ -682,11 +683,6 @@ fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
         |tenths: usize| sorted.get((sorted.len().saturating_sub(1) * tenths + 5) / 10).copied();
     let spread = Spread { low: at(1)?, median: at(5)?, high: at(9)? };
     spread.median.is_finite().then_some(spread)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of answers")]
-fn size(count: usize) -> f64 {
-    count as f64
 }
 
 /// So many times T* (log(1/δ) + log Q) is ample for every policy worth planning with.

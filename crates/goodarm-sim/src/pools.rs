@@ -10,35 +10,21 @@ use goodarm_files::{PoolAnswer, PoolLine};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::num::{ratio, size};
 use crate::random::Random;
 use crate::world::{EXHAUSTED, Reply, Verifiers};
-
-/// One line of a pools file, with all that a figure needs.
-struct Line {
-    id: String,
-    gold: String,
-    candidate: Answer,
-    solutions: Vec<Answer>,
-}
-
-/// A recorded answer.
-struct Answer {
-    answer: String,
-    tokens: u32,
-}
 
 /// One question with its candidate and the recorded solutions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
-    /// The question's name.
-    pub id: String,
-    /// Whether the candidate's final answer could be read.
-    pub parseable: bool,
-    /// Whether the candidate is right: for after the run.
-    pub right: bool,
-    /// Which answer each solution gives (equal numbers are equal answers; 0 is the candidate's) and
-    /// for how many tokens.
-    pub solutions: Vec<(u16, u32)>,
+    /// The candidate's answer, if it could be read.
+    pub candidate: Option<Label>,
+    /// The right answer, if anybody gave it: for after the run.
+    pub gold: Option<Label>,
+    /// Which answer each solution gives, if it could be read, and for how many tokens.
+    solutions: Vec<(Option<Label>, u32)>,
+    /// How many different answers there are, the candidate's among them.
+    answer_count: u32,
 }
 
 /// What a call of the second and third verifier costs.
@@ -70,52 +56,130 @@ pub struct PoolError {
     pub reason: String,
 }
 
+/// Reads questions of a pools file, from the given one on.
+pub fn read(text: &str, first: usize, count: usize) -> Result<Vec<Pool>, PoolError> {
+    let lines = text.lines().enumerate().skip(first).take(count);
+    let pools: Vec<Pool> = lines
+        .map(|(index, line)| {
+            Pool::parse(line).map_err(|reason| PoolError { line: index + 1, reason })
+        })
+        .collect::<Result<_, _>>()?;
+    if pools.is_empty() {
+        return Err(PoolError { line: first + 1, reason: "the file holds no question".into() });
+    }
+    Ok(pools)
+}
+
 impl Pool {
-    fn new(line: Line) -> Result<Self, String> {
-        if line.solutions.is_empty() {
+    fn parse(text: &str) -> Result<Self, String> {
+        let line: PoolLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let missing = |field: &str| format!("missing field `{field}`");
+        text_of(line.id, "id")?;
+        let gold = line.gold.ok_or_else(|| missing("gold"))?;
+        let (candidate, _) = recorded(line.candidate.ok_or_else(|| missing("candidate"))?)?;
+        let solutions: Vec<(String, u32)> =
+            line.solutions.into_iter().map(recorded).collect::<Result<_, _>>()?;
+        if solutions.is_empty() {
             return Err("solutions: at least one is needed".into());
         }
-        let candidate = line.candidate.answer;
-        let mut answers: Vec<String> = vec![candidate.clone()];
-        let mut solutions = Vec::with_capacity(line.solutions.len());
-        for Answer { answer, tokens } in line.solutions {
+        let mut answers: Vec<String> = Vec::new();
+        let mut label = |answer: String| {
             let known = answers.iter().position(|known| *known == answer);
-            let number = known.unwrap_or_else(|| {
+            let number = known.unwrap_or(answers.len());
+            if answer.is_empty() {
+                return None;
+            }
+            if known.is_none() {
                 answers.push(answer);
-                answers.len() - 1
-            });
-            // What could not be read agrees with nothing.
-            let number = if candidate.is_empty() { number + 1 } else { number };
-            let number = u16::try_from(number).map_err(|_| "too many different answers")?;
-            solutions.push((number, tokens));
-        }
-        Ok(Self {
-            id: line.id,
-            parseable: !candidate.is_empty(),
-            right: !candidate.is_empty() && candidate == line.gold,
-            solutions,
-        })
+            }
+            u32::try_from(number).ok().map(Label)
+        };
+        let candidate = label(candidate);
+        let solutions =
+            solutions.into_iter().map(|(answer, tokens)| (label(answer), tokens)).collect();
+        let gold = (0_u32..).map(Label).zip(&answers).find(|(_, answer)| **answer == gold);
+        let gold = gold.map(|(label, _)| label);
+        let answer_count =
+            u32::try_from(answers.len()).map_err(|_| "too many different answers")?;
+        Ok(Self { candidate, gold, solutions, answer_count })
+    }
+
+    /// Whether the candidate is right: for after the run.
+    pub fn is_right(&self) -> bool {
+        self.candidate.is_some() && self.candidate == self.gold
+    }
+
+    /// Of a recorded solution.
+    pub fn mean_tokens(&self) -> f64 {
+        let tokens: f64 = self.solutions.iter().map(|(_, tokens)| f64::from(*tokens)).sum();
+        tokens / size(self.solutions.len())
+    }
+
+    /// Every answer that somebody gave.
+    pub fn labels(&self) -> impl Iterator<Item = Label> + use<> {
+        (0..self.answer_count).map(Label)
+    }
+
+    /// The share of solutions with this answer.
+    pub fn share(&self, answer: Option<Label>) -> f64 {
+        let count = self.solutions.iter().filter(|(it, _)| *it == answer).count();
+        ratio(count, self.solutions.len())
     }
 
     /// The share of solutions that agree with the candidate.
     pub fn agreement(&self) -> f64 {
-        let agreeing = self.solutions.iter().filter(|(answer, _)| *answer == 0).count();
-        ratio(agreeing, self.solutions.len())
+        self.candidate.map_or(0.0, |candidate| self.share(Some(candidate)))
     }
 
-    /// The probability that the most frequent of five draws is the candidate's answer, ties going to
-    /// the first drawn: exact, by going through all multisets of five answers.
+    fn agrees(&self, answer: Option<Label>) -> f64 {
+        f64::from(u8::from(answer.is_some() && answer == self.candidate))
+    }
+
+    /// The probability that the most frequent of five draws is the candidate's answer.
     pub fn majority_agreement(&self) -> f64 {
-        let mut counts: Vec<usize> = Vec::new();
-        for &(answer, _) in &self.solutions {
-            let answer = usize::from(answer);
-            counts.resize(counts.len().max(answer + 1), 0);
-            counts[answer] += 1;
+        // What could not be read agrees with nothing.
+        let Some(candidate) = self.candidate else { return 0.0 };
+        let mut answers = vec![Some(candidate)];
+        for (answer, _) in &self.solutions {
+            if !answers.contains(answer) {
+                answers.push(*answer);
+            }
         }
-        let shares: Vec<f64> =
-            counts.iter().map(|&count| ratio(count, self.solutions.len())).collect();
+        self.majority(&answers)
+    }
+
+    /// Of each answer, how often it is the most frequent of five.
+    pub fn majorities(&self) -> Vec<f64> {
+        // What cannot be read is an answer like any other, and never the one that is asked about.
+        let majority = |asked: Label| {
+            let others = self.labels().filter(|it| *it != asked).map(Some);
+            let answers: Vec<_> = [Some(asked)].into_iter().chain(others).chain([None]).collect();
+            self.majority(&answers)
+        };
+        self.labels().map(majority).collect()
+    }
+
+    /// The probability that the first of these answers is the most frequent of five draws, ties going to
+    /// the first drawn: exact, by going through all multisets of five answers.
+    fn majority(&self, answers: &[Option<Label>]) -> f64 {
+        let shares: Vec<f64> = answers.iter().map(|&answer| self.share(answer)).collect();
         majority(&shares, &mut Vec::new(), VOTES, 1.0)
     }
+
+    pub(crate) fn draw(&self, random: &mut Random) -> Option<Label> {
+        self.solutions[random.index(self.solutions.len())].0
+    }
+
+    pub(crate) fn majority_of_five(&self, random: &mut Random) -> Option<Label> {
+        most_frequent(core::array::from_fn(|_| self.draw(random)))
+    }
+}
+
+/// The first of the most frequent answers.
+fn most_frequent(votes: [Option<Label>; VOTES]) -> Option<Label> {
+    let support = |answer: Option<Label>| votes.iter().filter(|vote| **vote == answer).count();
+    let most = votes.iter().map(|vote| support(*vote)).max().unwrap_or(0);
+    votes.into_iter().find(|&answer| support(answer) == most).flatten()
 }
 
 /// Σ over how often each remaining answer is drawn; `drawn` holds the counts so far.
@@ -125,7 +189,7 @@ fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) ->
         let most = drawn.iter().copied().max().unwrap_or(0);
         let tied = drawn.iter().filter(|&&count| count == most).count();
         let wins = left == 0 && drawn.first() == Some(&most);
-        return if wins { weight / ratio(tied, 1) } else { 0.0 };
+        return if wins { weight / size(tied) } else { 0.0 };
     }
     if shares[index] == 0.0 {
         drawn.push(0);
@@ -145,156 +209,15 @@ fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) ->
     sum
 }
 
-/// One question with all its recorded answers, the candidate's among them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QuestionPool {
-    /// The candidate's answer, if it could be read.
-    pub candidate: Option<Label>,
-    /// The right answer, if anybody gave it.
-    pub gold: Option<Label>,
-    /// Of each solution, the number of its answer, if it could be read.
-    solutions: Vec<Option<Label>>,
-    tokens: f64,
-    /// Of each answer, how often it is the most frequent of five.
-    majorities: Vec<f64>,
-}
-
-/// Reads questions of a pools file, from the given one on.
-pub fn question_pools(
-    text: &str,
-    first: usize,
-    count: usize,
-) -> Result<Vec<QuestionPool>, PoolError> {
-    let mut pools = Vec::new();
-    for (index, line) in text.lines().enumerate().skip(first).take(count) {
-        let error = |reason: String| PoolError { line: index + 1, reason };
-        let line = Line::parse(line).map_err(error)?;
-        pools.push(QuestionPool::new(&line).map_err(error)?);
+/// A recorded answer, and for how many tokens.
+fn recorded(PoolAnswer { answer, tokens, .. }: PoolAnswer) -> Result<(String, u32), String> {
+    let tokens = tokens.ok_or("missing field `tokens`")?;
+    if tokens.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&tokens) {
+        return Err(format!("tokens: {tokens} is not a count"));
     }
-    if pools.is_empty() {
-        return Err(PoolError { line: first + 1, reason: "the file holds no question".into() });
-    }
-    Ok(pools)
-}
-
-impl QuestionPool {
-    fn new(line: &Line) -> Result<Self, String> {
-        if line.solutions.is_empty() {
-            return Err("solutions: at least one is needed".into());
-        }
-        let mut names: Vec<&str> = Vec::new();
-        let mut label = |answer: &'_ String| -> Option<Label> {
-            if answer.is_empty() {
-                return None;
-            }
-            let known = names.iter().position(|name| name == answer);
-            let number = known.unwrap_or(names.len());
-            if known.is_none() {
-                // The line outlives the names.
-                names.push(line.answers().find(|it| *it == answer)?);
-            }
-            u32::try_from(number).ok().map(Label)
-        };
-        let candidate = label(&line.candidate.answer);
-        let solutions: Vec<_> = line.solutions.iter().map(|it| label(&it.answer)).collect();
-        let gold = names.iter().position(|name| *name == line.gold);
-        let tokens: f64 = line.solutions.iter().map(|it| f64::from(it.tokens)).sum();
-        let share = |label: Option<Label>| {
-            let count = solutions.iter().filter(|it| **it == label).count();
-            ratio(count, solutions.len())
-        };
-        let labels: Vec<Label> = (0_u32..).take(names.len()).map(Label).collect();
-        // What cannot be read is an answer like any other, and never the one that is asked about.
-        let majorities = labels.iter().map(|&asked| {
-            let others = labels.iter().filter(|it| **it != asked);
-            let mut shares = vec![share(Some(asked))];
-            shares.extend(others.map(|&label| share(Some(label))));
-            shares.push(share(None));
-            majority(&shares, &mut Vec::new(), VOTES, 1.0)
-        });
-        let majorities = majorities.collect();
-        let gold = gold.and_then(|number| u32::try_from(number).ok()).map(Label);
-        let tokens = tokens / ratio(line.solutions.len(), 1);
-        Ok(Self { candidate, gold, solutions, tokens, majorities })
-    }
-
-    /// Of a recorded solution.
-    pub const fn mean_tokens(&self) -> f64 {
-        self.tokens
-    }
-
-    /// Every answer that somebody gave.
-    pub fn labels(&self) -> impl Iterator<Item = Label> + use<> {
-        (0_u32..).take(self.majorities.len()).map(Label)
-    }
-
-    /// The share of solutions with this answer.
-    pub fn share(&self, label: Label) -> f64 {
-        let count = self.solutions.iter().filter(|it| **it == Some(label)).count();
-        ratio(count, self.solutions.len())
-    }
-
-    /// How often it is the most frequent of five.
-    pub fn majority_share(&self, label: Label) -> f64 {
-        self.majorities[label.0 as usize]
-    }
-
-    pub(crate) fn draw(&self, random: &mut Random) -> Option<Label> {
-        let index = random.below(self.solutions.len() as u64);
-        self.solutions[usize::try_from(index).expect("an index")]
-    }
-
-    pub(crate) fn majority_of_five(&self, random: &mut Random) -> Option<Label> {
-        let votes: [Option<Label>; VOTES] = core::array::from_fn(|_| self.draw(random));
-        let support = |answer: Option<Label>| votes.iter().filter(|vote| **vote == answer).count();
-        let most = votes.iter().map(|vote| support(*vote)).max().unwrap_or(0);
-        votes.into_iter().find(|&answer| support(answer) == most).flatten()
-    }
-}
-
-impl Line {
-    fn parse(text: &str) -> Result<Self, String> {
-        let line: PoolLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let missing = |field: &str| format!("missing field `{field}`");
-        Ok(Self {
-            id: text_of(line.id, "id")?,
-            gold: line.gold.ok_or_else(|| missing("gold"))?,
-            candidate: line.candidate.ok_or_else(|| missing("candidate"))?.try_into()?,
-            solutions: line
-                .solutions
-                .into_iter()
-                .map(Answer::try_from)
-                .collect::<Result<_, _>>()?,
-        })
-    }
-
-    fn answers(&self) -> impl Iterator<Item = &str> {
-        let solutions = self.solutions.iter().map(|it| it.answer.as_str());
-        std::iter::once(self.candidate.answer.as_str()).chain(solutions)
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn ratio(numerator: usize, denominator: usize) -> f64 {
-    numerator as f64 / denominator as f64
-}
-
-impl TryFrom<PoolAnswer> for Answer {
-    type Error = String;
-
-    fn try_from(PoolAnswer { answer, tokens, .. }: PoolAnswer) -> Result<Self, String> {
-        let tokens = tokens.ok_or("missing field `tokens`")?;
-        if tokens.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&tokens) {
-            return Err(format!("tokens: {tokens} is not a count"));
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked above"
-        )]
-        let tokens = tokens as u32;
-        Ok(Self { answer: text_of(answer, "answer")?, tokens })
-    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    let tokens = tokens as u32;
+    Ok((text_of(answer, "answer")?, tokens))
 }
 
 fn text_of(value: Value, field: &str) -> Result<String, String> {
@@ -313,18 +236,10 @@ impl Pools {
         bills: Bills,
         draws: Draws,
     ) -> Result<Self, PoolError> {
-        let mut pools = Vec::new();
-        for (index, line) in text.lines().enumerate().take(questions) {
-            let error = |reason: String| PoolError { line: index + 1, reason };
-            let line = Line::parse(line).map_err(error)?;
-            pools.push(Pool::new(line).map_err(error)?);
-        }
-        if pools.is_empty() {
-            return Err(PoolError { line: 1, reason: "the file holds no question".into() });
-        }
+        let pools = read(text, 0, questions)?;
         let solutions = || pools.iter().flat_map(|pool| &pool.solutions);
         let tokens: f64 = solutions().map(|(_, tokens)| f64::from(*tokens)).sum();
-        let mean_tokens = tokens / ratio(solutions().count(), 1);
+        let mean_tokens = tokens / size(solutions().count());
         Ok(Self { pools, bills, draws, mean_tokens })
     }
 
@@ -355,14 +270,14 @@ impl Pools {
         self.pools
             .iter()
             .map(|pool| {
-                let parseable = f64::from(u8::from(pool.parseable));
+                let parseable = f64::from(u8::from(pool.candidate.is_some()));
                 vec![parseable, pool.agreement(), pool.majority_agreement()]
             })
             .collect()
     }
 
     /// None if all are used.
-    fn draw(&self, pool: &Pool, random: &mut Random, at: u64) -> Option<(u16, u32)> {
+    fn draw(&self, pool: &Pool, random: &mut Random, at: u64) -> Option<(Option<Label>, u32)> {
         let index = match self.draws {
             Draws::WithReplacement => random.below(pool.solutions.len() as u64),
             Draws::InOrder => at,
@@ -371,14 +286,12 @@ impl Pools {
     }
 
     fn vote(&self, pool: &Pool, random: &mut Random, call: u64) -> Option<(f64, u32)> {
-        let mut votes = [(0, 0); VOTES];
+        let mut votes = [(None, 0); VOTES];
         for (vote, at) in votes.iter_mut().zip(call * VOTES as u64..) {
             *vote = self.draw(pool, random, at)?;
         }
-        let support = |answer: u16| votes.iter().filter(|vote| vote.0 == answer).count();
-        let most = votes.iter().map(|vote| support(vote.0)).max().unwrap_or(0);
-        let winner = votes.iter().map(|vote| vote.0).find(|&answer| support(answer) == most);
-        Some((f64::from(u8::from(winner == Some(0))), votes.iter().map(|vote| vote.1).sum()))
+        let winner = most_frequent(votes.map(|vote| vote.0));
+        Some((pool.agrees(winner), votes.iter().map(|vote| vote.1).sum()))
     }
 }
 
@@ -388,10 +301,10 @@ impl Verifiers for Pools {
         let mut random = Random::at(seed, &path);
         let pool = &self.pools[arm.index()];
         let drawn = match attribute.0 {
-            0 => Some((f64::from(u8::from(pool.parseable)), 1, 1.0)),
-            1 => self.draw(pool, &mut random, call).map(|(answer, tokens)| {
-                (f64::from(u8::from(answer == 0)), tokens, self.mean_tokens)
-            }),
+            0 => Some((f64::from(u8::from(pool.candidate.is_some())), 1, 1.0)),
+            1 => self
+                .draw(pool, &mut random, call)
+                .map(|(answer, tokens)| (pool.agrees(answer), tokens, self.mean_tokens)),
             _ => self
                 .vote(pool, &mut random, call)
                 .map(|(score, tokens)| (score, tokens, 5.0 * self.mean_tokens)),

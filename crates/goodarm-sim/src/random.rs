@@ -30,6 +30,18 @@ impl Random {
         mix(self.state)
     }
 
+    /// The index of one of so many.
+    pub(crate) fn index(&mut self, count: usize) -> usize {
+        usize::try_from(self.below(count as u64)).expect("below a size")
+    }
+
+    /// Brings a list into a random order.
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            list.swap(last, self.index(last + 1));
+        }
+    }
+
     /// Uniform on (0, 1), neither end included.
     pub const fn uniform(&mut self) -> f64 {
         uniform_of(self.bits())

@@ -1,15 +1,12 @@
 //! One session in one instance, driven to its end.
 
-use std::collections::BTreeMap;
-
-use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{ArmId, Call, Cost, Design, Problem, ProblemSpec, Session};
 
 use crate::episode::{self, Course};
 use crate::instance::Instance;
 use crate::questions;
 use crate::random::Random;
-use crate::trial::{Certified, Method, Setting, Trial, TrialError};
+use crate::trial::{Certified, Method, Setting, Trial, TrialError, Watcher};
 use crate::world::{Reordered, Reply};
 
 /// Runs one trial.
@@ -30,12 +27,11 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
         raised: method.raised_at.and_then(|_| Cost::of_budget(setting.budget).ok()),
     };
     let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
-    let good_count = (0..instance.means.len()).filter(|&arm| instance.is_good(arm_at(arm))).count();
+    let good_count =
+        (0..instance.means.len()).filter(|&arm| instance.is_good(ArmId::at(arm))).count();
     let mut watcher = Watcher::default();
     let watch = |session: &Session, call: &Call, _: &Reply| {
-        *watcher.branches.entry(call.branch).or_default() += 1;
-        watcher.note(session);
-        watcher.call_count += 1;
+        watcher.watch(session, call);
         watcher.call_count < setting.calls_max
             && (!setting.until_all_good || {
                 let is_good = |arm: &&ArmId| instance.is_good(order[arm.index()]);
@@ -73,35 +69,10 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     })
 }
 
-/// Notes what had been spent at each certificate.
-#[derive(Default)]
-struct Watcher {
-    costs: Vec<f64>,
-    call_count: u64,
-    branches: BTreeMap<&'static str, u64>,
-}
-
-impl Watcher {
-    fn note(&mut self, session: &Session) {
-        if self.costs.len() < session.certified().len() {
-            let spent = session.books().ledger().settled().units();
-            self.costs.resize(session.certified().len(), spent);
-        }
-    }
-}
-
-fn arm_at(index: usize) -> ArmId {
-    ArmId(u32::try_from(index).expect("an instance has fewer than 2^32 arms"))
-}
-
 fn order(arm_count: usize, setting: Setting) -> Vec<ArmId> {
-    let mut order: Vec<ArmId> = (0..arm_count).map(arm_at).collect();
+    let mut order: Vec<ArmId> = (0..arm_count).map(ArmId::at).collect();
     if setting.shuffled {
-        let mut random = Random::at(setting.seed, &[u64::MAX]);
-        for last in (1..arm_count).rev() {
-            let other = random.below(last as u64 + 1);
-            order.swap(last, usize::try_from(other).expect("an index"));
-        }
+        Random::at(setting.seed, &[u64::MAX]).shuffle(&mut order);
     }
     order
 }
@@ -123,19 +94,13 @@ fn session(
     let design = Design { scored_by: instance.scored_by.clone(), questions: None };
     let problem = Problem::designed(spec, design)?;
     let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
-    let parameters = Parameters {
-        seed: setting.seed,
-        means: (method.policy == "oracle").then(means),
-        ..method.parameters.clone()
-    };
-    let policy = by_name(&method.policy, &parameters)
-        .map_err(|reason| TrialError::Policy { name: method.policy.clone(), reason })?;
-    Session::with_options(problem, policy, method.options)
-        .map_err(|reason| TrialError::InFlightShare { method: method.name.clone(), reason })
+    let policy = method.policy(setting.seed, (method.policy == "oracle").then(means))?;
+    method.session(problem, policy)
 }
 
 #[cfg(test)]
 mod tests {
+    use goodarm_core::policy::Parameters;
     use goodarm_core::{Guarantee, Options};
     use goodarm_files::toml_text::parse;
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::experiment::{Cell, Experiment};
 use crate::labels::{Labelled, Way};
+use crate::num::{real, size};
 use crate::trial::Trial;
 
 /// A mean over trials.
@@ -231,14 +232,4 @@ fn cost_of_all_median(trials: &[&Trial]) -> Option<f64> {
         0.5 * (costs[middle - 1] + costs[middle])
     };
     median.is_finite().then_some(median)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of arms")]
-fn size(count: usize) -> f64 {
-    count as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of calls")]
-fn real(count: u64) -> f64 {
-    count as f64
 }

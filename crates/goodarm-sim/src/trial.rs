@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::policy::{NAMES, Parameters, PolicyError};
+use goodarm_core::policy::{NAMES, Parameters, PolicyError, by_name};
 use goodarm_core::session::InFlightShareOutOfRange;
-use goodarm_core::{ArmId, Guarantee, Options, SpecError, StopReason};
+use goodarm_core::{
+    ArmId, Call, Guarantee, Options, Policy, Problem, Session, SpecError, StopReason,
+};
 
 use crate::labels::Labelled;
 
@@ -24,6 +26,53 @@ pub struct Method {
     /// The share of the budget that the session is given at first. It gets the rest when it has ended,
     /// as if its owner had thought again.
     pub raised_at: Option<f64>,
+}
+
+impl Method {
+    /// Makes the policy; the oracle is given the means.
+    pub(crate) fn policy(
+        &self,
+        seed: u64,
+        means: Option<Vec<Vec<f64>>>,
+    ) -> Result<Box<dyn Policy + Send>, TrialError> {
+        let parameters = Parameters { seed, means, ..self.parameters.clone() };
+        by_name(&self.policy, &parameters)
+            .map_err(|reason| TrialError::Policy { name: self.policy.clone(), reason })
+    }
+
+    /// Opens a session.
+    pub(crate) fn session(
+        &self,
+        problem: Problem,
+        policy: Box<dyn Policy + Send>,
+    ) -> Result<Session, TrialError> {
+        Session::with_options(problem, policy, self.options)
+            .map_err(|reason| TrialError::InFlightShare { method: self.name.clone(), reason })
+    }
+}
+
+/// Notes what had been spent at each certificate, and which branches chose.
+#[derive(Default)]
+pub(crate) struct Watcher {
+    pub(crate) costs: Vec<f64>,
+    pub(crate) call_count: u64,
+    pub(crate) branches: BTreeMap<&'static str, u64>,
+}
+
+impl Watcher {
+    /// A call was settled.
+    pub(crate) fn watch(&mut self, session: &Session, call: &Call) {
+        *self.branches.entry(call.branch).or_default() += 1;
+        self.call_count += 1;
+        self.note(session);
+    }
+
+    pub(crate) fn note(&mut self, session: &Session) {
+        if self.costs.len() < session.certified().len() {
+            let spent = session.books().ledger().settled().units();
+            self.costs.resize(session.certified().len(), spent);
+        }
+    }
 }
 
 /// The setting of one trial.

@@ -11,7 +11,7 @@ use crate::cost::Cost;
 use crate::evidence::Evidence;
 use crate::evidence::weights::WeightsId;
 use crate::outcome::{Failure, Outcome, VoidFailure};
-use crate::problem::{Guarantee, SCORE_ABS_MAX, ScoreError};
+use crate::problem::{Guarantee, ScoreError};
 use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId};
 
 /// What became of a call that was settled.
@@ -56,32 +56,16 @@ pub enum SettleError {
         /// What it was asked for.
         expected: Expected,
     },
-    /// NaN or an infinity, or beyond [`SCORE_ABS_MAX`].
-    #[error("score {score} of attribute {attribute} is not a number of at most {SCORE_ABS_MAX:e}")]
-    NotANumber {
-        /// What was told.
-        score: f64,
-        /// Of which attribute.
-        attribute: AttributeId,
-    },
-    /// A binary score is 0 or 1.
-    #[error("score {score} of attribute {attribute} is neither 0 nor 1")]
-    NotBinary {
-        /// What was told.
-        score: f64,
-        /// Of which attribute.
-        attribute: AttributeId,
-    },
-    /// Below 0, or below the lowest score that the attribute declares. Such a call has failed, by
+    /// The attribute allows no such score. Below its lowest, the call has failed by
     /// [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
-    #[error("score {score} of attribute {attribute} is below {lowest}, the lowest there can be")]
-    BelowLowest {
+    #[error("score {score} of attribute {attribute} is {reason}")]
+    Score {
         /// What was told.
         score: f64,
         /// Of which attribute.
         attribute: AttributeId,
-        /// The declared minimum.
-        lowest: f64,
+        /// What is wrong with it.
+        reason: ScoreError,
     },
 }
 
@@ -152,7 +136,7 @@ impl Books {
                 self.enter_vote(question, attribute)
             }
             Target::Question(question, Source::Generator(generator)) => {
-                self.ask_fresh(question, generator);
+                self.question_mut(question).ask_fresh(generator);
                 0
             }
         };
@@ -164,12 +148,11 @@ impl Books {
 
     /// A pair takes part in a call that is dispatched.
     fn enter(&mut self, arm: ArmId, attribute: AttributeId) {
-        let index = self.problem.pair_index(arm, attribute);
-        let evidence = &self.pairs.list[index].evidence;
+        let evidence = &self.pairs.get(arm, attribute).evidence;
         if evidence.begins_at != Evidence::NEVER && evidence.weights == WeightsId::UNSET {
-            self.pairs.list[index].evidence.weights = self.freeze_weights(attribute);
+            self.pairs.get_mut(arm, attribute).evidence.weights = self.freeze_weights(attribute);
         }
-        let pair = &mut self.pairs.list[index];
+        let pair = self.pairs.get_mut(arm, attribute);
         pair.tally.dispatched_count += 1;
         pair.evidence.closed |= self.problem.attribute(attribute).is_exact();
     }
@@ -271,21 +254,6 @@ impl Books {
         Some(call)
     }
 
-    /// The oldest retry that is owed.
-    pub(crate) fn owed(&self) -> Option<Target> {
-        self.streams.owed()
-    }
-
-    /// Whether a retry of this is owed.
-    pub(crate) fn owes(&self, target: Target) -> bool {
-        self.streams.owes(target)
-    }
-
-    /// The number of the next call.
-    pub(crate) const fn ticket_next(&self) -> Ticket {
-        self.streams.ticket_next()
-    }
-
     /// Takes what came of a call, and its bill: the only door for outcomes.
     pub fn settle(
         &mut self,
@@ -322,7 +290,7 @@ impl Books {
                     Source::Votes(attribute) => {
                         self.take_vote((question, attribute), call.place.order, *label)
                     }
-                    Source::Generator(_) => self.take_fresh(question, source, *label),
+                    Source::Generator(generator) => self.take_fresh(question, generator, *label),
                 };
                 self.changes.push(Change::Question(question));
                 self.after_observation();
@@ -437,8 +405,7 @@ impl Books {
     }
 
     pub(super) fn forget_in_evidence(&mut self, arm: ArmId, attribute: AttributeId, order: u64) {
-        let index = self.problem.pair_index(arm, attribute);
-        let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+        let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
         pair.evidence.forget(order, wealths);
     }
 
@@ -456,7 +423,7 @@ impl Books {
     pub(super) fn stream_len(&self, arm: ArmId, attribute: AttributeId) -> u64 {
         let target = self.stream_of(Target::Arm(arm, attribute));
         if let Target::Question(question, Source::Votes(attribute)) = target {
-            return self.vote_count(question, attribute);
+            return self.question(question).vote_count(attribute);
         }
         self.pair(arm, attribute).tally.dispatched_count - self.streams.owed_count(target)
     }
@@ -470,23 +437,17 @@ impl Books {
     fn bill(&mut self, call: &InFlight, bill: Cost) {
         match call.place.target {
             Target::Arm(arm, attribute) => {
-                let index = self.problem.pair_index(arm, attribute);
-                let tally = &mut self.pairs.list[index].tally;
+                let tally = &mut self.pairs.get_mut(arm, attribute).tally;
                 tally.spent = tally.spent.saturating_add(bill);
             }
-            Target::Question(question, source) => self.bill_question(question, source, bill),
+            Target::Question(question, source) => self.question_mut(question).bill(source, bill),
         }
         self.lanes.get_mut(call.service).take_bill(bill);
     }
 
     fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, SettleError> {
-        self.problem.attribute(attribute).checked_score(score).map_err(|error| match error {
-            ScoreError::NotANumber => SettleError::NotANumber { score, attribute },
-            ScoreError::NotBinary => SettleError::NotBinary { score, attribute },
-            ScoreError::BelowLowest(lowest) => {
-                SettleError::BelowLowest { score, attribute, lowest }
-            }
-        })
+        let checked = self.problem.attribute(attribute).checked_score(score);
+        checked.map_err(|reason| SettleError::Score { score, attribute, reason })
     }
 
     fn checked_scores(
@@ -538,8 +499,7 @@ impl Books {
     }
 
     pub(super) fn tally_score(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
-        let index = self.problem.pair_index(arm, attribute);
-        let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+        let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
         pair.tally.returned_count += 1;
         pair.tally.sum += score;
         if let Some(wealths) = wealths {
@@ -566,8 +526,7 @@ impl Books {
                 }
                 // The other pairs of the stream continue.
                 blocked => {
-                    let index = self.problem.pair_index(arm, attribute);
-                    let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+                    let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
                     pair.evidence.skip(wealths);
                     if blocked.is_none() {
                         self.block(arm, attribute);
@@ -597,7 +556,8 @@ impl Books {
     ) -> Option<Option<f64>> {
         match self.stream_of(Target::Arm(arm, attribute)) {
             Target::Question(question, _) => {
-                self.early_vote(question, (arm, attribute), order).map(Some)
+                let label = self.problem.questions()?.label(arm);
+                self.question(question).vote(attribute, order, label).map(Some)
             }
             target @ Target::Arm(_, lead) => {
                 let scores = self.streams.early(Place { target, order })?;
@@ -609,8 +569,7 @@ impl Books {
 
     /// Nothing after this place can ever count, since no number can stand for it.
     fn block(&mut self, arm: ArmId, attribute: AttributeId) {
-        let index = self.problem.pair_index(arm, attribute);
-        self.pairs.list[index].evidence.closed = true;
+        self.pairs.get_mut(arm, attribute).evidence.closed = true;
         self.changes.push(Change::Observed(arm, attribute));
         // A running maximum may be enough when the level falls; a present value that lacks a score
         // never is.

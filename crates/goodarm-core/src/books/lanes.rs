@@ -99,7 +99,7 @@ impl Lanes {
     }
 
     /// Declares that calls of this service take hours. A service that is not there is passed over.
-    pub(super) fn limit(&mut self, service: ServiceId, in_flight_max: u32) {
+    pub(crate) fn limit(&mut self, service: ServiceId, in_flight_max: u32) {
         if let Some(lane) = self.list.get_mut(service.index()) {
             lane.limit = Some(in_flight_max.max(1));
         }

@@ -88,11 +88,6 @@ impl Books {
         self.certifier.lent().map_or(Share::NONE, |lent| lent.pool().divided(lent.idle_count()))
     }
 
-    /// ln(1/(δ share)): what an arm with this share needs of every attribute.
-    pub fn level_of(&self, share: Share) -> f64 {
-        self.problem.delta().level_of(share)
-    }
-
     /// Lends an arm a share of δ. Its evidence begins here: only calls dispatched from now on count,
     /// with weights that may have been learned from everything before.
     pub fn lend(&mut self, arm: ArmId, share: Share) -> Result<Loan, LendError> {
@@ -106,14 +101,10 @@ impl Books {
         self.changes.clear();
         self.certifier.lent_mut().ok_or(LendError::NotLending)?.lend(arm, share);
         let mut weights = FINGERPRINT_START;
-        for attribute in self.problem.attributes() {
-            if self.problem.attribute(attribute).is_exact() {
-                continue;
-            }
-            let index = self.problem.pair_index(arm, attribute);
+        for attribute in self.problem.inexact() {
             let belief = self.belief(arm, attribute);
             let stream_len = self.stream_len(arm, attribute);
-            let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+            let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
             let state = &mut self.attributes[attribute.index()];
             let before = pair.evidence.weights;
             let row = state.weights.freeze_for(&state.process, belief.into(), before);
@@ -140,19 +131,16 @@ impl Books {
     }
 
     pub(super) fn take_share_back(&mut self, arm: ArmId) {
-        let inexact = |attribute: &_| !self.problem.attribute(*attribute).is_exact();
-        let log_e_min = (self.problem.attributes().filter(inexact))
-            .map(|attribute| self.imputed(arm, attribute))
+        let inexact = self.problem.inexact();
+        let log_e_min = (inexact.iter())
+            .map(|&attribute| self.imputed(arm, attribute))
             .fold(f64::INFINITY, f64::min);
         let lent = self.certifier.lent_mut().expect("a share was lent");
         lent.release(arm, log_e_min);
-        for attribute in self.problem.attributes() {
-            if !self.problem.attribute(attribute).is_exact() {
-                let index = self.problem.pair_index(arm, attribute);
-                let evidence = &mut self.pairs.list[index].evidence;
-                evidence.begins_at = Evidence::NEVER;
-                evidence.held = 0.0;
-            }
+        for attribute in inexact {
+            let evidence = &mut self.pairs.get_mut(arm, attribute).evidence;
+            evidence.begins_at = Evidence::NEVER;
+            evidence.held = 0.0;
         }
         self.changes.push(Change::Released(arm));
     }

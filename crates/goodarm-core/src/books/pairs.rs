@@ -13,7 +13,7 @@ use crate::units::{ArmId, AttributeId};
 
 #[derive(Clone, Debug)]
 pub(super) struct Pairs {
-    pub(super) list: Vec<Pair>,
+    list: Vec<Pair>,
     /// For the pairs of bounded attributes only, `bounded_count` for each arm.
     wealths: Vec<Wealths>,
     /// Which of an arm's gamblers belong to the attribute.
@@ -64,19 +64,48 @@ impl Pairs {
         }));
     }
 
+    /// All pairs, arm by arm.
+    pub(super) fn all(&self) -> &[Pair] {
+        &self.list
+    }
+
+    /// The pairs of an arm.
+    pub(super) fn of(&self, arm: ArmId) -> &[Pair] {
+        let count = self.wealth_slots.len();
+        &self.list[arm.index() * count..(arm.index() + 1) * count]
+    }
+
+    #[inline]
+    pub(super) fn get(&self, arm: ArmId, attribute: AttributeId) -> &Pair {
+        &self.list[self.index(arm, attribute)]
+    }
+
+    pub(super) fn get_mut(&mut self, arm: ArmId, attribute: AttributeId) -> &mut Pair {
+        let index = self.index(arm, attribute);
+        &mut self.list[index]
+    }
+
+    /// Like an index out of range, an arm or attribute that is not there panics.
+    #[inline]
+    fn index(&self, arm: ArmId, attribute: AttributeId) -> usize {
+        let count = self.wealth_slots.len();
+        assert!(attribute.index() < count, "there is no attribute {attribute}");
+        arm.index() * count + attribute.index()
+    }
+
     /// The gamblers of a pair, if its scores are bounded.
     pub(super) fn wealths(&self, arm: ArmId, attribute: AttributeId) -> Option<&Wealths> {
         let slot = self.wealth_slots[attribute.index()]?;
         Some(&self.wealths[arm.index() * self.bounded_count + slot])
     }
 
-    /// The pair at an index, and its gamblers.
-    pub(super) fn at_mut(
+    /// A pair, and its gamblers.
+    pub(super) fn with_wealths(
         &mut self,
-        index: usize,
         arm: ArmId,
         attribute: AttributeId,
     ) -> (&mut Pair, Option<&mut Wealths>) {
+        let index = self.index(arm, attribute);
         let slot = self.wealth_slots[attribute.index()];
         let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
         (&mut self.list[index], wealths)

@@ -18,8 +18,7 @@ impl Books {
             floor_against: self.rejection_level.of(arm, attribute),
             keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
         };
-        let index = self.problem.pair_index(arm, attribute);
-        let (pair, wealths) = self.pairs.at_mut(index, arm, attribute);
+        let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
         pair.evidence.absorb(rule, wealths, score);
         let rejects = pair.evidence.against > self.rejection_level.of(arm, attribute);
         // Whether an exact verifier has spoken, or merely failed, is known elsewhere.

@@ -10,8 +10,8 @@ use crate::call::{Source, Target};
 use crate::cost::Cost;
 use crate::evidence::weights::WeightsId;
 use crate::prior::Sample;
-use crate::problem::Guarantee;
-use crate::problem::design::PROPOSED_ANSWERS_MAX;
+use crate::problem::design::{PROPOSED_ANSWERS_MAX, Questions};
+use crate::problem::{Guarantee, Problem};
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId};
 
@@ -29,7 +29,7 @@ pub struct QuestionState {
     back_counts: Vec<u64>,
     new_count: usize,
     /// Of each attribute with votes.
-    votes: Vec<Votes>,
+    votes: Vec<(AttributeId, Votes)>,
     /// Generators that have nothing more to say.
     exhausted: Vec<GeneratorId>,
 }
@@ -74,7 +74,9 @@ impl Votes {
 }
 
 impl QuestionState {
-    pub(super) fn start(vote_kind_count: usize, generator_count: usize) -> Self {
+    pub(super) fn start(problem: &Problem, questions: &Questions) -> Self {
+        let votes = problem.attributes().filter(|&attribute| problem.are_votes(attribute));
+        let generator_count = questions.generators().len();
         Self {
             certified: None,
             spent_on_votes: Cost::ZERO,
@@ -84,7 +86,7 @@ impl QuestionState {
             asked_counts: vec![0; generator_count],
             back_counts: vec![0; generator_count],
             new_count: 0,
-            votes: vec![Votes::START; vote_kind_count],
+            votes: votes.map(|attribute| (attribute, Votes::START)).collect(),
             exhausted: Vec::new(),
         }
     }
@@ -92,6 +94,54 @@ impl QuestionState {
     /// The answer that is certified.
     pub const fn certified(&self) -> Option<ArmId> {
         self.certified
+    }
+
+    /// Whether one of its answers is certified.
+    pub const fn is_answered(&self) -> bool {
+        self.certified.is_some()
+    }
+
+    /// Votes of one kind that are back, or count as failed.
+    pub fn votes_back_count(&self, attribute: AttributeId) -> u64 {
+        self.votes(attribute).back_count
+    }
+
+    /// Votes of one kind that were asked for; those that are to be asked for again do not count.
+    pub fn vote_count(&self, attribute: AttributeId) -> u64 {
+        self.votes(attribute).history.len() as u64
+    }
+
+    fn votes(&self, attribute: AttributeId) -> &Votes {
+        let votes = self.votes.iter().find(|(of, _)| *of == attribute);
+        &votes.expect("an attribute with votes").1
+    }
+
+    fn votes_mut(&mut self, attribute: AttributeId) -> &mut Votes {
+        let votes = self.votes.iter_mut().find(|(of, _)| *of == attribute);
+        &mut votes.expect("an attribute with votes").1
+    }
+
+    /// What a vote that is back says about an answer.
+    pub(super) fn vote(&self, attribute: AttributeId, order: u64, label: Label) -> Option<f64> {
+        self.votes(attribute).history.get(at(order))?.score(label)
+    }
+
+    pub(super) fn ask_fresh(&mut self, generator: GeneratorId) {
+        self.asked_count += 1;
+        self.asked_counts[generator.index()] += 1;
+    }
+
+    fn note_back(&mut self, generator: GeneratorId) {
+        self.back_count += 1;
+        self.back_counts[generator.index()] += 1;
+    }
+
+    pub(super) fn bill(&mut self, source: Source, bill: Cost) {
+        let spent = match source {
+            Source::Votes(_) => &mut self.spent_on_votes,
+            Source::Generator(_) => &mut self.spent_on_answers,
+        };
+        *spent = spent.saturating_add(bill);
     }
 
     /// What votes on its answers have cost.
@@ -136,16 +186,14 @@ impl Books {
         &self.questions[question.index()]
     }
 
-    /// Whether one of a question's answers is certified.
-    pub fn is_answered(&self, question: QuestionId) -> bool {
-        self.questions[question.index()].certified.is_some()
+    pub(super) fn question_mut(&mut self, question: QuestionId) -> &mut QuestionState {
+        &mut self.questions[question.index()]
     }
 
     /// Whether a sibling of the arm was certified, so that the arm is not needed any more.
     pub fn is_superseded(&self, arm: ArmId) -> bool {
         let Some(questions) = self.problem.questions() else { return false };
-        let certified = self.questions[questions.of(arm).index()].certified;
-        certified.is_some_and(|certified| certified != arm)
+        self.question(questions.of(arm)).certified.is_some_and(|certified| certified != arm)
     }
 
     /// Whose answer an arm is, if it was made or proposed during the run.
@@ -153,25 +201,19 @@ impl Books {
         self.arms[arm.index()].origin
     }
 
-    /// Votes of one kind that are back, or count as failed.
-    pub fn votes_back_count(&self, question: QuestionId, attribute: AttributeId) -> u64 {
-        self.votes(question, attribute).back_count
-    }
-
-    /// Votes of one kind that were asked for; those that are to be asked for again do not count.
-    pub(crate) fn votes_asked_count(&self, question: QuestionId, attribute: AttributeId) -> u64 {
-        self.votes(question, attribute).history.len() as u64
-    }
-
-    /// Whether a vote of this kind is in flight, or to be asked for again.
-    pub fn vote_is_awaited(&self, question: QuestionId, attribute: AttributeId) -> bool {
-        let votes = self.votes(question, attribute);
-        votes.back_count < votes.history.len() as u64
-            || self.streams.owes(Target::Question(question, Source::Votes(attribute)))
-    }
-
-    pub(crate) fn has_votes(&self) -> bool {
-        self.attributes.iter().any(|attribute| attribute.vote_slot.is_some())
+    /// Whether a call of this is in flight, or a vote is to be asked for again.
+    pub fn is_awaited(&self, target: Target) -> bool {
+        match target {
+            Target::Arm(arm, attribute) => self.tally(arm, attribute).pending_count() > 0,
+            Target::Question(question, Source::Votes(attribute)) => {
+                let votes = self.question(question).votes(attribute);
+                votes.back_count < votes.history.len() as u64 || self.streams.owes(target)
+            }
+            Target::Question(question, Source::Generator(generator)) => {
+                let state = self.question(question);
+                state.asked_count_of(generator) > state.back_count_of(generator)
+            }
+        }
     }
 
     /// What the evidence of an answer that does not exist yet would have to reach.
@@ -190,7 +232,7 @@ impl Books {
     /// Whether this generator may be asked for one more answer, affordable or not.
     pub fn takes_fresh(&self, question: QuestionId, generator: GeneratorId) -> bool {
         let Some(questions) = self.problem.questions() else { return false };
-        let state = &self.questions[question.index()];
+        let state = self.question(question);
         generator.index() < questions.generators().len()
             && state.certified.is_none()
             && state.asked_count < questions.candidates_max()
@@ -199,7 +241,8 @@ impl Books {
 
     /// Whether a vote of this kind can be asked for, affordable or not.
     pub fn takes_votes(&self, question: QuestionId, attribute: AttributeId) -> bool {
-        let is_open = !self.is_answered(question) && !self.votes(question, attribute).is_closed;
+        let is_open = !self.question(question).is_answered()
+            && !self.question(question).votes(attribute).is_closed;
         let has_use = || {
             let answers = self.problem.questions().map_or(&[][..], |it| it.answers(question));
             self.problem.votes_propose(attribute) && answers.len() < PROPOSED_ANSWERS_MAX
@@ -227,49 +270,47 @@ impl Books {
         question: QuestionId,
         source: Source,
     ) -> Result<(), DispatchError> {
-        let count = self.problem.questions().map_or(0, |questions| questions.count());
-        let generator_count = self.problem.questions().map_or(0, |it| it.generators().len());
-        let exists = match source {
+        let target = Target::Question(question, source);
+        let is_known = match source {
             Source::Votes(attribute) => self.is_asked_of_questions(attribute),
-            Source::Generator(generator) => generator.index() < generator_count,
+            Source::Generator(_) => self.problem.has(target.role()),
         };
-        if question.index() >= count || !exists {
+        if question.index() >= self.questions.len() || !is_known {
             return Err(DispatchError::NoSuchQuestion(question));
         }
-        let (takes, affordable) = match source {
+        let (takes, not_affordable) = match source {
             Source::Votes(attribute) => {
-                let error = DispatchError::NotAffordable(attribute);
-                let affordable = if self.is_affordable(attribute) { Ok(()) } else { Err(error) };
-                (self.takes_votes(question, attribute), affordable)
+                (self.takes_votes(question, attribute), DispatchError::NotAffordable(attribute))
             }
             Source::Generator(generator) => {
-                let error = DispatchError::NoFreshAnswer(generator);
-                let service = self.problem.generator_service(generator);
-                let is_affordable = self.lane(service).is_affordable();
-                let affordable = if is_affordable { Ok(()) } else { Err(error) };
-                (self.takes_fresh(question, generator), affordable)
+                (self.takes_fresh(question, generator), DispatchError::NoFreshAnswer(generator))
             }
         };
-        if takes { affordable } else { Err(DispatchError::QuestionClosed(question)) }
+        if !takes {
+            Err(DispatchError::QuestionClosed(question))
+        } else if !self.lane(self.problem.service(target)).is_affordable() {
+            Err(not_affordable)
+        } else {
+            Ok(())
+        }
     }
 
     /// A vote is dispatched, and takes the next place in the streams of all answers.
     pub(super) fn enter_vote(&mut self, question: QuestionId, attribute: AttributeId) -> u64 {
-        let is_first = self.votes(question, attribute).history.is_empty();
+        let is_first = self.question(question).votes(attribute).history.is_empty();
         if is_first && !matches!(self.problem.guarantee(), Guarantee::Lent | Guarantee::Nothing) {
             let weights = self.freeze_weights(attribute);
-            self.votes_mut(question, attribute).weights = weights;
+            self.question_mut(question).votes_mut(attribute).weights = weights;
         }
-        let weights = self.votes(question, attribute).weights;
+        let weights = self.question(question).votes(attribute).weights;
         for arm in self.active_answers(question) {
-            let index = self.problem.pair_index(arm, attribute);
-            self.pairs.list[index].tally.dispatched_count += 1;
+            self.pairs.get_mut(arm, attribute).tally.dispatched_count += 1;
             if is_first && weights != WeightsId::UNSET {
-                self.pairs.list[index].evidence.weights = weights;
+                self.pairs.get_mut(arm, attribute).evidence.weights = weights;
             }
             self.arms[arm.index()].touched = true;
         }
-        let history = &mut self.votes_mut(question, attribute).history;
+        let history = &mut self.question_mut(question).votes_mut(attribute).history;
         history.push(Vote::Awaited);
         history.len() as u64 - 1
     }
@@ -283,14 +324,13 @@ impl Books {
         label: Option<Label>,
     ) -> Option<ArmId> {
         let vote = label.map_or(Vote::ForNone, Vote::For);
-        let votes = self.votes_mut(question, attribute);
+        let votes = self.question_mut(question).votes_mut(attribute);
         votes.history[at(order)] = vote;
         votes.back_count += 1;
         let mut is_known = false;
         for arm in self.active_answers(question) {
             let score = self.vote_for(vote, arm);
-            let index = self.problem.pair_index(arm, attribute);
-            let tally = &mut self.pairs.list[index].tally;
+            let tally = &mut self.pairs.get_mut(arm, attribute).tally;
             tally.returned_count += 1;
             tally.sum += score;
             is_known |= score > 0.0;
@@ -313,7 +353,7 @@ impl Books {
     /// Votes without a gap before them become evidence of every answer.
     fn absorb_votes(&mut self, question: QuestionId, attribute: AttributeId) {
         loop {
-            let votes = self.votes_mut(question, attribute);
+            let votes = self.question_mut(question).votes_mut(attribute);
             match votes.history.get(votes.absorbed_count) {
                 None | Some(Vote::Awaited) => return,
                 Some(&vote) => {
@@ -339,7 +379,8 @@ impl Books {
         let questions = self.problem.questions()?;
         let is_new = questions.find(question, label).is_none();
         let has_room = questions.answers(question).len() < PROPOSED_ANSWERS_MAX;
-        let is_open = !self.is_answered(question) && self.problem.votes_propose(attribute);
+        let is_open =
+            !self.question(question).is_answered() && self.problem.votes_propose(attribute);
         let source = Source::Votes(attribute);
         (is_new && has_room && is_open).then(|| self.bear(question, label, source))
     }
@@ -348,27 +389,20 @@ impl Books {
     pub(super) fn take_fresh(
         &mut self,
         question: QuestionId,
-        source: Source,
+        generator: GeneratorId,
         label: Option<Label>,
     ) -> Option<ArmId> {
-        self.note_back(question, source);
+        self.question_mut(question).note_back(generator);
         let label = label?;
         let questions = self.problem.questions()?;
-        if questions.find(question, label).is_some() || self.is_answered(question) {
+        if questions.find(question, label).is_some() || self.question(question).is_answered() {
             return None;
         }
-        self.questions[question.index()].new_count += 1;
-        let arm = self.bear(question, label, source);
+        self.question_mut(question).new_count += 1;
+        let arm = self.bear(question, label, Source::Generator(generator));
         // Votes may have proved it before it was there.
         self.reconsider(arm);
         Some(arm)
-    }
-
-    fn note_back(&mut self, question: QuestionId, source: Source) {
-        let Source::Generator(generator) = source else { return };
-        let state = &mut self.questions[question.index()];
-        state.back_count += 1;
-        state.back_counts[generator.index()] += 1;
     }
 
     /// One answer more. Every vote there was counts for it or against it, as if it had been there: no
@@ -385,11 +419,10 @@ impl Books {
             if !self.problem.are_votes(attribute) {
                 continue;
             }
-            let votes = self.votes(question, attribute);
+            let votes = self.question(question).votes(attribute);
             let (history, absorbed_count) = (votes.history.clone(), votes.absorbed_count);
             let (weights, is_closed) = (votes.weights, votes.is_closed);
-            let index = self.problem.pair_index(arm, attribute);
-            let pair = &mut self.pairs.list[index];
+            let pair = self.pairs.get_mut(arm, attribute);
             pair.evidence.weights = weights;
             pair.evidence.closed = is_closed;
             for score in history.iter().filter_map(|vote| vote.score(label)) {
@@ -406,20 +439,13 @@ impl Books {
         arm
     }
 
-    pub(super) fn ask_fresh(&mut self, question: QuestionId, generator: GeneratorId) {
-        let state = &mut self.questions[question.index()];
-        state.asked_count += 1;
-        state.asked_counts[generator.index()] += 1;
-    }
-
     /// A call about a question that never began leaves no trace; its retry is the last.
     pub(super) fn forget_on_question(&mut self, question: QuestionId, source: Source, order: u64) {
         let Source::Votes(attribute) = source else { return };
-        self.votes_mut(question, attribute).history.remove(at(order));
+        self.question_mut(question).votes_mut(attribute).history.remove(at(order));
         self.streams.move_up_after(Place { target: Target::Question(question, source), order });
         for arm in self.active_answers(question) {
-            let index = self.problem.pair_index(arm, attribute);
-            self.pairs.list[index].tally.dispatched_count -= 1;
+            self.pairs.get_mut(arm, attribute).tally.dispatched_count -= 1;
             self.forget_in_evidence(arm, attribute, order);
         }
         self.absorb_votes(question, attribute);
@@ -432,7 +458,7 @@ impl Books {
     pub(super) fn may_retry(&self, question: QuestionId, source: Source) -> bool {
         match source {
             Source::Votes(attribute) => self.takes_votes(question, attribute),
-            Source::Generator(_) => !self.is_answered(question),
+            Source::Generator(_) => !self.question(question).is_answered(),
         }
     }
 
@@ -454,10 +480,9 @@ impl Books {
     ) {
         match source {
             Source::Votes(attribute) if blocks => {
-                self.votes_mut(question, attribute).is_closed = true;
+                self.question_mut(question).votes_mut(attribute).is_closed = true;
                 for arm in self.active_answers(question) {
-                    let index = self.problem.pair_index(arm, attribute);
-                    self.pairs.list[index].evidence.closed = true;
+                    self.pairs.get_mut(arm, attribute).evidence.closed = true;
                     self.changes.push(Change::Observed(arm, attribute));
                 }
                 self.drop_useless_retries(question);
@@ -467,21 +492,13 @@ impl Books {
                 self.after_observation();
             }
             Source::Generator(generator) => {
-                self.note_back(question, source);
+                let state = self.question_mut(question);
+                state.note_back(generator);
                 if blocks {
-                    self.questions[question.index()].exhausted.push(generator);
+                    state.exhausted.push(generator);
                 }
             }
         }
-    }
-
-    pub(super) fn bill_question(&mut self, question: QuestionId, source: Source, bill: Cost) {
-        let state = &mut self.questions[question.index()];
-        let spent = match source {
-            Source::Votes(_) => &mut state.spent_on_votes,
-            Source::Generator(_) => &mut state.spent_on_answers,
-        };
-        *spent = spent.saturating_add(bill);
     }
 
     /// An answer is certified: its siblings are not needed any more, and what they were lent comes
@@ -489,7 +506,7 @@ impl Books {
     pub(super) fn close_question_of(&mut self, certified: ArmId) {
         let Some(questions) = self.problem.questions() else { return };
         let question = questions.of(certified);
-        self.questions[question.index()].certified = Some(certified);
+        self.question_mut(question).certified = Some(certified);
         for sibling in self.active_answers(question) {
             if self.share(sibling).is_some() {
                 self.take_share_back(sibling);
@@ -498,22 +515,6 @@ impl Books {
         }
         self.drop_owed(|target| matches!(target, Target::Question(of, _) if of == question));
         self.changes.push(Change::Question(question));
-    }
-
-    /// Votes of one kind that were asked for, but for void ones.
-    pub fn vote_count(&self, question: QuestionId, attribute: AttributeId) -> u64 {
-        self.votes(question, attribute).history.len() as u64
-    }
-
-    /// What a vote that is back and waits for an earlier one says about an answer.
-    pub(super) fn early_vote(
-        &self,
-        question: QuestionId,
-        (arm, attribute): (ArmId, AttributeId),
-        order: u64,
-    ) -> Option<f64> {
-        let label = self.problem.questions()?.label(arm);
-        self.votes(question, attribute).history.get(at(order))?.score(label)
     }
 
     /// What is known of an answer by an attribute, without the vote that proposed it: that one was bound to
@@ -543,16 +544,6 @@ impl Books {
         let mut prior = self.prior(attribute).refreshed(declared, sample);
         prior.gap_sd = prior.gap_sd.max(GAP_SD_OF_VOTES_MIN);
         self.attributes[attribute.index()].prior = prior;
-    }
-
-    fn votes(&self, question: QuestionId, attribute: AttributeId) -> &Votes {
-        let slot = self.attributes[attribute.index()].vote_slot.expect("an attribute with votes");
-        &self.questions[question.index()].votes[slot]
-    }
-
-    fn votes_mut(&mut self, question: QuestionId, attribute: AttributeId) -> &mut Votes {
-        let slot = self.attributes[attribute.index()].vote_slot.expect("an attribute with votes");
-        &mut self.questions[question.index()].votes[slot]
     }
 }
 

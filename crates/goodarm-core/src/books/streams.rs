@@ -11,7 +11,7 @@ use crate::units::ServiceId;
 
 /// The streams of all pairs and questions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Streams {
+pub(crate) struct Streams {
     pub(super) out: Outstanding<InFlight>,
     /// Scores that are back but wait for an earlier call of their stream.
     early: BTreeMap<Place, Outcome>,
@@ -49,7 +49,7 @@ pub(super) struct Owed {
 
 impl Streams {
     /// The number of the next call.
-    pub(super) const fn ticket_next(&self) -> Ticket {
+    pub(crate) const fn ticket_next(&self) -> Ticket {
         Ticket(self.ticket_next)
     }
 
@@ -70,7 +70,7 @@ impl Streams {
     }
 
     /// The oldest retry that is owed.
-    pub(super) fn owed(&self) -> Option<Target> {
+    pub(crate) fn owed(&self) -> Option<Target> {
         self.owed.front().map(|owed| owed.target)
     }
 
@@ -90,7 +90,7 @@ impl Streams {
     }
 
     /// Whether a retry of this is owed.
-    pub(super) fn owes(&self, target: Target) -> bool {
+    pub(crate) fn owes(&self, target: Target) -> bool {
         self.owed_counts.contains_key(&target)
     }
 

@@ -15,8 +15,9 @@ use core::cmp::Reverse;
 use crate::books::{Books, Change};
 use crate::min_tree::{Key, MinTree};
 use crate::num::{real, real_size};
-use crate::policy::least::{Least, Pulls};
-use crate::policy::{Choice, Policy};
+use crate::policy::least::Least;
+use crate::policy::round_robin::Pulls;
+use crate::policy::{Choice, Policy, may_resolve};
 use crate::units::{ArmId, AttributeId};
 
 /// The 8 in [P Eq. track-allocation-interval].
@@ -151,15 +152,7 @@ impl BmaGai {
     }
 
     fn has_affordable_unresolved(books: &Books, arm: ArmId) -> bool {
-        books.problem().attributes().any(|attribute| Self::is_candidate(books, arm, attribute))
-    }
-
-    /// U_q ∩ M_t; a closed pair (exact, or blocked) cannot be pulled either.
-    fn is_candidate(books: &Books, arm: ArmId, attribute: AttributeId) -> bool {
-        books.is_affordable(attribute)
-            && !books.lane_of(attribute).is_held()
-            && books.is_open(arm, attribute)
-            && !books.is_resolved(arm, attribute)
+        books.problem().attributes().any(|attribute| may_resolve(books, arm, attribute))
     }
 
     // [P Eq. track-stable-target]  min{q : H⁻_q ≤ min H⁺}; none if min H⁺ = ∞
@@ -260,7 +253,7 @@ impl BmaGai {
         let scaled_log = self.scaled_log(books);
         let mut best: Option<(f64, AttributeId)> = None;
         for attribute in books.problem().attributes() {
-            if !Self::is_candidate(books, arm, attribute) {
+            if !may_resolve(books, arm, attribute) {
                 continue;
             }
             let upper = Self::interval_end(books, (arm, attribute), scaled_log, End::Upper);

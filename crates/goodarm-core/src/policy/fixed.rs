@@ -67,6 +67,8 @@ struct OnArms;
 
 impl Measure for OnArms {
     type Key = f64;
+    const NAME: &'static str = "fixed";
+    const BRANCH: &'static str = "fewest-calls";
     const KEYED_BY_ANSWERS: bool = false;
 
     fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
@@ -81,7 +83,7 @@ impl Measure for OnArms {
 fn asked_count(books: &Books, question: QuestionId, source: Source) -> u64 {
     let (takes, count) = match source {
         Source::Votes(attribute) => {
-            (books.takes_votes(question, attribute), books.votes_asked_count(question, attribute))
+            (books.takes_votes(question, attribute), books.question(question).vote_count(attribute))
         }
         Source::Generator(generator) => (
             books.takes_fresh(question, generator),
@@ -101,7 +103,7 @@ fn may_ask(books: &Books, source: Source) -> bool {
 
 impl Policy for Fixed {
     fn name(&self) -> &'static str {
-        "fixed"
+        OnArms::NAME
     }
 
     fn begin(&mut self, books: &Books) {
@@ -131,7 +133,7 @@ impl Policy for Fixed {
             (question, pair) => question.or(pair)?,
         };
         let is_wanted = self.calls_per_pair.is_none_or(|calls| count < real(calls));
-        is_wanted.then_some(Choice { target, branch: "fewest-calls" })
+        is_wanted.then_some(Choice { target, branch: OnArms::BRANCH })
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {
@@ -142,7 +144,7 @@ impl Policy for Fixed {
     }
 
     fn on_birth(&mut self, books: &Books, arm: ArmId) {
-        self.least.on_birth(books, arm);
+        self.least.push(books, arm);
         if let Some(questions) = books.problem().questions() {
             self.update(books, questions.of(arm));
         }

@@ -8,12 +8,12 @@
 
 use crate::books::{ArmStatus, Books};
 use crate::num::real;
-use crate::policy::{Choice, Policy, noise};
+use crate::policy::{Choice, Policy, may_resolve, noise};
 use crate::units::{ArmId, AttributeId};
 
 /// HDoC.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Hdoc;
+pub(crate) struct Hdoc;
 
 impl Policy for Hdoc {
     fn name(&self) -> &'static str {
@@ -23,8 +23,8 @@ impl Policy for Hdoc {
     fn choose(&mut self, books: &Books) -> Option<Choice> {
         let log_time = libm::log(real(books.observation_count()).max(1.0));
         let mut best: Option<(f64, Choice)> = None;
-        for arm in books.problem().arms() {
-            let Some((worth, attribute)) = weakest(books, arm, log_time) else { continue };
+        for arm in books.problem().arms().filter(|&arm| books.is_active(arm)) {
+            let Some((worth, attribute)) = weakest(books, arm, |_| log_time) else { continue };
             if best.is_none_or(|(most, _)| worth > most) {
                 best = Some((worth, Choice::pair(arm, attribute, "ucb")));
             }
@@ -33,17 +33,18 @@ impl Policy for Hdoc {
     }
 }
 
-fn weakest(books: &Books, arm: ArmId, log_time: f64) -> Option<(f64, AttributeId)> {
-    if !books.is_active(arm) || books.status(arm) == ArmStatus::Rejected {
+/// The attribute of an arm that is worth the least, μ̂ + σ√(2 log/N) - ξ; the first that was never pulled.
+pub(super) fn weakest(
+    books: &Books,
+    arm: ArmId,
+    log_term: impl Fn(f64) -> f64,
+) -> Option<(f64, AttributeId)> {
+    if books.status(arm) == ArmStatus::Rejected {
         return None;
     }
     let mut weakest: Option<(f64, AttributeId)> = None;
     for attribute in books.problem().attributes() {
-        if !books.is_open(arm, attribute)
-            || !books.is_affordable(attribute)
-            || books.lane_of(attribute).is_held()
-            || books.is_resolved(arm, attribute)
-        {
+        if !may_resolve(books, arm, attribute) {
             continue;
         }
         let tally = books.tally(arm, attribute);
@@ -51,7 +52,8 @@ fn weakest(books: &Books, arm: ArmId, log_time: f64) -> Option<(f64, AttributeId
             return Some((f64::INFINITY, attribute));
         }
         let declared = books.problem().attribute(attribute);
-        let radius = noise(declared) * libm::sqrt(2.0 * log_time / real(tally.dispatched_count));
+        let count = real(tally.dispatched_count);
+        let radius = noise(declared) * libm::sqrt(2.0 * log_term(count) / count);
         let worth = tally.mean() + radius - declared.threshold();
         if weakest.is_none_or(|(least, _)| worth < least) {
             weakest = Some((worth, attribute));

@@ -8,32 +8,25 @@ use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
 use crate::min_tree::{Key, MinTree};
-use crate::num::real;
+use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId};
 
 /// What a pair has the least of.
 pub(crate) trait Measure {
+    /// How it is compared.
     type Key: Key;
+    /// The name of the policy that pulls the pair with the least of it.
+    const NAME: &'static str;
+    /// Its only rule.
+    const BRANCH: &'static str;
     /// Whether a score or a bill changes a key, or only a dispatch.
     const KEYED_BY_ANSWERS: bool;
 
+    /// What this pair has of it.
     fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Self::Key;
 }
 
-/// Calls, those in flight included. As a real number, since processors find the smallest of eight
-/// reals much faster than of eight integers.
-#[derive(Clone, Debug)]
-pub(crate) struct Pulls;
-
-impl Measure for Pulls {
-    type Key = f64;
-    const KEYED_BY_ANSWERS: bool = false;
-
-    fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
-        real(books.tally(arm, attribute).dispatched_count)
-    }
-}
-
+/// Pulls the open, affordable pair with the least of something.
 #[derive(Clone, Debug)]
 pub(crate) struct Least<M: Measure> {
     unresolved_only: bool,
@@ -43,39 +36,13 @@ pub(crate) struct Least<M: Measure> {
 }
 
 impl<M: Measure> Least<M> {
+    /// With `unresolved_only`, pairs whose evidence is enough get no more.
     pub(crate) const fn new(unresolved_only: bool) -> Self {
         Self { unresolved_only, trees: Vec::new(), width: 1 }
     }
 
-    pub(crate) fn begin(&mut self, books: &Books) {
-        self.width = books.problem().attribute_count();
-        if !self.split_if_too_dear(books) {
-            self.fill(books);
-        }
-    }
-
-    pub(crate) fn on_change(&mut self, books: &Books, change: Change) {
-        match change {
-            Change::Dispatched(arm, attribute) => self.update(books, arm, attribute),
-            Change::Observed(arm, attribute) if !self.unresolved_only => {
-                if M::KEYED_BY_ANSWERS || !books.is_open(arm, attribute) {
-                    self.update(books, arm, attribute);
-                }
-            }
-            Change::Observed(arm, _) | Change::Left(arm) | Change::Released(arm) => {
-                for attribute in books.problem().attributes() {
-                    self.update(books, arm, attribute);
-                }
-            }
-            Change::AffordableChanged => {
-                self.split_if_too_dear(books);
-            }
-            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
-        }
-    }
-
     /// There is one arm more, the last.
-    pub(crate) fn on_birth(&mut self, books: &Books, arm: ArmId) {
+    pub(crate) fn push(&mut self, books: &Books, arm: ArmId) {
         for number in 0..self.trees.len() {
             for place in 0..self.width {
                 let key = self.key(books, arm, AttributeId::at(number * self.width + place));
@@ -163,5 +130,43 @@ impl<M: Measure> Least<M> {
         let wanted = books.is_open(arm, attribute)
             && !(self.unresolved_only && books.is_resolved(arm, attribute));
         if wanted { M::key(books, arm, attribute) } else { M::Key::ABSENT }
+    }
+}
+
+impl<M: Measure> Policy for Least<M> {
+    fn name(&self) -> &'static str {
+        M::NAME
+    }
+
+    fn begin(&mut self, books: &Books) {
+        self.width = books.problem().attribute_count();
+        if !self.split_if_too_dear(books) {
+            self.fill(books);
+        }
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        let (_, arm, attribute) = self.find(books)?;
+        Some(Choice::pair(arm, attribute, M::BRANCH))
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        match change {
+            Change::Dispatched(arm, attribute) => self.update(books, arm, attribute),
+            Change::Observed(arm, attribute) if !self.unresolved_only => {
+                if M::KEYED_BY_ANSWERS || !books.is_open(arm, attribute) {
+                    self.update(books, arm, attribute);
+                }
+            }
+            Change::Observed(arm, _) | Change::Left(arm) | Change::Released(arm) => {
+                for attribute in books.problem().attributes() {
+                    self.update(books, arm, attribute);
+                }
+            }
+            Change::AffordableChanged => {
+                self.split_if_too_dear(books);
+            }
+            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
+        }
     }
 }

@@ -3,29 +3,21 @@
 
 use alloc::vec::Vec;
 
-use crate::books::{Books, Change};
+use crate::books::Books;
 use crate::num::real;
 use crate::policy::ranking::{Ranking, Rating, Rule};
 use crate::policy::{Choice, Policy, noise};
 use crate::problem::ScoreModel;
 use crate::units::{ArmId, AttributeId, Share};
 
-/// Knows the means.
-#[derive(Clone, Debug)]
-pub struct Oracle {
-    ranking: Ranking<KnownCost>,
+/// The oracle with `means[arm][attribute]`; a mean that is missing counts as bad.
+pub(crate) fn oracle(means: Vec<Vec<f64>>) -> impl Policy + Send {
+    Ranking::new(KnownCost { means })
 }
 
 #[derive(Clone, Debug)]
 struct KnownCost {
     means: Vec<Vec<f64>>,
-}
-
-impl Oracle {
-    /// `means[arm][attribute]`; a mean that is missing counts as bad.
-    pub fn new(means: Vec<Vec<f64>>) -> Self {
-        Self { ranking: Ranking::new(KnownCost { means }) }
-    }
 }
 
 impl KnownCost {
@@ -38,6 +30,9 @@ impl KnownCost {
 }
 
 impl Rule for KnownCost {
+    const NAME: &'static str = "oracle";
+    const BRANCH: &'static str = "cheapest-good";
+
     // Σ c/growth(gap): with the paper's noise, 2 h_q with c scaled
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         let mut cost = 0.0;
@@ -72,6 +67,12 @@ impl Rule for KnownCost {
             calls_max: 1,
         })
     }
+
+    /// Its arms are good, so that nearly all of δ comes back each time.
+    fn lend(&mut self, books: &Books, _: Choice) -> Option<Share> {
+        let share = Share::of(LENT_PART * books.pool()?.fraction());
+        (share > Share::NONE).then_some(share)
+    }
 }
 
 /// Evidence for each score, on average.
@@ -87,31 +88,6 @@ fn growth(declared: &crate::problem::Attribute, gap: f64) -> f64 {
             mean * libm::log(mean / threshold) + rest
         }
         _ => gap * gap / (2.0 * noise(declared) * noise(declared)),
-    }
-}
-
-impl Policy for Oracle {
-    fn name(&self) -> &'static str {
-        "oracle"
-    }
-
-    fn begin(&mut self, books: &Books) {
-        self.ranking.begin(books);
-    }
-
-    fn choose(&mut self, books: &Books) -> Option<Choice> {
-        let (arm, attribute) = self.ranking.best(books)?;
-        Some(Choice::pair(arm, attribute, "cheapest-good"))
-    }
-
-    /// Its arms are good, so that nearly all of δ comes back each time.
-    fn lend(&mut self, books: &Books, _: Choice) -> Option<Share> {
-        let share = Share::of(LENT_PART * books.pool()?.fraction());
-        (share > Share::NONE).then_some(share)
-    }
-
-    fn on_change(&mut self, books: &Books, change: Change) {
-        self.ranking.on_change(books, change);
     }
 }
 

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
 use crate::min_tree::{Key, MinTree};
-use crate::units::{ArmId, AttributeId};
+use crate::policy::{Choice, Policy};
+use crate::units::{ArmId, AttributeId, Share};
 
 /// What an arm is worth next, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,11 +32,22 @@ impl Rating {
 
 /// Rates an arm; none if it should not be pulled now.
 pub(crate) trait Rule {
+    /// The name of the policy that pulls the best arm.
+    const NAME: &'static str;
+    /// The rule that chooses it.
+    const BRANCH: &'static str;
+
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating>;
 
     /// All arms are about to be rated.
     fn begin(&mut self, books: &Books) {
         let _ = books;
+    }
+
+    /// What to lend the arm of a choice; see [`Policy::lend`].
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        let _ = choice;
+        Some(books.equal_share()).filter(|share| *share > Share::NONE)
     }
 
     /// Whether something has changed that concerns all arms.
@@ -79,66 +91,8 @@ impl<R: Rule> Ranking<R> {
         Self { rule, ties, keys: MinTree::new(1, f64::ABSENT), states: Vec::new(), late: None }
     }
 
-    pub(crate) fn begin(&mut self, books: &Books) {
-        let arm_count = books.problem().arm_count();
-        self.ties.begin(arm_count);
-        self.keys = MinTree::new(arm_count, f64::ABSENT);
-        self.states = vec![State { rating: Rating::NONE, calls_in_flight: 0 }; arm_count];
-        for arm in books.outstanding_arms() {
-            self.states[arm.index()].calls_in_flight += 1;
-        }
-        self.rate_all(books);
-    }
-
     pub(crate) const fn rule(&mut self) -> &mut R {
         &mut self.rule
-    }
-
-    pub(crate) fn best(&mut self, books: &Books) -> Option<(ArmId, AttributeId)> {
-        self.catch_up();
-        let arm = self.ties.arm_at(self.keys.argmin()?);
-        let attribute = self.states[arm.index()].rating.attribute;
-        // A falling level may have resolved the attribute since it was chosen.
-        if !books.is_resolved(arm, attribute) {
-            return Some((arm, attribute));
-        }
-        let attribute = self.rule.rate(books, arm).map(|rating| rating.attribute)?;
-        Some((arm, attribute))
-    }
-
-    pub(crate) fn on_change(&mut self, books: &Books, change: Change) {
-        match change {
-            // One call for all of them, of which the lead's change tells.
-            Change::Dispatched(_, attribute) | Change::Observed(_, attribute)
-                if books.problem().lead(attribute) != attribute => {}
-            Change::Dispatched(arm, _) => {
-                let state = &mut self.states[arm.index()];
-                state.calls_in_flight += 1;
-                state.rating.calls_max = state.rating.calls_max.saturating_sub(1);
-                if state.rating.calls_max == 0 {
-                    self.rate(books, arm);
-                } else if self.late != Some(arm) {
-                    self.catch_up();
-                    self.late = Some(arm);
-                }
-            }
-            Change::Observed(arm, _) => {
-                let state = &mut self.states[arm.index()];
-                state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
-                self.rate(books, arm);
-            }
-            Change::Lent(arm) | Change::Released(arm) => {
-                self.rate(books, arm);
-                self.rate_all_if_stale(books);
-            }
-            Change::Left(arm) => {
-                self.catch_up();
-                self.keys.set(self.ties.place_of(arm), f64::ABSENT);
-                self.rate_all_if_stale(books);
-            }
-            Change::PriorsRefreshed | Change::AffordableChanged => self.rate_all(books),
-            Change::Question(_) | Change::Born(_) => {}
-        }
     }
 
     /// One arm more, the last; of arms that look alike, it comes last as well.
@@ -194,6 +148,74 @@ impl<R: Rule> Ranking<R> {
         let state = &mut self.states[arm.index()];
         state.rating = rating.unwrap_or(Rating::NONE);
         state.key()
+    }
+}
+
+impl<R: Rule> Policy for Ranking<R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+
+    fn begin(&mut self, books: &Books) {
+        let arm_count = books.problem().arm_count();
+        self.ties.begin(arm_count);
+        self.keys = MinTree::new(arm_count, f64::ABSENT);
+        self.states = vec![State { rating: Rating::NONE, calls_in_flight: 0 }; arm_count];
+        for arm in books.outstanding_arms() {
+            self.states[arm.index()].calls_in_flight += 1;
+        }
+        self.rate_all(books);
+    }
+
+    fn choose(&mut self, books: &Books) -> Option<Choice> {
+        self.catch_up();
+        let arm = self.ties.arm_at(self.keys.argmin()?);
+        let attribute = self.states[arm.index()].rating.attribute;
+        // A falling level may have resolved the attribute since it was chosen.
+        if !books.is_resolved(arm, attribute) {
+            return Some(Choice::pair(arm, attribute, R::BRANCH));
+        }
+        let attribute = self.rule.rate(books, arm).map(|rating| rating.attribute)?;
+        Some(Choice::pair(arm, attribute, R::BRANCH))
+    }
+
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        self.rule.lend(books, choice)
+    }
+
+    fn on_change(&mut self, books: &Books, change: Change) {
+        match change {
+            // One call for all of them, of which the lead's change tells.
+            Change::Dispatched(_, attribute) | Change::Observed(_, attribute)
+                if books.problem().lead(attribute) != attribute => {}
+            Change::Dispatched(arm, _) => {
+                let state = &mut self.states[arm.index()];
+                state.calls_in_flight += 1;
+                state.rating.calls_max = state.rating.calls_max.saturating_sub(1);
+                if state.rating.calls_max == 0 {
+                    self.rate(books, arm);
+                } else if self.late != Some(arm) {
+                    self.catch_up();
+                    self.late = Some(arm);
+                }
+            }
+            Change::Observed(arm, _) => {
+                let state = &mut self.states[arm.index()];
+                state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
+                self.rate(books, arm);
+            }
+            Change::Lent(arm) | Change::Released(arm) => {
+                self.rate(books, arm);
+                self.rate_all_if_stale(books);
+            }
+            Change::Left(arm) => {
+                self.catch_up();
+                self.keys.set(self.ties.place_of(arm), f64::ABSENT);
+                self.rate_all_if_stale(books);
+            }
+            Change::PriorsRefreshed | Change::AffordableChanged => self.rate_all(books),
+            Change::Question(_) | Change::Born(_) => {}
+        }
     }
 }
 

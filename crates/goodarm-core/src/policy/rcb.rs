@@ -121,6 +121,9 @@ struct Stage {
 }
 
 impl Rule for RemainingCost {
+    const NAME: &'static str = "rcb";
+    const BRANCH: &'static str = "index";
+
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         // Prior weights make arms different from the start, and so do questions.
         let problem = books.problem();
@@ -141,6 +144,11 @@ impl Rule for RemainingCost {
         self.untouched = None;
         self.epoch += 1;
         self.learn_population(books);
+    }
+
+    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
+        let share = offered_share(books);
+        (share > Share::NONE && self.should_borrow(books, choice, share)).then_some(share)
     }
 
     /// What is offered changes with every loan, most of the time by little; and to rate all arms anew
@@ -249,8 +257,9 @@ impl RemainingCost {
     /// a share before the next call, which then counts.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
         let Target::Arm(arm, attribute) = choice.target else { return false };
-        let next = books.problem().lead(attribute);
-        if self.stage(books, arm, books.level_of(share)).is_none() {
+        let problem = books.problem();
+        let next = problem.lead(attribute);
+        if self.stage(books, arm, problem.delta().level_of(share)).is_none() {
             return false;
         }
         // What a person says before that would count for nothing.
@@ -346,7 +355,7 @@ fn rate_stages(stages: &[Stage], favour: f64) -> Option<Rating> {
 
 impl Policy for Rcb {
     fn name(&self) -> &'static str {
-        "rcb"
+        RemainingCost::NAME
     }
 
     fn begin(&mut self, books: &Books) {
@@ -362,15 +371,11 @@ impl Policy for Rcb {
             let target = Target::Question(QuestionId::at(index), source);
             return Some(Choice { target, branch: "fresh" });
         }
-        let (arm, attribute) = self.ranking.best(books)?;
-        Some(Choice::pair(arm, attribute, "index"))
+        self.ranking.choose(books)
     }
 
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
-        let share = offered_share(books);
-        let borrows =
-            share > Share::NONE && self.ranking.rule().should_borrow(books, choice, share);
-        borrows.then_some(share)
+        self.ranking.lend(books, choice)
     }
 
     fn on_change(&mut self, books: &Books, change: Change) {
@@ -382,7 +387,7 @@ impl Policy for Rcb {
             _ => None,
         };
         // What became of one answer tells something about its siblings, unless votes did already.
-        if let Some(question) = question.filter(|_| !books.has_votes()) {
+        if let Some(question) = question.filter(|_| !books.problem().has_votes()) {
             for sibling in books.active_answers(question) {
                 self.ranking.rate(books, sibling);
             }

@@ -1,37 +1,25 @@
 //! `round-robin`: the same number of pulls for every pair.
 
-use crate::books::{Books, Change};
-use crate::policy::least::{Least, Pulls};
-use crate::policy::{Choice, Policy};
+use crate::books::Books;
+use crate::num::real;
+use crate::policy::least::{Least, Measure};
+use crate::units::{ArmId, AttributeId};
 
 /// Pulls the active, affordable pair with the fewest pulls, calls in flight included.
+pub(crate) type RoundRobin = Least<Pulls>;
+
+/// Calls, those in flight included. As a real number, since processors find the smallest of eight
+/// reals much faster than of eight integers.
 #[derive(Clone, Debug)]
-pub struct RoundRobin {
-    least: Least<Pulls>,
-}
+pub(crate) struct Pulls;
 
-impl RoundRobin {
-    /// With `unresolved_only`, pairs whose evidence is enough get no more.
-    pub fn new(unresolved_only: bool) -> Self {
-        Self { least: Least::new(unresolved_only) }
-    }
-}
+impl Measure for Pulls {
+    type Key = f64;
+    const NAME: &'static str = "round-robin";
+    const BRANCH: &'static str = "fewest-pulls";
+    const KEYED_BY_ANSWERS: bool = false;
 
-impl Policy for RoundRobin {
-    fn name(&self) -> &'static str {
-        "round-robin"
-    }
-
-    fn begin(&mut self, books: &Books) {
-        self.least.begin(books);
-    }
-
-    fn choose(&mut self, books: &Books) -> Option<Choice> {
-        let (_, arm, attribute) = self.least.find(books)?;
-        Some(Choice::pair(arm, attribute, "fewest-pulls"))
-    }
-
-    fn on_change(&mut self, books: &Books, change: Change) {
-        self.least.on_change(books, change);
+    fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
+        real(books.tally(arm, attribute).dispatched_count)
     }
 }

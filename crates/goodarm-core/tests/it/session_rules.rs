@@ -196,3 +196,7 @@ fn calls_in_flight_are_limited_by_what_they_are_expected_to_cost() {
     assert!((100.0..=120.0).contains(&expected), "{expected}");
     assert!(in_flight.len() > 100, "2 % of 5,800, at little more than 1 each: {}", in_flight.len());
 }
+
+fn round_robin() -> Box<dyn goodarm_core::Policy + Send> {
+    goodarm_core::policy::by_name("round-robin", &Default::default()).expect("its name")
+}

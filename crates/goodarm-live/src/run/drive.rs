@@ -290,7 +290,7 @@ impl Run {
         let dispatched_count = match target {
             Target::Arm(arm, attribute) => books.tally(arm, attribute).dispatched_count,
             Target::Question(question, Source::Votes(attribute)) => {
-                books.vote_count(question, attribute)
+                books.question(question).vote_count(attribute)
             }
             Target::Question(question, Source::Generator(generator)) => {
                 books.question(question).asked_count_of(generator)

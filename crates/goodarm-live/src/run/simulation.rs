@@ -23,7 +23,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use goodarm_core::{GeneratorId, ServiceId};
+use goodarm_core::{GeneratorId, ServiceId, Source, Target};
 use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
@@ -284,7 +284,8 @@ fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
     };
     if books.problem().are_votes(attribute) {
         let is_free = |question| {
-            books.takes_votes(question, attribute) && !books.vote_is_awaited(question, attribute)
+            let target = Target::Question(question, Source::Votes(attribute));
+            books.takes_votes(question, attribute) && !books.is_awaited(target)
         };
         let questions = books.problem().questions().expect("only they have votes");
         return books.is_affordable(attribute) && questions.ids().any(is_free);

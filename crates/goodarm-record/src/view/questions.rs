@@ -131,7 +131,7 @@ impl AnsweredView {
         let mut spent = state.spent_on_answers().saturating_add(state.spent_on_votes());
         for attribute in problem.attributes() {
             if problem.are_votes(attribute) {
-                calls += books.votes_back_count(question, attribute);
+                calls += books.question(question).votes_back_count(attribute);
             } else if problem.lead(attribute) == attribute {
                 for &answer in questions.answers(question) {
                     let tally = books.tally(answer, attribute);

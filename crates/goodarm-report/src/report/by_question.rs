@@ -44,7 +44,7 @@ impl ByQuestion {
         let Some(questions) = &mut overview.questions else { return };
         let mut sums = vec![[Cost::ZERO; 2]; self.service_count];
         for (place, spent) in self.spent.chunks(self.service_count).enumerate() {
-            let part = usize::from(!books.is_answered(id(place)));
+            let part = usize::from(!books.question(id(place)).is_answered());
             for (sum, spent) in sums.iter_mut().zip(spent) {
                 sum[part] = sum[part].saturating_add(*spent);
             }

@@ -4,8 +4,9 @@ use goodarm_core::{GeneratorSpec, ScoredBy};
 use goodarm_files::Scores;
 use serde::Deserialize;
 
-use super::{PlanError, PlanSpec, VerifierSpec, size};
+use super::{PlanError, PlanSpec, VerifierSpec};
 use crate::noise;
+use crate::num::size;
 use crate::questions::described::Description;
 use crate::questions::world::QuestionWorld;
 use crate::theory::Test;

@@ -42,10 +42,8 @@ impl QuestionOracle {
                 return None;
             }
             let declared = books.problem().attribute(attribute);
-            let level = match books.share(arm) {
-                Some(share) => books.level_of(share),
-                None => books.level_of(offer(books)),
-            };
+            let share = books.share(arm).unwrap_or_else(|| offer(books));
+            let level = books.problem().delta().level_of(share);
             let left = level - books.evidence(arm, attribute).max(0.0);
             let mean = self.world.mean(answer, attribute);
             let calls = match declared.is_exact() {
@@ -72,7 +70,7 @@ impl Policy for QuestionOracle {
                 best = Some((price, choice));
             }
         };
-        for question in questions.ids().filter(|&it| !books.is_answered(it)) {
+        for question in questions.ids().filter(|&it| !books.question(it).is_answered()) {
             let known = questions.answers(question).iter();
             let known = known.filter_map(|&arm| self.cost(books, arm).map(|it| (it, arm)));
             let cheapest = known.min_by(|a, b| a.0.0.total_cmp(&b.0.0));

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{
     ArmId, Ask, Design, Label, Outcome, Policy, Problem, ProblemSpec, QuestionId, Session,
     StopReason, Target,
 };
 
+use crate::num::real;
 use crate::questions::oracle::QuestionOracle;
 use crate::questions::world::QuestionWorld;
-use crate::trial::{Certified, Method, Setting, Trial, TrialError};
+use crate::trial::{Certified, Method, Setting, Trial, TrialError, Watcher};
 
 /// Not a policy: so many answers to each question as there is money for, and the most frequent one is
 /// taken. Nothing is promised of it.
@@ -38,7 +38,7 @@ pub(crate) fn run(
     }
     let mut session = session(world, method, setting)?;
     let mut watcher = Watcher::default();
-    let reason = watcher.drive(&mut session, world, setting);
+    let reason = drive(&mut watcher, &mut session, world, setting);
     let books = session.books();
     let certified = watcher.costs.iter().zip(session.certified()).map(|(&cost, &arm)| {
         let answer = answer_of(&session, arm);
@@ -56,7 +56,7 @@ pub(crate) fn run(
         rejected_count: 0,
         budget: setting.budget,
         spent: books.ledger().settled().units(),
-        pull_count: watcher.pull_count,
+        pull_count: watcher.call_count,
         reason,
         spent_on: vec![problem.attributes().map(spent_on).collect()],
         branches: watcher.branches,
@@ -80,64 +80,48 @@ fn session(
     let questions = Some(world.questions.clone());
     let design = Design { scored_by: world.scored_by.clone(), questions };
     let problem = Problem::designed(spec, design)?;
-    let parameters = Parameters { seed: setting.seed, ..method.parameters.clone() };
     let policy: Box<dyn Policy + Send> = match method.policy.as_str() {
         "oracle" => Box::new(QuestionOracle::new(world.clone())),
-        name => by_name(name, &parameters)
-            .map_err(|reason| TrialError::Policy { name: name.to_owned(), reason })?,
+        _ => method.policy(setting.seed, None)?,
     };
-    Session::with_options(problem, policy, method.options)
-        .map_err(|reason| TrialError::InFlightShare { method: method.name.clone(), reason })
+    method.session(problem, policy)
 }
 
-#[derive(Default)]
-struct Watcher {
-    /// What had been spent at each certificate.
-    costs: Vec<f64>,
-    pull_count: u64,
-    branches: BTreeMap<&'static str, u64>,
-}
-
-impl Watcher {
-    /// Until the session ends, or so many calls are made.
-    fn drive(
-        &mut self,
-        session: &mut Session,
-        world: &QuestionWorld,
-        setting: Setting,
-    ) -> Option<StopReason> {
-        let seed = setting.seed;
-        let mut counts: BTreeMap<Target, u64> = BTreeMap::new();
-        while self.pull_count < setting.calls_max {
-            let call = match session.ask().expect("policies name calls that may be made") {
-                Ask::Call(call) => call,
-                Ask::Wait => unreachable!("no call is in flight"),
-                Ask::Done(reason) => return Some(reason),
-            };
-            let count = counts.entry(call.target).or_default();
-            let outcome = match call.target {
-                Target::Arm(arm, lead) => {
-                    let answer = answer_of(session, arm);
-                    let members = session.books().problem().members(lead).iter();
-                    let scores = members.map(|&it| Some(world.score(seed, answer, it, *count)));
-                    match scores.collect::<Vec<_>>()[..] {
-                        [Some(score)] => Outcome::Score(score),
-                        ref scores => Outcome::Scores(scores.into()),
-                    }
+/// Drives a session to its end, or until so many calls are made.
+fn drive(
+    watcher: &mut Watcher,
+    session: &mut Session,
+    world: &QuestionWorld,
+    setting: Setting,
+) -> Option<StopReason> {
+    let seed = setting.seed;
+    let mut counts: BTreeMap<Target, u64> = BTreeMap::new();
+    while watcher.call_count < setting.calls_max {
+        let call = match session.ask().expect("policies name calls that may be made") {
+            Ask::Call(call) => call,
+            Ask::Wait => unreachable!("no call is in flight"),
+            Ask::Done(reason) => return Some(reason),
+        };
+        let count = counts.entry(call.target).or_default();
+        let outcome = match call.target {
+            Target::Arm(arm, lead) => {
+                let answer = answer_of(session, arm);
+                let members = session.books().problem().members(lead).iter();
+                let scores = members.map(|&it| Some(world.score(seed, answer, it, *count)));
+                match scores.collect::<Vec<_>>()[..] {
+                    [Some(score)] => Outcome::Score(score),
+                    ref scores => Outcome::Scores(scores.into()),
                 }
-                Target::Question(question, source) => {
-                    Outcome::Answer(world.answer(seed, question, source, *count))
-                }
-            };
-            *count += 1;
-            session.settle(call.ticket, &outcome, call.ceiling).expect("a sound outcome");
-            self.pull_count += 1;
-            *self.branches.entry(call.branch).or_default() += 1;
-            let spent = session.books().ledger().settled().units();
-            self.costs.resize(session.certified().len(), spent);
-        }
-        None
+            }
+            Target::Question(question, source) => {
+                Outcome::Answer(world.answer(seed, question, source, *count))
+            }
+        };
+        *count += 1;
+        session.settle(call.ticket, &outcome, call.ceiling).expect("a sound outcome");
+        watcher.watch(session, &call);
     }
+    None
 }
 
 fn answer_of(session: &Session, arm: ArmId) -> (QuestionId, Label) {
@@ -151,8 +135,7 @@ fn self_consistency(world: &QuestionWorld, setting: Setting) -> Trial {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let draws = (setting.budget / round).floor() as u64;
     let answers = world.self_consistency(setting.seed, draws).into_iter().flatten();
-    #[expect(clippy::cast_precision_loss, reason = "a count")]
-    let spent = round * draws as f64;
+    let spent = round * real(draws);
     let certified = answers.map(|answer| Certified {
         arm: ArmId(answer.0.0),
         good: world.is_good(answer),
@@ -175,8 +158,8 @@ fn self_consistency(world: &QuestionWorld, setting: Setting) -> Trial {
 
 #[cfg(test)]
 mod tests {
-    use goodarm_core::policy::NAMES;
     use goodarm_core::policy::rcb::FreshRule;
+    use goodarm_core::policy::{NAMES, Parameters};
     use goodarm_core::{Guarantee, Options};
 
     use super::*;

@@ -8,7 +8,8 @@ use goodarm_core::{
 };
 use serde::Deserialize;
 
-use crate::pools::{PoolError, QuestionPool, question_pools};
+use crate::num::size;
+use crate::pools::{self, Pool, PoolError};
 use crate::questions::described::{Described, Description};
 use crate::random::Random;
 use crate::world_error::WorldError;
@@ -88,7 +89,9 @@ pub struct RecordedSpec {
 
 #[derive(Clone, Debug)]
 struct Recorded {
-    pools: Vec<QuestionPool>,
+    pools: Vec<Pool>,
+    /// Of each question and each answer, how often it is the most frequent of five.
+    majorities: Vec<Vec<f64>>,
 }
 
 impl QuestionWorld {
@@ -120,8 +123,8 @@ impl QuestionWorld {
 
     /// Reads recorded questions.
     pub fn recorded(text: &str, spec: &RecordedSpec) -> Result<Self, PoolError> {
-        let pools = question_pools(text, spec.first, spec.questions)?;
-        let tokens = pools.iter().map(QuestionPool::mean_tokens).sum::<f64>() / count(pools.len());
+        let pools = pools::read(text, spec.first, spec.questions)?;
+        let tokens = pools.iter().map(Pool::mean_tokens).sum::<f64>() / size(pools.len());
         let attribute = |name: &str, price: f64, scores| AttributeSpec {
             name: name.into(),
             price,
@@ -144,9 +147,8 @@ impl QuestionWorld {
                 false => ScoredBy::OwnCalls,
             });
         }
-        let given = |(index, pool): (usize, &QuestionPool)| {
-            let question = QuestionId(u32::try_from(index).expect("few questions"));
-            pool.candidate.map(|label| (question, label))
+        let given = |(index, pool): (usize, &Pool)| {
+            pool.candidate.map(|label| (QuestionId::at(index), label))
         };
         let given = pools.iter().enumerate().filter_map(given);
         let fresh = || vec![GeneratorSpec { name: "model".into(), price: tokens }];
@@ -156,7 +158,9 @@ impl QuestionWorld {
             generators: if spec.votes && !spec.given { Vec::new() } else { fresh() },
             candidates_max: spec.candidates_max,
         };
-        Ok(Self { attributes, scored_by, questions, kind: Kind::Recorded(Recorded { pools }) })
+        let majorities = pools.iter().map(Pool::majorities).collect();
+        let kind = Kind::Recorded(Recorded { pools, majorities });
+        Ok(Self { attributes, scored_by, questions, kind })
     }
 
     /// Draws questions from a description of them.
@@ -183,8 +187,8 @@ impl QuestionWorld {
                 let pool = &world.pools[question.index()];
                 match attribute.0 {
                     0 => 1.0,
-                    1 => pool.share(label),
-                    _ => pool.majority_share(label),
+                    1 => pool.share(Some(label)),
+                    _ => world.majorities[question.index()][label.0 as usize],
                 }
             }
         }
@@ -212,7 +216,7 @@ impl QuestionWorld {
             Kind::Recorded(world) => {
                 let pool = &world.pools[question.index()];
                 let good = |label: &Label| self.is_good((question, *label));
-                pool.labels().filter(good).map(|label| pool.share(label)).sum()
+                pool.labels().filter(good).map(|label| pool.share(Some(label))).sum()
             }
         }
     }
@@ -313,11 +317,6 @@ impl Invented {
         }
         means
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "few questions")]
-fn count(count: usize) -> f64 {
-    count as f64
 }
 
 const QUESTIONS_MAX: usize = 1 << 20;

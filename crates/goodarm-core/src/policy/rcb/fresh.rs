@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use crate::books::{ArmStatus, Books, Lane};
-use crate::call::Source;
+use crate::call::{Source, Target};
 use crate::num::real_size;
 use crate::policy::rcb::{RemainingCost, Stage, bend, staged_price};
 use crate::units::{ArmId, GeneratorId, QuestionId};
@@ -156,7 +156,7 @@ impl RemainingCost {
             }
             FreshRule::Fixed { .. } => true,
             // What votes say of one answer they say of all.
-            FreshRule::Joint if books.has_votes() => true,
+            FreshRule::Joint if books.problem().has_votes() => true,
             FreshRule::Joint => {
                 let theta = self.theta(books, question, Some(arm));
                 let chance: f64 =
@@ -175,7 +175,7 @@ impl RemainingCost {
         question: QuestionId,
     ) -> Option<(f64, Source)> {
         let questions = books.problem().questions()?;
-        if books.is_answered(question) {
+        if books.question(question).is_answered() {
             return None;
         }
         let state = books.question(question);
@@ -233,8 +233,8 @@ impl RemainingCost {
     ) -> Option<(f64, Source)> {
         let problem = books.problem();
         let attribute = problem.attributes().find(|&it| problem.votes_propose(it))?;
-        let votes_back = books.votes_back_count(question, attribute);
-        let is_awaited = books.vote_is_awaited(question, attribute);
+        let votes_back = books.question(question).votes_back_count(attribute);
+        let is_awaited = books.is_awaited(Target::Question(question, Source::Votes(attribute)));
         let mut answers = books.active_answers(question).into_iter();
         if answers.any(|arm| self.chance_beside_votes(books, arm) >= FAILED_BELOW)
             || is_awaited

@@ -2,14 +2,13 @@
 
 use goodarm_core::books::DispatchError;
 use goodarm_core::policy::rcb::Rcb;
-use goodarm_core::policy::round_robin::RoundRobin;
 use goodarm_core::session::Refusal;
 use goodarm_core::{
     ArmId, Ask, AskError, AttributeId, BlockingFailure, Choice, Cost, Failure, Guarantee,
     ProblemSpec, ScoreModel, Session, StopReason, VoidFailure,
 };
 
-use super::{FIRST, SECOND, Scripted, UNIT, picture, problem, pulled, spec};
+use super::{FIRST, SECOND, Scripted, UNIT, picture, problem, pulled, round_robin, spec};
 
 use crate::doors::{Doors, OnArm};
 
@@ -34,7 +33,7 @@ fn wait_means_that_a_call_is_in_flight_and_done_that_none_is() {
 #[test]
 fn nothing_affordable_is_a_wait_while_bills_may_come_in_lower() {
     let spec = ProblemSpec { budget: 1.0, ..spec(2, Guarantee::Holm, &[ScoreModel::Binary]) };
-    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    let mut session = Session::new(problem(spec), round_robin());
     let pull = pulled(session.ask().unwrap());
     assert_eq!(session.ask(), Ok(Ask::Wait));
     session.tell(pull.ticket, 1.0, Cost::ZERO).unwrap();
@@ -47,7 +46,7 @@ fn nothing_affordable_is_a_wait_while_bills_may_come_in_lower() {
 fn a_session_ends_when_every_arm_is_certified_or_decided() {
     for (score, reason) in [(1.0, StopReason::AllCertified), (0.0, StopReason::AllDecided)] {
         let exact = spec(2, Guarantee::Holm, &[ScoreModel::Exact]);
-        let mut session = Session::new(problem(exact), RoundRobin::new(false));
+        let mut session = Session::new(problem(exact), round_robin());
         for answer in [1.0, score] {
             let pull = pulled(session.ask().unwrap());
             session.tell(pull.ticket, answer, UNIT).unwrap();
@@ -63,7 +62,7 @@ fn asking_while_there_is_nothing_to_do_changes_nothing() {
     let before = picture(session.books());
     assert!(matches!(session.ask(), Ok(Ask::Done(_))));
     assert_eq!(picture(session.books()), before);
-    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    let mut session = Session::new(problem(spec), round_robin());
     session.ask().unwrap();
     let before = picture(session.books());
     assert_eq!([session.ask(), session.ask()], [Ok(Ask::Wait), Ok(Ask::Wait)]);
@@ -74,7 +73,7 @@ fn asking_while_there_is_nothing_to_do_changes_nothing() {
 #[test]
 fn what_would_still_be_needed_is_told_of_arms_that_look_good() {
     let spec = ProblemSpec { budget: 20.0, ..spec(2, Guarantee::Union, &[ScoreModel::Binary]) };
-    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    let mut session = Session::new(problem(spec), round_robin());
     let mut costs = Vec::new();
     while let Ask::Call(pull) = session.ask().unwrap() {
         let score = if pull.arm() == ArmId(0) { 1.0 } else { 0.0 };
@@ -108,7 +107,7 @@ fn a_retry_is_asked_first() {
 fn a_retry_is_asked_even_where_nothing_new_may_be_dispatched() {
     let scores = [ScoreModel::Binary];
     let spec = ProblemSpec { budget: 1.0, ..spec(2, Guarantee::Holm, &scores) };
-    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    let mut session = Session::new(problem(spec), round_robin());
     let void = pulled(session.ask().unwrap());
     session.fail(void.ticket, Failure::Void(VoidFailure::NotConnected), Cost::ZERO).unwrap();
     assert_eq!(pulled(session.ask().unwrap()).branch, "retry");

@@ -1,6 +1,5 @@
 //! The budget, to the last decimal.
 
-use goodarm_core::policy::round_robin::RoundRobin;
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{
     ArmId, Ask, Books, Call, Cost, CountedFailure, Failure, Guarantee, Options, ProblemSpec,
@@ -8,7 +7,7 @@ use goodarm_core::{
 };
 use goodarm_sim::random::Random;
 
-use super::{FIRST, GUARANTEES, SUB_GAUSSIAN, UNIT, problem, pulled, send, spec};
+use super::{FIRST, GUARANTEES, SUB_GAUSSIAN, UNIT, problem, pulled, round_robin, send, spec};
 
 use crate::doors::Doors;
 
@@ -24,7 +23,7 @@ fn binary(budget: f64) -> ProblemSpec {
 fn ten_calls_at_a_dime_fit_a_budget_of_one() {
     let mut spec = binary(1.0);
     spec.attributes[0].price = 0.1;
-    let mut session = Session::new(problem(spec), RoundRobin::new(false));
+    let mut session = Session::new(problem(spec), round_robin());
     for _ in 0..10 {
         let pull = pulled(session.ask().unwrap());
         session.tell(pull.ticket, 0.0, cost(0.1)).unwrap();
@@ -37,7 +36,7 @@ fn ten_calls_at_a_dime_fit_a_budget_of_one() {
 fn a_budget_below_every_price_buys_nothing() {
     for guarantee in GUARANTEES {
         let spec = ProblemSpec { guarantee, ..binary(0.999) };
-        let mut session = Session::new(problem(spec), RoundRobin::new(false));
+        let mut session = Session::new(problem(spec), round_robin());
         assert_eq!(session.ask(), Ok(Ask::Done(StopReason::BudgetSpent)));
         assert!(session.certified().is_empty());
         assert_eq!(session.books().ledger().settled(), Cost::ZERO);
@@ -116,7 +115,7 @@ fn a_share_of_the_money_limits_what_is_in_flight() {
     for (in_flight_share, calls) in [(0.02, 2), (0.1, 10), (1.0, 100), (1e-9, 1)] {
         let options = Options { in_flight_share, ..Options::default() };
         let mut session =
-            Session::with_options(problem(binary(100.0)), RoundRobin::new(false), options).unwrap();
+            Session::with_options(problem(binary(100.0)), round_robin(), options).unwrap();
         let mut out: Vec<Call> = Vec::new();
         while let Ask::Call(pull) = session.ask().unwrap() {
             out.push(pull);
@@ -134,7 +133,7 @@ fn a_share_of_the_money_limits_what_is_in_flight() {
 fn options_that_make_no_sense_are_refused() {
     for in_flight_share in [0.0, -1.0, 1.01, f64::INFINITY, f64::NAN] {
         let options = Options { in_flight_share, ..Options::default() };
-        let session = Session::with_options(problem(binary(1.0)), RoundRobin::new(false), options);
+        let session = Session::with_options(problem(binary(1.0)), round_robin(), options);
         assert!(session.is_err(), "{in_flight_share}");
     }
 }
@@ -182,7 +181,7 @@ fn waste(session: &mut Session) -> Ask {
 fn a_hopeless_session_keeps_its_money_if_told_to() {
     let session = |stop_when_hopeless| {
         let options = Options { stop_when_hopeless, ..Options::default() };
-        Session::with_options(problem(binary(3000.0)), RoundRobin::new(false), options).unwrap()
+        Session::with_options(problem(binary(3000.0)), round_robin(), options).unwrap()
     };
     let mut stubborn = session(false);
     assert_eq!(waste(&mut stubborn), Ask::Done(StopReason::BudgetSpent));
@@ -202,7 +201,7 @@ fn a_blocked_stream_is_hopeless() {
         let scores = [SUB_GAUSSIAN, ScoreModel::Binary];
         let spec = ProblemSpec { budget: 3000.0, ..spec(1, guarantee, &scores) };
         let options = Options { stop_when_hopeless: true, ..Options::default() };
-        let policy = RoundRobin::new(false);
+        let policy = round_robin();
         let mut session = Session::with_options(problem(spec), policy, options).unwrap();
         let Ok(Ask::Call(first)) = session.ask() else { panic!("a first call") };
         let failure = Failure::Counted(CountedFailure::TimedOut);

@@ -121,7 +121,7 @@ fn a_vote_scores_every_answer_for_one_price() {
     let pull = ask(&mut books, VOTES);
     books.fail(pull.ticket, Failure::Counted(CountedFailure::TimedOut), UNIT).unwrap();
     assert_eq!(sums(&books), [(4, 0.0), (4, 1.0), (4, 0.0), (0, 0.0)]);
-    assert_eq!(books.votes_back_count(QUESTION, FIRST), 4);
+    assert_eq!(books.question(QUESTION).votes_back_count(FIRST), 4);
 }
 
 /// Votes enter the evidence of all answers in dispatch order, also of one that is born in between.
@@ -227,7 +227,7 @@ fn siblings_leave_at_a_certificate_and_what_was_kept_for_them_comes_back() {
             vote(&mut books, 0);
         }
     }
-    assert_eq!((books.certified(), books.is_answered(QUESTION)), (&[good][..], true));
+    assert_eq!((books.certified(), books.question(QUESTION).is_answered()), (&[good][..], true));
     assert!(
         books.is_superseded(sibling) && !books.is_superseded(good) && !books.is_active(sibling)
     );

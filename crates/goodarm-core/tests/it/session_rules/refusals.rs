@@ -46,13 +46,13 @@ fn money_is_checked() {
     let infinite = price(CostError::NotAnAmount(f64::INFINITY));
     check_flaw(|spec| spec.attributes[1].price = f64::INFINITY, &infinite);
     check_flaw(|spec| spec.attributes[1].price = 2e15, &price(CostError::TooLarge(2e15)));
-    let zero = SpecError::PriceZero { attribute: 1 };
+    let zero = price(CostError::ZeroPrice);
     check_flaw(|spec| spec.attributes[1].price = 0.0, &zero);
     let negative = SpecError::Budget(CostError::NotAnAmount(-0.5));
     check_flaw(|spec| spec.budget = -0.5, &negative);
-    check_flaw(|spec| spec.budget = 0.0, &SpecError::BudgetZero);
+    check_flaw(|spec| spec.budget = 0.0, &SpecError::Budget(CostError::ZeroBudget));
     // Digits beyond the twelfth decimal are cut from a budget.
-    check_flaw(|spec| spec.budget = 1e-13, &SpecError::BudgetZero);
+    check_flaw(|spec| spec.budget = 1e-13, &SpecError::Budget(CostError::ZeroBudget));
 }
 
 /// Condition 1: ξ lies strictly between 0 and 1, σ is declared and positive, and so is δ.
@@ -156,14 +156,25 @@ fn scores_that_a_model_does_not_allow_are_refused() {
     for model in [ScoreModel::Binary, ScoreModel::UNIT, ScoreModel::Exact, SUB_GAUSSIAN, floored] {
         for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0 * SCORE_ABS_MAX] {
             let error = refused(&mut books(2, Guarantee::Holm, &[model]), score);
-            assert!(matches!(error, SettleError::NotANumber { attribute: FIRST, .. }), "{error}");
+            assert!(
+                matches!(
+                    error,
+                    SettleError::Score { attribute: FIRST, reason: ScoreError::NotANumber, .. }
+                ),
+                "{error}"
+            );
         }
     }
-    let below = |score, lowest| SettleError::BelowLowest { score, attribute: FIRST, lowest };
+    let below = |score, lowest| SettleError::Score {
+        score,
+        attribute: FIRST,
+        reason: ScoreError::BelowLowest(lowest),
+    };
     let of = |model| books(2, Guarantee::Holm, &[model]);
     assert_eq!(refused(&mut of(ScoreModel::UNIT), -1e-9), below(-1e-9, 0.0));
     assert_eq!(refused(&mut of(floored), -2.1), below(-2.1, -2.0));
-    let not_binary = |score| SettleError::NotBinary { score, attribute: FIRST };
+    let not_binary =
+        |score| SettleError::Score { score, attribute: FIRST, reason: ScoreError::NotBinary };
     for score in [0.5, 2.0, -1.0] {
         assert_eq!(refused(&mut of(ScoreModel::Binary), score), not_binary(score));
     }

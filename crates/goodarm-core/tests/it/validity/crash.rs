@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use goodarm_core::policy::round_robin::RoundRobin;
+use goodarm_core::policy::by_name;
 use goodarm_core::{
     ArmId, Ask, AttributeId, AttributeSpec, Call, Cost, CountedFailure, Event, Failure, Guarantee,
     Options, Outcome, Problem, ProblemSpec, ScoreModel, Session, Target, Ticket,
@@ -162,7 +162,8 @@ fn session() -> Session {
     })
     .expect("a sound problem");
     let options = Options { in_flight_share: 1.0, ..Options::default() };
-    Session::with_options(problem, RoundRobin::new(false), options).expect("options make sense")
+    let policy = by_name("round-robin", &Default::default()).expect("its name");
+    Session::with_options(problem, policy, options).expect("options make sense")
 }
 
 fn call_again(ticket: Ticket) -> Call {

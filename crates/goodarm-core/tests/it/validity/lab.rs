@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use goodarm_core::policy::{self, Parameters, Policy};
-use goodarm_core::problem::PRIOR_WEIGHT_MAX;
+use goodarm_core::problem::{PRIOR_WEIGHT_MAX, ScoreError};
 use goodarm_core::{
     ArmId, Ask, AttributeId, AttributeSpec, BlockingFailure, Call, Cost, CountedFailure, Failure,
     Guarantee, Options, Outcome, Problem, ProblemSpec, ScoreModel, Session, SettleError, Ticket,
@@ -424,10 +424,12 @@ impl<'a> Driver<'a> {
         let blocking = Failure::Blocking;
         let answered = match reply.outcome {
             Outcome::Score(score) => match self.session.tell(ticket, score, reply.bill) {
-                Err(SettleError::BelowLowest { .. }) if self.lab.habit == Habit::ClippedUp => {
+                Err(SettleError::Score { reason: ScoreError::BelowLowest(_), .. })
+                    if self.lab.habit == Habit::ClippedUp =>
+                {
                     self.session.fail(ticket, unreadable, reply.bill)
                 }
-                Err(SettleError::BelowLowest { .. }) => {
+                Err(SettleError::Score { reason: ScoreError::BelowLowest(_), .. }) => {
                     self.session.fail(ticket, blocking(BlockingFailure::BelowLowest), reply.bill)
                 }
                 told => told,

@@ -242,7 +242,7 @@ impl Player {
                 counts.iter().fold(0.0_f64, |most, &it| most.max(it)) / (total + 10.0)
                     + 1.0 / (total + 10.0).sqrt()
             };
-            let open = |question: &u32| !self.books.is_answered(QuestionId(*question));
+            let open = |question: &u32| !self.books.question(QuestionId(*question)).is_answered();
             let best = (0..count).filter(open).max_by(|&a, &b| promise(a).total_cmp(&promise(b)));
             let Some(question) = best else { return };
             let sent: Vec<Vote> = (0..4).filter_map(|_| self.send(question)).collect();
