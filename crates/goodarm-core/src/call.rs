@@ -1,12 +1,20 @@
 //! One call: what is asked, of which service, and what is reserved for it.
 
 use crate::cost::Cost;
-use crate::problem::Role;
 use crate::units::{ArmId, AttributeId, GeneratorId, QuestionId, Share};
 
 /// The number of a call, counted from 0 in the order of dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
+
+/// What a service does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It scores answers: by this attribute, and by all of its [`Problem::members`](crate::Problem::members).
+    Verifier(AttributeId),
+    /// It makes answers.
+    Generator(GeneratorId),
+}
 
 /// One call to make now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,7 +84,7 @@ pub mod units;
 
 pub use crate::bills::BillTotals;
 pub use crate::books::{ArmStatus, Books, Change, Lane, SettleError, Settled};
-pub use crate::call::{Call, Loan, Source, Target, Ticket};
+pub use crate::call::{Call, Loan, Role, Source, Target, Ticket};
 pub use crate::claim::Claim;
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
@@ -93,7 +93,7 @@ pub use crate::outlook::Remainder;
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::design::{Design, GeneratorSpec, Questions, QuestionsSpec, ScoredBy};
 pub use crate::problem::{
-    Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, Role, ScoreModel, SpecError,
+    Attribute, AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, SpecError,
 };
 pub use crate::session::{Ask, AskError, DECISIONS, Options, Session, StopReason};
 pub use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, ServiceId, Share};

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
-use crate::call::Target;
+use crate::call::{Role, Target};
 use crate::cost::{Cost, CostError};
 use crate::problem::design::{Calls, Design, DesignError, Generator, Questions};
 use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
@@ -270,15 +270,6 @@ pub struct Problem {
     prior_weights: Option<Vec<f64>>,
     calls: Calls,
     questions: Option<Questions>,
-}
-
-/// What a service does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It scores answers: by this attribute, and by all of its [`Problem::members`].
-    Verifier(AttributeId),
-    /// It makes answers.
-    Generator(GeneratorId),
 }
 
 /// A verifier that cannot be wrong.

@@ -8,13 +8,13 @@ use thiserror::Error;
 use crate::books::{
     AddArmsError, ArmStatus, Books, Change, DispatchError, LendError, SettleError, Settled,
 };
-use crate::call::{Call, Loan, Source, Target, Ticket};
+use crate::call::{Call, Loan, Role, Source, Target, Ticket};
 use crate::cost::Cost;
 use crate::event::{Event, EventError};
 use crate::outcome::Outcome;
 use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
-use crate::problem::{Guarantee, Problem, Role};
+use crate::problem::{Guarantee, Problem};
 use crate::units::{ArmId, ServiceId};
 
 /// What to do now.
