@@ -37,10 +37,6 @@ impl ThreeCards {
 }
 
 impl Deck for ThreeCards {
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
-        Ok(self.upcoming(labeller, 1)?.pop())
-    }
-
     fn upcoming(&mut self, _: &str, most: usize) -> Result<Vec<Card>, DeckError> {
         let card = |(id, wanted): (&str, Wanted)| Card {
             key: id.to_owned(),

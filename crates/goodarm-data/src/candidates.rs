@@ -216,14 +216,16 @@ impl Candidates {
         self.common_fields.clear();
     }
 
+    /// A list without candidates from the same file.
+    fn emptied(&self) -> Self {
+        let (unit, notes, are_ids_made) = (self.unit, self.notes.clone(), self.are_ids_made);
+        Self { unit, notes, are_ids_made, ..Self::none(&self.path) }
+    }
+
     /// The same without some, and with one more thing to know about them.
     pub fn without(&self, left_out: &BTreeSet<ArmId>, note: String) -> Self {
-        let mut kept = Self {
-            unit: self.unit,
-            notes: self.notes.iter().cloned().chain([note]).collect(),
-            are_ids_made: self.are_ids_made,
-            ..Self::none(&self.path)
-        };
+        let mut kept = self.emptied();
+        kept.notes.push(note);
         for arm in self.arms().filter(|arm| !left_out.contains(arm)) {
             kept.push(self.id(arm), self.json(arm), self.lines[arm.index()]);
         }
@@ -233,12 +235,7 @@ impl Candidates {
 
     /// The same with more fields behind their own, but for those that they have.
     pub fn with_fields(&self, fields_of: impl Fn(ArmId) -> Option<Map<String, Value>>) -> Self {
-        let mut extended = Self {
-            unit: self.unit,
-            notes: self.notes.clone(),
-            are_ids_made: self.are_ids_made,
-            ..Self::none(&self.path)
-        };
+        let mut extended = self.emptied();
         for arm in self.arms() {
             let own = self.get(arm);
             let mut json = own.json.trim_end().to_owned();

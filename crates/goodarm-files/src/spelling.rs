@@ -7,12 +7,15 @@ use crate::visible::visible_line;
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Comparing takes time that grows with the length, and no name of ours is as long.
     let found = found.chars().take(SPELLING_CHARS_MAX).collect::<String>().to_lowercase();
-    let score = |name: &str| strsim::normalized_damerau_levenshtein(&found, &name.to_lowercase());
+    let distance = |name: &str| strsim::damerau_levenshtein(&found, &name.to_lowercase());
+    let resembles = |distance: usize, name: &str| {
+        2 * distance <= found.len().max(name.len()) && distance <= 1 + name.len() / 3
+    };
     names
         .into_iter()
-        .map(|name| (score(name), name))
-        .filter(|(score, _)| *score >= RESEMBLANCE_MIN)
-        .max_by(|(a, first), (b, second)| a.total_cmp(b).then_with(|| second.cmp(first)))
+        .map(|name| (distance(name), name))
+        .filter(|(distance, name)| resembles(*distance, name))
+        .min()
         .map(|(_, name)| name)
 }
 
@@ -133,8 +136,6 @@ pub(crate) const FAULTS: [(&str, &str); 2] =
     [("missing", "this key is missing"), ("duplicate", "this key is given twice")];
 const NO_SUCH_KEY: &str = "no such key";
 const SPELLING_CHARS_MAX: usize = 100;
-/// `anwser` for `answer` has 0.83, `text` for `answer` 0.17.
-const RESEMBLANCE_MIN: f64 = 0.5;
 /// Problems of a file that are shown.
 pub const PROBLEMS_MAX: usize = 20;
 pub(crate) const PART_CHARS_MAX: usize = 60;

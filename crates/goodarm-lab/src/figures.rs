@@ -11,7 +11,8 @@ mod truth;
 use std::path::Path;
 
 use beyond::overview;
-use goodarm_plot::{Figure, Kind, Point, Role, Series};
+use goodarm_plot::{Bar, Figure, Kind, Point, Role, Series};
+use goodarm_sim::experiment::Cell;
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 pub use page::page;
@@ -45,11 +46,18 @@ pub struct Entry {
 }
 
 /// A figure and its findings, computed from the same trials.
+#[derive(Default)]
 pub struct Drawn {
     /// What is drawn.
     pub figure: Figure,
     /// A sentence each.
     pub findings: Vec<String>,
+}
+
+impl From<Figure> for Drawn {
+    fn from(figure: Figure) -> Self {
+        Self { figure, findings: Vec::new() }
+    }
 }
 
 /// An entry, of the experiment that has its name unless others are listed.
@@ -176,8 +184,8 @@ impl Run {
     ) -> Vec<Series> {
         self.methods()
             .map(|method| {
-                let points = self.of(world, method).map(|cell| point(x(cell), y(cell))).collect();
-                Series { name: method.to_owned(), role: role(method), kind, points }
+                let points = self.of(world, method).map(|cell| point(x(cell), y(cell)));
+                Series::new(method, role(method), kind, points)
             })
             .collect()
     }
@@ -186,26 +194,27 @@ impl Run {
         &self.experiment.spec.worlds[0].name
     }
 
+    /// The worlds, in the order of the file.
+    fn worlds(&self) -> impl Iterator<Item = &str> {
+        self.experiment.spec.worlds.iter().map(|world| world.name.as_str())
+    }
+
+    /// The trials of some cells.
+    fn trials_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> Vec<&Trial> {
+        let repetitions = usize::try_from(self.experiment.spec.repetitions).unwrap_or(1).max(1);
+        let cells = self.experiment.cells.iter().zip(self.trials.chunks(repetitions));
+        cells.filter(|(cell, _)| is_wanted(cell)).flat_map(|(_, trials)| trials).flatten().collect()
+    }
+
     /// Whether two methods certified the same arms at the same cost in every trial.
     fn same_trajectory(&self, one: &str, other: &str) -> bool {
-        let trials_of = |name: &str| -> Vec<(f64, u64, &Trial)> {
-            let repetitions = usize::try_from(self.experiment.spec.repetitions).unwrap_or(1);
-            let cell_of = |index: usize| &self.experiment.cells[index / repetitions];
-            self.trials
-                .iter()
-                .enumerate()
-                .filter(|(index, _)| {
-                    self.experiment.spec.methods[cell_of(*index).method].name == name
-                })
-                .filter_map(|(_, trial)| trial.as_ref())
-                .map(|trial| (trial.spent, trial.pull_count, trial))
-                .collect()
+        let methods = &self.experiment.spec.methods;
+        let [one, other] =
+            [one, other].map(|name| self.trials_of(|cell| methods[cell.method].name == name));
+        let is_same = |(a, b): (&&Trial, &&Trial)| {
+            a.pull_count == b.pull_count && a.certified == b.certified && a.spent_on == b.spent_on
         };
-        let (one, other) = (trials_of(one), trials_of(other));
-        one.len() == other.len()
-            && one.iter().zip(&other).all(|(a, b)| {
-                a.1 == b.1 && a.2.certified == b.2.certified && a.2.spent_on == b.2.spent_on
-            })
+        one.len() == other.len() && one.iter().zip(&other).all(is_same)
     }
 
     /// How often the targeted branch was taken, over all trials of a method.
@@ -221,6 +230,15 @@ impl Run {
 
 fn point(x: f64, y: Estimate) -> Point {
     Point { x, y: y.mean, error: Some(y.error) }
+}
+
+const fn bar(value: Estimate) -> Bar {
+    Bar { value: value.mean, error: Some(value.error) }
+}
+
+/// A number of answers or calls as a real number.
+fn real(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// The same method looks the same in every figure; a longer name begins with a shorter one's.

@@ -3,14 +3,13 @@
 mod observations;
 mod verifiers;
 
-use std::fmt;
-
 use goodarm_core::policy::{self, Parameters, Policy, PolicyError};
 use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
 use goodarm_core::{Guarantee, Options, Problem, ProblemSpec, SpecError};
 use goodarm_files::GuaranteeName;
 use goodarm_files::json_text::{self, JsonError};
 use serde::{Deserialize, Deserializer, de};
+use thiserror::Error;
 
 pub(crate) use crate::problem_file::observations::Observations;
 use crate::problem_file::verifiers::VerifierFile;
@@ -25,25 +24,19 @@ pub(crate) struct ProblemFile {
 }
 
 /// What is wrong with a file.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub(crate) enum ProblemFileError {
     /// It is not JSON, or not the keys and values of a problem.
+    #[error(transparent)]
     Json(JsonError),
     /// Its values do not fit each other, or are out of range.
+    #[error(transparent)]
     Field(FieldError),
 }
 
-impl fmt::Display for ProblemFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json(error) => error.fmt(f),
-            Self::Field(FieldError { path, fault }) => write!(f, "{path}: {fault}"),
-        }
-    }
-}
-
 /// A value that cannot be what its field needs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{path}: {fault}")]
 pub(crate) struct FieldError {
     path: String,
     fault: String,

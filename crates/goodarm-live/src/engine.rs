@@ -3,20 +3,22 @@
 use std::future::Future;
 use std::io;
 
+use goodarm_core::Call;
 use goodarm_record::notice::Condition;
+use goodarm_record::reply::Reply;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use crate::throttle::Throttle;
 
-/// Makes calls. `T` says which call it is, `R` is what comes back.
-pub(crate) struct Engine<T, R> {
+/// Makes calls.
+pub(crate) struct Engine {
     throttles: Vec<Throttle>,
-    sender: UnboundedSender<Returned<T, R>>,
-    receiver: UnboundedReceiver<Returned<T, R>>,
+    sender: UnboundedSender<Returned>,
+    receiver: UnboundedReceiver<Returned>,
     /// What a wait brought.
-    first: Option<Returned<T, R>>,
+    first: Option<Returned>,
     in_flight_count: usize,
     concurrency: usize,
     /// Those of calls in flight end with the engine.
@@ -24,33 +26,12 @@ pub(crate) struct Engine<T, R> {
 }
 
 /// What came back from a call; no reply if the task that made it died, which is a bug of ours.
-pub(crate) struct Returned<T, R> {
-    pub(crate) tag: T,
-    pub(crate) reply: Option<R>,
+pub(crate) struct Returned {
+    pub(crate) call: Call,
+    pub(crate) reply: Option<Reply>,
 }
 
-/// A verifier that no more calls are made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GivenUp {
-    /// Its number.
-    pub(crate) verifier: usize,
-    pub(crate) cause: Cause,
-    /// What went wrong last.
-    pub(crate) reason: String,
-}
-
-/// Why no more calls are made of a verifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// It was down for longer than its patience, or cannot be started any more.
-    Down,
-    /// It has never given a score.
-    NeverScored,
-    /// What it says cannot be told from what it was asked.
-    Mistrusted,
-}
-
-impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
+impl Engine {
     /// An engine for verifiers with these throttles, and so many calls in flight at once over all.
     pub(crate) fn new(throttles: impl Iterator<Item = Throttle>, concurrency: usize) -> Self {
         let (sender, receiver) = unbounded_channel();
@@ -61,22 +42,25 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
 
     /// Starts a call of a verifier. Must be called inside a runtime; calls in flight end with it, or
     /// with the engine.
-    pub(crate) fn start<F>(&mut self, tag: T, verifier: usize, call: impl FnOnce(Throttle) -> F)
-    where
-        F: Future<Output = R> + Send + 'static,
+    pub(crate) fn start<F>(
+        &mut self,
+        call: Call,
+        verifier: usize,
+        made_by: impl FnOnce(Throttle) -> F,
+    ) where
+        F: Future<Output = Reply> + Send + 'static,
     {
-        let call = call(self.throttles[verifier].clone());
-        let mut guard = CallGuard { tag: Some(tag), sender: self.sender.clone() };
+        let reply = made_by(self.throttles[verifier].clone());
+        let mut guard = CallGuard { call: Some(call), sender: self.sender.clone() };
         self.in_flight_count += 1;
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(async move {
-            let reply = call.await;
-            guard.hand_in(Some(reply));
+            guard.hand_in(Some(reply.await));
         });
     }
 
     /// What has come back, without waiting.
-    pub(crate) fn take(&mut self) -> Option<Returned<T, R>> {
+    pub(crate) fn take(&mut self) -> Option<Returned> {
         let returned = self.first.take().or_else(|| self.receiver.try_recv().ok())?;
         self.in_flight_count -= 1;
         Some(returned)
@@ -104,24 +88,6 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
         self.throttles.iter().map(Throttle::condition)
     }
 
-    /// A verifier that was given up, if there is one.
-    pub(crate) fn given_up(&self) -> Option<GivenUp> {
-        self.conditions().enumerate().find_map(|(verifier, condition)| {
-            let (cause, reason) = match condition {
-                Condition::GivenUp { reason } => (Cause::Down, reason),
-                Condition::NeverScored { reason } => (Cause::NeverScored, reason),
-                Condition::Mistrusted { reason } => (Cause::Mistrusted, reason),
-                Condition::Open
-                | Condition::Partly { .. }
-                | Condition::BackingOff { .. }
-                | Condition::Down { .. } => {
-                    return None;
-                }
-            };
-            Some(GivenUp { verifier, cause, reason })
-        })
-    }
-
     /// The throttle of a verifier.
     pub(crate) fn throttle(&self, verifier: usize) -> &Throttle {
         &self.throttles[verifier]
@@ -146,32 +112,24 @@ impl<T: Send + 'static, R: Send + 'static> Engine<T, R> {
 }
 
 /// Sees to it that every call is answered, even if the task that makes it dies.
-struct CallGuard<T, R> {
-    tag: Option<T>,
-    sender: UnboundedSender<Returned<T, R>>,
+struct CallGuard {
+    call: Option<Call>,
+    sender: UnboundedSender<Returned>,
 }
 
-impl<T, R> CallGuard<T, R> {
-    fn hand_in(&mut self, reply: Option<R>) {
-        if let Some(tag) = self.tag.take() {
+impl CallGuard {
+    fn hand_in(&mut self, reply: Option<Reply>) {
+        if let Some(call) = self.call.take() {
             // No one listens any more when the work has been left.
-            let _ = self.sender.send(Returned { tag, reply });
+            let _ = self.sender.send(Returned { call, reply });
         }
     }
 }
 
-impl<T, R> Drop for CallGuard<T, R> {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         self.hand_in(None);
     }
-}
-
-/// Runs a piece of work to its end on this thread, for callers without a runtime of their own.
-pub(crate) fn block_on<F: Future>(runtime: Runtime, work: F) -> F::Output {
-    let output = runtime.block_on(work);
-    // On exit, do not wait for DNS.
-    runtime.shutdown_background();
-    output
 }
 
 /// A runtime on this thread.

@@ -3,8 +3,9 @@
 use goodarm_data::candidates::Candidate;
 use goodarm_record::reply::Verdict;
 
+use crate::services::command::read;
 use crate::services::command::worker::request::{Owner, Request};
-use crate::services::command::{Wanted, read};
+use crate::services::score::Wanted;
 
 /// The score in what a program wrote, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {

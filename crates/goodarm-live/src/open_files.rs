@@ -27,10 +27,10 @@ impl fmt::Display for Shortage {
 
 /// How many files a job may have open while it runs.
 pub fn needed(job: &Job) -> usize {
-    let of_verifiers = job.verifiers().iter().map(|verifier| {
-        verifier.service.manifest.files_per_request.saturating_mul(verifier.limits.concurrency)
-    });
-    of_verifiers.fold(OTHERS, usize::saturating_add)
+    let of_services = job
+        .services()
+        .map(|it| it.service.manifest.files_per_request.saturating_mul(it.limits.concurrency));
+    of_services.fold(OTHERS, usize::saturating_add)
 }
 
 /// Raises the limit of this process as far as it may and as far as is needed. Programs that it starts

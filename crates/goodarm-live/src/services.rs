@@ -12,7 +12,7 @@ pub mod pool;
 mod recorded;
 pub mod replay;
 pub(crate) mod rubric;
-mod score;
+pub(crate) mod score;
 mod untold;
 
 pub use self::endpoint::BODY_BYTES_MAX;

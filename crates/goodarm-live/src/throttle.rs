@@ -211,9 +211,7 @@ impl Throttle {
 
     /// Why nothing more is sent, ever.
     pub fn final_reason(&self) -> Option<String> {
-        let state = self.state();
-        let trouble = state.backoff.trouble().filter(|trouble| trouble.kind.is_for_good());
-        trouble.map(|trouble| trouble.reason.clone())
+        self.state().backoff.final_trouble().map(|trouble| trouble.reason.clone())
     }
 
     /// Waits for the right to send one request, behind those that wait already. There is none for a
@@ -269,7 +267,7 @@ impl Throttle {
 
     fn try_turn(&self) -> Result<Result<Turn<'_>, Obstacle>, Stopping> {
         let mut state = self.state();
-        if state.stopping || state.is_closed_for_good() {
+        if state.stopping || state.backoff.final_trouble().is_some() {
             return Err(Stopping);
         }
         let address = match state.address(&self.limits) {
@@ -377,7 +375,7 @@ impl State {
 
     /// Until when nothing is sent, if there is such a pause; there is none for one that stops.
     fn closed_until(&self, limits: &Limits) -> Option<Instant> {
-        if self.stopping || self.is_closed_for_good() {
+        if self.stopping || self.backoff.final_trouble().is_some() {
             return None;
         }
         let now = Instant::now();
@@ -387,10 +385,6 @@ impl State {
                 Ok(_) | Err(Obstacle::Others) => None,
             }
         })
-    }
-
-    fn is_closed_for_good(&self) -> bool {
-        self.backoff.trouble().is_some_and(|trouble| trouble.kind.is_for_good())
     }
 }
 

@@ -105,7 +105,9 @@ impl fmt::Display for Suspicion {
 /// In the order of the job; fewer if someone stops it.
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
     let runtime = engine::runtime()?;
-    let mut trials = engine::block_on(runtime, try_all(job, arms, control));
+    let mut trials = runtime.block_on(try_all(job, arms, control));
+    // On exit, do not wait for DNS.
+    runtime.shutdown_background();
     // Those first whose answers the others get to see.
     let stage = |trial: &Trial| {
         let terms = job.charter.terms(job.target_of(trial.service));
@@ -261,17 +263,7 @@ async fn one(
     }
 }
 
-/// What looks wrong before any call is made.
-pub fn first_suspicions(job: &Job) -> Vec<Suspicion> {
-    let of_service = |service: ServiceId| {
-        let verifier = job.service(service).name.clone();
-        let texts = before_any_call(job, service);
-        texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
-    };
-    job.problem.services().flat_map(of_service).collect()
-}
-
-/// What looks wrong.
+/// What looks wrong, with what these calls have shown; there may be none yet.
 pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
     let of_service = |service: ServiceId| {
         let own: Vec<&Trial> = trials.iter().filter(|it| it.service == service).collect();

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use goodarm_core::calibration::{Column, Goal, Path as ThresholdPath};
 use goodarm_core::units::OutsideUnitInterval;
 use goodarm_live::job::{Job, JobError};
-use goodarm_record::label_file::LabelFileError;
 use goodarm_record::outputs::OutputError;
 use thiserror::Error;
 
@@ -59,10 +58,7 @@ pub enum CalibrateError {
     /// The recording cannot be used: a line for each problem.
     #[error("{}", .0.join("\n"))]
     Recording(Vec<String>),
-    /// The file of labels.
-    #[error(transparent)]
-    LabelFile(#[from] LabelFileError),
-    /// Labels that are about nothing in the pilot, or fields that are not there: a line for each.
+    /// The file of labels, labels that are about nothing in the pilot, or fields that are not there: a line for each.
     #[error("{}", .0.join("\n"))]
     Labels(Vec<String>),
     /// More labels were planned than there are answers, or fewer than there are labels.
@@ -182,12 +178,6 @@ pub fn json(finding: &Finding) -> String {
 #[expect(clippy::cast_precision_loss, reason = "counts of answers")]
 pub(crate) const fn real(count: u64) -> f64 {
     count as f64
-}
-
-/// 85 %, 97.5 %.
-pub(crate) fn percent(share: f64) -> String {
-    let text = format!("{:.1}", 100.0 * share);
-    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// A name of others in quotes.

@@ -239,13 +239,10 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
     });
     Ok(PlanSpec {
         delta: DELTA,
-        budget: None,
         slack: SLACK,
-        guarantee: None,
         policy: "rcb".into(),
         concurrency: 1,
         repetitions,
-        seed: 0,
         verifiers: verifiers.collect(),
         answers: answers(&recordings).ok_or(ForecastError::NoAnswers)?,
         ..PlanSpec::default()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodarm_data::table::{Column, Table};
 use goodarm_files::Unit;
-use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
+use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Cut, Omission, Plan, PlanStep, Purchase, Spread, StepTheory};
 
 use goodarm_report::words::{about, counted, printable};
@@ -166,63 +166,43 @@ fn some_of(steps: &[PlanStep]) -> impl Iterator<Item = &PlanStep> {
 /// Certified answers, or answered questions, over the budget.
 pub fn figure(plan: &Plan) -> Figure {
     let count = |step: &PlanStep| f64::from(u32::try_from(step.certified).unwrap_or(u32::MAX));
-    let realistic = |of: fn(Spread) -> f64| -> Vec<Point> {
-        let points = plan
-            .steps
-            .iter()
-            .filter_map(|step| Some(Point { x: of(step.realistic?), y: count(step), error: None }));
-        points.filter(|point| point.x.is_finite()).collect()
+    let realistic = |name: &str, role: usize, of: fn(Spread) -> f64| {
+        let steps = plan.steps.iter();
+        let points = steps.filter_map(|step| Some(Point::new(of(step.realistic?), count(step))));
+        Series::new(name, Role(role), Kind::Step, points.filter(|point| point.x.is_finite()))
     };
-    let line = |name: &str, role: usize, kind: Kind, points: Vec<Point>| Series {
-        name: name.into(),
-        role: Role(role),
-        kind,
-        points,
-    };
-    let asymptotic = |step: &PlanStep| {
-        let theory = step.theory?;
-        Some(Point { x: theory.asymptotic, y: count(step), error: None })
-    };
-    let asymptotic: Vec<Point> = plan.steps.iter().filter_map(asymptotic).collect();
+    let asymptotic = |step: &PlanStep| Some(Point::new(step.theory?.asymptotic, count(step)));
+    let asymptotic = plan.steps.iter().filter_map(asymptotic);
     let mut series = vec![
-        line("median session", 3, Kind::Step, realistic(|spread| spread.median)),
-        line("one in ten is cheaper", 4, Kind::Step, realistic(|spread| spread.low)),
-        line("one in ten is dearer", 2, Kind::Step, realistic(|spread| spread.high)),
+        realistic("median session", 3, |spread| spread.median),
+        realistic("one in ten is cheaper", 4, |spread| spread.low),
+        realistic("one in ten is dearer", 2, |spread| spread.high),
     ];
     if plan.questions.is_none() {
-        series.push(line("asymptotic, T* log(1/δ)", 7, Kind::Reference, asymptotic));
+        series.push(Series::new("asymptotic, T* log(1/δ)", Role(7), Kind::Reference, asymptotic));
     }
     let certified = match plan.questions {
         Some(_) => "answered questions",
         None => "certified answers",
     };
-    Figure {
-        title: "What the budget buys".into(),
-        caption: match plan.questions {
-            Some(_) => format!("{}.", subject(plan)),
-            None => format!(
-                "{}, {} of them good, δ = {}; {}.",
-                counted(plan.answers, "answer"),
-                plan.good,
-                plan.delta,
-                counted(plan.repetitions, "simulated session")
-            ),
-        },
-        panels: vec![Panel {
-            title: String::new(),
-            content: Content::Lines(LineChart {
-                x: Axis::linear("budget"),
-                y: Axis::linear(certified),
-                series,
-            }),
-        }],
-        columns: 1,
-        key: Key::InPanels,
-    }
+    let caption = match plan.questions {
+        Some(_) => format!("{}.", subject(plan)),
+        None => format!(
+            "{}, {} of them good, δ = {}; {}.",
+            counted(plan.answers, "answer"),
+            plan.good,
+            plan.delta,
+            counted(plan.repetitions, "simulated session")
+        ),
+    };
+    let (x, y) = (Axis::linear("budget"), Axis::linear(certified));
+    Figure::new("What the budget buys", caption, vec![Panel::lines("", x, y, series)])
 }
 
 #[cfg(test)]
 mod tests {
+    use goodarm_plot::Content;
+
     use super::*;
 
     fn step(certified: usize, high: f64) -> PlanStep {

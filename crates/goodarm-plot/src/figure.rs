@@ -3,7 +3,7 @@
 use crate::look::Role;
 
 /// One figure of a paper: a title, some panels, a caption.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// Above the panels; nothing if empty.
     pub title: String,
@@ -17,10 +17,31 @@ pub struct Figure {
     pub key: Key,
 }
 
+impl Figure {
+    /// Panels that name their own methods, below each other.
+    pub fn new(title: impl Into<String>, caption: impl Into<String>, panels: Vec<Panel>) -> Self {
+        let (title, caption) = (title.into(), caption.into());
+        Self { title, caption, panels, columns: 1, key: Key::InPanels }
+    }
+
+    /// The same, this many side by side.
+    #[must_use]
+    pub fn in_columns(self, columns: usize) -> Self {
+        Self { columns, ..self }
+    }
+
+    /// The same, with the names of methods once for all panels.
+    #[must_use]
+    pub fn with_shared_key(self) -> Self {
+        Self { key: Key::Shared, ..self }
+    }
+}
+
 /// Where the names of methods stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Key {
     /// Each panel names its own: lines at their right ends, bars in a row above.
+    #[default]
     InPanels,
     /// Once below the title, for panels that show the same methods side by side.
     Shared,
@@ -33,6 +54,18 @@ pub struct Panel {
     pub title: String,
     /// The chart.
     pub content: Content,
+}
+
+impl Panel {
+    /// Lines between two axes.
+    pub fn lines(title: impl Into<String>, x: Axis, y: Axis, series: Vec<Series>) -> Self {
+        Self { title: title.into(), content: Content::Lines(LineChart { x, y, series }) }
+    }
+
+    /// Groups of bars.
+    pub fn bars(title: impl Into<String>, chart: BarChart) -> Self {
+        Self { title: title.into(), content: Content::Bars(chart) }
+    }
 }
 
 /// What a panel shows.
@@ -106,6 +139,18 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
+impl Series {
+    /// A series of these points.
+    pub fn new(
+        name: impl Into<String>,
+        role: Role,
+        kind: Kind,
+        points: impl IntoIterator<Item = Point>,
+    ) -> Self {
+        Self { name: name.into(), role, kind, points: points.into_iter().collect() }
+    }
+}
+
 /// How points are joined and how their errors are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -129,6 +174,13 @@ pub struct Point {
     pub y: f64,
     /// Half the height of the band or whisker, usually one standard error; the caption should say.
     pub error: Option<f64>,
+}
+
+impl Point {
+    /// A value without an error.
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y, error: None }
+    }
 }
 
 /// Groups of bars with one bar of each series.

@@ -56,6 +56,15 @@ impl Ruler {
         MARK + GAP + TICK_LABEL.line_height() + label_room(self.label.len())
     }
 
+    /// The numbers that can be read, with their middles; `place` is a number's middle and length.
+    fn numbers(&self, place: impl Fn(&Tick) -> (f64, f64)) -> impl Iterator<Item = (f64, &Tick)> {
+        let mut numbers: Vec<_> = labelled(&self.ticks).map(|tick| (place(tick), tick)).collect();
+        numbers.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
+        let places: Vec<(f64, f64)> = numbers.iter().map(|(place, _)| *place).collect();
+        let legible = numbers.into_iter().zip(legible(&places)).filter(|(_, legible)| *legible);
+        legible.map(|((place, tick), _)| (place.0, tick))
+    }
+
     fn numbers_width(&self) -> f64 {
         let widths = self.ticks.iter().map(|tick| TICK_LABEL.width(&tick.label));
         MARK + GAP + widths.fold(0.0, f64::max)
@@ -73,16 +82,10 @@ impl Ruler {
             let (from, to) = (spot(plot.left - length, y(tick)), spot(plot.left, y(tick)));
             canvas.line(from, to, AXIS);
         }
-        let mut numbers: Vec<(f64, &Tick)> =
-            labelled(&self.ticks).map(|tick| (y(tick), tick)).collect();
-        numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let places: Vec<(f64, f64)> = numbers.iter().map(|(y, _)| (*y, TICK_LABEL.size)).collect();
         let setting = Setting::new(TICK_LABEL, Anchor::End, QUIET);
-        for ((y, tick), legible) in numbers.into_iter().zip(legible(&places)) {
-            if legible {
-                let at = spot(plot.left - MARK - GAP, y + TICK_LABEL.drop());
-                canvas.words(at, &tick.label, setting);
-            }
+        for (y, tick) in self.numbers(|tick| (y(tick), TICK_LABEL.size)) {
+            let at = spot(plot.left - MARK - GAP, y + TICK_LABEL.drop());
+            canvas.words(at, &tick.label, setting);
         }
         canvas.line(spot(plot.left, plot.top), spot(plot.left, plot.bottom), AXIS);
         let mut setting = Setting::new(AXIS_LABEL, Anchor::Middle, INK);
@@ -103,21 +106,15 @@ impl Ruler {
             let (from, to) = (spot(x(tick), plot.bottom), spot(x(tick), plot.bottom + length));
             canvas.line(from, to, AXIS);
         }
-        let mut numbers: Vec<(f64, &Tick)> = labelled(&self.ticks)
-            .map(|tick| {
-                let half = TICK_LABEL.width(&tick.label) / 2.0;
-                (x(tick).min(cell.right - half).max(cell.left + half), tick)
-            })
-            .collect();
-        numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let places: Vec<(f64, f64)> =
-            numbers.iter().map(|(x, tick)| (*x, TICK_LABEL.width(&tick.label))).collect();
+        let inside = |tick: &Tick| {
+            let width = TICK_LABEL.width(&tick.label);
+            let half = width / 2.0;
+            (x(tick).min(cell.right - half).max(cell.left + half), width)
+        };
         let baseline = plot.bottom + MARK + GAP + TICK_LABEL.size * ASCENT;
         let setting = Setting::new(TICK_LABEL, Anchor::Middle, QUIET);
-        for ((x, tick), legible) in numbers.into_iter().zip(legible(&places)) {
-            if legible {
-                canvas.words(spot(x, baseline), &tick.label, setting);
-            }
+        for (x, tick) in self.numbers(inside) {
+            canvas.words(spot(x, baseline), &tick.label, setting);
         }
         canvas.line(spot(plot.left, plot.bottom), spot(plot.right, plot.bottom), AXIS);
         let top = plot.bottom + MARK + GAP + TICK_LABEL.line_height();

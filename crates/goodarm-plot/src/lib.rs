@@ -1,28 +1,18 @@
 //! Figures of a paper: from tables of numbers to SVG text.
 //!
 //! ```
-//! use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
+//! use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
 //!
 //! let points = [(0.0, 0.0), (1e5, 0.62), (2e5, 0.81), (3e5, 0.84)];
-//! let figure = Figure {
-//!     title: "Reliable coverage".into(),
-//!     caption: "Mean of 200 sessions; bands are one standard error.".into(),
-//!     panels: vec![Panel {
-//!         title: String::new(),
-//!         content: Content::Lines(LineChart {
-//!             x: Axis::linear("budget (tokens)"),
-//!             y: Axis::linear("certified answers"),
-//!             series: vec![Series {
-//!                 name: "BMA-GAI".into(),
-//!                 role: Role(0), // the same number in every figure
-//!                 kind: Kind::Line,
-//!                 points: points.map(|(x, y)| Point { x, y, error: Some(0.02) }).into(),
-//!             }],
-//!         }),
-//!     }],
-//!     columns: 1,
-//!     key: Key::InPanels,
-//! };
+//! let points = points.map(|(x, y)| Point { x, y, error: Some(0.02) });
+//! // The role is the same number in every figure.
+//! let series = vec![Series::new("BMA-GAI", Role(0), Kind::Line, points)];
+//! let (x, y) = (Axis::linear("budget (tokens)"), Axis::linear("certified answers"));
+//! let figure = Figure::new(
+//!     "Reliable coverage",
+//!     "Mean of 200 sessions; bands are one standard error.",
+//!     vec![Panel::lines("", x, y, series)],
+//! );
 //! assert!(goodarm_plot::svg(&figure).contains("BMA-GAI"));
 //! ```
 //!

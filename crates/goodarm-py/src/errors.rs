@@ -21,9 +21,11 @@ pub(crate) fn exception(class: &str, variant: &str, message: String) -> PyErr {
     Python::attach(|py| make(py).unwrap_or_else(|error| error))
 }
 
-/// The name of an enum's variant: what its `Debug` begins with.
+/// The name of an enum's variant: what its `Debug` begins with, or, where a replay of the journal has failed,
+/// the name of the replay's error.
 pub(crate) fn variant_of(error: &impl Debug) -> String {
     let text = format!("{error:?}");
+    let text = text.strip_prefix("Replay(").unwrap_or(&text);
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 

@@ -32,8 +32,13 @@ pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound
 }
 
 pub(crate) fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
-    let cost = |text: String| -> PyResult<Cost> {
+    let cost = |index: usize| -> PyResult<Cost> {
+        let text: String = event.get_item(index)?.extract()?;
         text.parse().map_err(|error: goodarm_core::cost::CostError| raised("CostError", &error))
+    };
+    let settled = |outcome: Outcome| -> PyResult<Event> {
+        let ticket = Ticket(event.get_item(1)?.extract()?);
+        Ok(Event::Settled { ticket, outcome, cost: cost(3)? })
     };
     let name: String = event.get_item(0)?.extract()?;
     Ok(match name.as_str() {
@@ -45,17 +50,11 @@ pub(crate) fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
             let loan = if loan.is_none() { None } else { Some((arm, loan_of(&loan)?)) };
             Event::Asked { ticket, target: Target::Arm(arm, attribute), loan }
         }
-        "told" => Event::Settled {
-            ticket: Ticket(event.get_item(1)?.extract()?),
-            outcome: Outcome::Score(event.get_item(2)?.extract()?),
-            cost: cost(event.get_item(3)?.extract()?)?,
-        },
-        "failed" => Event::Settled {
-            ticket: Ticket(event.get_item(1)?.extract()?),
-            outcome: Outcome::Failed(named_failure(&event.get_item(2)?.extract::<String>()?)?),
-            cost: cost(event.get_item(3)?.extract()?)?,
-        },
-        "budget-raised" => Event::BudgetRaised { budget: cost(event.get_item(1)?.extract()?)? },
+        "told" => settled(Outcome::Score(event.get_item(2)?.extract()?))?,
+        "failed" => {
+            settled(Outcome::Failed(named_failure(&event.get_item(2)?.extract::<String>()?)?))?
+        }
+        "budget-raised" => Event::BudgetRaised { budget: cost(1)? },
         "released" => Event::Released { arm: ArmId(event.get_item(1)?.extract()?) },
         "arms-added" => Event::ArmsAdded { count: event.get_item(1)?.extract()? },
         name => {

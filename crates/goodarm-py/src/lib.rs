@@ -1,6 +1,7 @@
 //! goodarm from Python. Nothing is decided here: sessions, runs, reports and plans are those of
 //! the other crates, and this one translates. The Python side is `python/goodarm/`.
 
+mod awaited;
 mod books;
 mod errors;
 mod events;

@@ -9,7 +9,7 @@ use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
 use goodarm_data::candidates::Candidate;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::attempt::{Attempt, attempts};
-use goodarm_live::service::{Called, Manifest, Remote, Reply, Service, Usage, Verdict};
+use goodarm_live::service::{Called, Manifest, Remote, Reply, Service, Usage};
 use goodarm_live::throttle::Throttle;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyTuple};
 use tokio::sync::oneshot;
 
+use crate::awaited::duration;
 use crate::errors::exception;
 use crate::money::price;
 
@@ -153,11 +154,7 @@ impl Mailbox {
         linger: f64,
         wait: Option<f64>,
     ) -> PyResult<Option<Vec<Taken<'py>>>> {
-        let seconds = |seconds: f64| {
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|error| PyValueError::new_err(error.to_string()))
-        };
-        let (linger, wait) = (seconds(linger)?, wait.map(seconds).transpose()?);
+        let (linger, wait) = (duration(linger)?, wait.map(duration).transpose()?);
         // So long that no clock can tell is for ever.
         let until = wait.and_then(|wait| Instant::now().checked_add(wait));
         let Some(taken) = py.detach(|| self.0.take(most, linger, until)) else { return Ok(None) };
@@ -210,8 +207,7 @@ impl Mailbox {
             if let Some(Out { since, sender }) = state.out.remove(number) {
                 let reason = format!("no answer within {} s", timeout.as_secs_f64());
                 let reply = Reply::failed(CountedFailure::TimedOut, reason);
-                let usage = Usage { worked: since.elapsed(), ..reply.usage };
-                let _ = sender.send(Attempt::Answered(Reply { usage, ..reply }));
+                let _ = sender.send(answered(reply, None, since.elapsed(), String::new()));
             }
         }
         late
@@ -230,21 +226,12 @@ impl Mailbox {
 impl Mailbox {
     /// An outcome that says nothing counts as one: the call must not be lost.
     fn put_one(&self, number: u64, outcome: &Bound<'_, PyAny>) {
-        let read = match outcome.cast::<PyFloat>() {
-            Ok(score) => score.extract().map(|score| Outcome::Score {
-                score,
-                cost: None,
-                text: String::new(),
-            }),
-            Err(_) => outcome.cast::<PyTuple>().map_err(PyErr::from).and_then(outcome_of),
-        };
-        let outcome = read.unwrap_or_else(|error| Outcome::Failed {
-            failure: CountedFailure::Unreadable,
-            reason: error.to_string(),
-            cost: None,
-            text: String::new(),
+        self.0.give(number, |worked| {
+            attempt_of(outcome, worked).unwrap_or_else(|error| {
+                let reply = Reply::failed(CountedFailure::Unreadable, error.to_string());
+                answered(reply, None, worked, String::new())
+            })
         });
-        self.0.give(number, |worked| outcome.attempt(worked));
     }
 
     /// The service whose calls come here.
@@ -255,15 +242,12 @@ impl Mailbox {
     }
 }
 
-/// What Python says of a call.
-enum Outcome {
-    Score { score: f64, cost: Option<Cost>, text: String },
-    Failed { failure: CountedFailure, reason: String, cost: Option<Cost>, text: String },
-    Void { reason: String, retry_after: Option<Duration> },
-    Lost { reason: String },
-}
-
-fn outcome_of(outcome: &Bound<'_, PyTuple>) -> PyResult<Outcome> {
+/// What Python says of a call that took this long.
+fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<Reply>> {
+    if let Ok(score) = outcome.cast::<PyFloat>() {
+        return Ok(answered(Reply::score(score.extract()?), None, worked, String::new()));
+    }
+    let outcome = outcome.cast::<PyTuple>()?;
     let text = |index: usize| -> PyResult<String> {
         Ok(outcome.get_item(index)?.extract::<Option<String>>()?.unwrap_or_default())
     };
@@ -273,55 +257,37 @@ fn outcome_of(outcome: &Bound<'_, PyTuple>) -> PyResult<Outcome> {
     };
     Ok(match text(0)?.as_str() {
         "score" => {
-            let score = outcome.get_item(1)?.extract()?;
-            Outcome::Score { score, cost: cost(2)?, text: text(3)? }
+            let reply = Reply::score(outcome.get_item(1)?.extract()?);
+            answered(reply, cost(2)?, worked, text(3)?)
         }
         "failed" => {
             let name = text(1)?;
             let Some(Failure::Counted(failure)) = Failure::from_name(&name) else {
                 return Err(PyValueError::new_err(format!("{name:?} is no failure that counts")));
             };
-            Outcome::Failed { failure, reason: text(2)?, cost: cost(3)?, text: text(4)? }
+            answered(Reply::failed(failure, text(2)?), cost(3)?, worked, text(4)?)
         }
         "void" => {
             let seconds: Option<f64> = outcome.get_item(2)?.extract()?;
             let retry_after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            Outcome::Void { reason: text(1)?, retry_after }
+            let failure = match retry_after {
+                Some(_) => VoidFailure::RateLimited,
+                None => VoidFailure::NotConnected,
+            };
+            Attempt::Void { failure, retry_after, reason: text(1)? }
         }
-        "lost" => Outcome::Lost { reason: text(1)? },
+        "lost" => {
+            let reason = text(1)?;
+            let outcome = Reply::failed(CountedFailure::Lost, reason.clone());
+            Attempt::Broke { outcome, reason }
+        }
         name => return Err(exception("Error", "", format!("{name:?} is not an outcome"))),
     })
 }
 
-impl Outcome {
-    fn attempt(self, worked: Duration) -> Attempt<Reply> {
-        match self {
-            Self::Score { score, cost, text } => {
-                Attempt::Answered(scored(score, cost, text, worked))
-            }
-            Self::Failed { failure, reason, cost, text } => {
-                let reply = Reply::failed(failure, reason);
-                let usage = Usage { cost, worked, ..reply.usage };
-                Attempt::Answered(Reply { usage, text, ..reply })
-            }
-            Self::Void { reason, retry_after } => {
-                let failure = match retry_after {
-                    Some(_) => VoidFailure::RateLimited,
-                    None => VoidFailure::NotConnected,
-                };
-                Attempt::Void { failure, retry_after, reason }
-            }
-            Self::Lost { reason } => Attempt::Broke {
-                outcome: Reply::failed(CountedFailure::Lost, reason.clone()),
-                reason,
-            },
-        }
-    }
-}
-
-const fn scored(score: f64, cost: Option<Cost>, text: String, worked: Duration) -> Reply {
-    let usage = Usage { input_tokens: None, output_tokens: None, cost, worked };
-    Reply { verdict: Verdict::Score(score), usage, text }
+fn answered(reply: Reply, cost: Option<Cost>, worked: Duration, text: String) -> Attempt<Reply> {
+    let usage = Usage { cost, worked, ..reply.usage };
+    Attempt::Answered(Reply { usage, text, ..reply })
 }
 
 fn json_loads(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {

@@ -43,9 +43,18 @@ fn amount<E: std::fmt::Debug + std::fmt::Display>(
     of_float(float).map_err(|error| raised("CostError", &error))
 }
 
-/// As a `decimal.Decimal`.
-pub(crate) fn to_decimal(py: Python<'_>, cost: Cost) -> PyResult<Bound<'_, PyAny>> {
-    decimal(py)?.call1((cost.to_string(),))
+/// An amount that is a `decimal.Decimal` in Python.
+#[derive(Clone, Copy)]
+pub(crate) struct Decimal(pub(crate) Cost);
+
+impl<'py> IntoPyObject<'py> for Decimal {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        decimal(py)?.call1((self.0.to_string(),))
+    }
 }
 
 fn decimal(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {

@@ -6,9 +6,8 @@ mod trouble;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use goodarm_files::json_text;
 use goodarm_plan::description::{Description, Wishes};
@@ -19,6 +18,7 @@ use pyo3::prelude::*;
 
 pub(crate) use self::figure::Figure;
 use self::trouble::Trouble;
+use crate::awaited::Awaited;
 use crate::table::Table;
 
 /// A plan while it is made.
@@ -29,14 +29,7 @@ pub(crate) struct PlanWork(Arc<Watch>);
 #[derive(Default)]
 struct Watch {
     cancelled: AtomicBool,
-    ended: Mutex<Option<Result<NativePlan, Trouble>>>,
-    changed: Condvar,
-}
-
-impl Watch {
-    fn ended(&self) -> MutexGuard<'_, Option<Result<NativePlan, Trouble>>> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    ended: Awaited<Option<Result<NativePlan, Trouble>>>,
 }
 
 /// Begins a plan: of the plan file, job or recording at `path`, or of a plan file's keys as JSON.
@@ -86,8 +79,8 @@ impl PlanWork {
             // A panic is a mistake of ours: it must not leave Python waiting.
             let ended = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&own.cancelled))));
             let ended = ended.unwrap_or_else(|panic| Err(Trouble::of_panic(panic.as_ref())));
-            *own.ended() = Some(ended);
-            own.changed.notify_all();
+            *own.ended.state() = Some(ended);
+            own.ended.changed.notify_all();
         };
         std::thread::Builder::new().name("goodarm-plan".into()).spawn(body)?;
         Ok(Self(watch))
@@ -98,16 +91,7 @@ impl PlanWork {
 impl PlanWork {
     /// Waits for the end, for so many seconds at most; whether it is there.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
-        let wait = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(py.detach(|| {
-            let (ended, _) = self
-                .0
-                .changed
-                .wait_timeout_while(self.0.ended(), wait, |ended| ended.is_none())
-                .unwrap_or_else(PoisonError::into_inner);
-            ended.is_some()
-        }))
+        self.0.ended.wait(py, seconds, Option::is_some)
     }
 
     /// Begins no new session.
@@ -117,7 +101,7 @@ impl PlanWork {
 
     /// The plan, once.
     fn result(&self) -> PyResult<NativePlan> {
-        match self.0.ended().take() {
+        match self.0.ended.state().take() {
             None => Err(PyValueError::new_err("the work goes on, or its result was taken")),
             Some(ended) => ended.map_err(Trouble::raised),
         }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::{exception, unknown};
-use crate::money::to_decimal;
+use crate::money::Decimal;
 
 /// What a policy has raised: raised again when the session is back in Python.
 #[derive(Clone, Default)]
@@ -27,10 +27,7 @@ impl Raised {
     }
 
     pub(crate) fn check(&self) -> PyResult<()> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 }
 
@@ -168,18 +165,16 @@ impl View {
 
     /// By its name or its number.
     fn attribute(&self, verifier: &Bound<'_, PyAny>) -> PyResult<AttributeId> {
-        if let Ok(name) = verifier.extract::<String>() {
-            let py = verifier.py();
+        let index = if let Ok(name) = verifier.extract::<String>() {
             let names: Vec<String> =
-                self.names.iter().map(|known| known.bind(py).to_string()).collect();
+                self.verifiers(verifier.py()).iter().map(|it| it.to_string()).collect();
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            return match known.iter().position(|known| *known == name) {
-                Some(index) => Ok(AttributeId(u32::try_from(index).expect("few verifiers"))),
-                None => Err(PyKeyError::new_err(unknown("verifier", &name, &known))),
-            };
-        }
-        let wrong = |_| PyTypeError::new_err("a verifier is its name or its number");
-        let index: usize = verifier.extract().map_err(wrong)?;
+            let index = known.iter().position(|known| *known == name);
+            index.ok_or_else(|| PyKeyError::new_err(unknown("verifier", &name, &known)))?
+        } else {
+            let wrong = |_| PyTypeError::new_err("a verifier is its name or its number");
+            verifier.extract().map_err(wrong)?
+        };
         if index >= self.names.len() {
             return Err(PyIndexError::new_err(format!("there is no verifier {index}")));
         }
@@ -221,12 +216,8 @@ impl View {
     /// The arms that still take calls.
     fn active(&self) -> PyResult<Vec<u32>> {
         self.look(|books| {
-            Ok(books
-                .problem()
-                .arms()
-                .filter(|&arm| books.is_active(arm))
-                .map(|arm| arm.0)
-                .collect())
+            let active = books.problem().arms().filter(|&arm| books.is_active(arm));
+            Ok(active.map(|arm| arm.0).collect())
         })
     }
 
@@ -288,16 +279,14 @@ impl View {
         self.look(|books| Ok(books.problem().attribute(attribute).threshold()))
     }
 
-    fn price<'py>(&self, verifier: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn price(&self, verifier: &Bound<'_, PyAny>) -> PyResult<Decimal> {
         let attribute = self.attribute(verifier)?;
-        let price = self.look(|books| Ok(books.problem().attribute(attribute).price()))?;
-        to_decimal(verifier.py(), price)
+        self.look(|books| Ok(Decimal(books.problem().attribute(attribute).price())))
     }
 
     /// What is neither spent nor reserved.
     #[getter]
-    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let left = self.look(|books| Ok(books.ledger().left()))?;
-        to_decimal(py, left)
+    fn left(&self) -> PyResult<Decimal> {
+        self.look(|books| Ok(Decimal(books.ledger().left())))
     }
 }

@@ -1,5 +1,6 @@
 //! A run's folder: what was certified, every call, the money, the audit and the report.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -186,7 +187,7 @@ impl Results {
         let mut replay = Replay::open(&folder.journal())?;
         let charter = replay.history.charter.clone();
         let roster = Roster::read(&folder, &charter, None).ok();
-        let mut columns = Columns::default();
+        let mut columns = Columns::new();
         while let Some(entry) = replay.step()? {
             let id = |arm| roster.as_ref().map_or("", |roster| roster.id(arm));
             let question = |about| roster.as_ref().map_or("", |roster| roster.question_id(about));
@@ -212,73 +213,70 @@ fn with_amounts((name, column): (String, Column)) -> (String, Column) {
 }
 
 /// Calls as columns; the names are those of `calls.jsonl`.
-#[derive(Default)]
-struct Columns {
-    call: Int64Builder,
-    id: LargeStringBuilder,
-    question: LargeStringBuilder,
-    verifier: LargeStringBuilder,
-    score: Float64Builder,
-    answer: LargeStringBuilder,
-    label: Int64Builder,
-    scores: LargeStringBuilder,
-    failure: LargeStringBuilder,
-    reason: LargeStringBuilder,
-    lent: Float64Builder,
-    cost: Float64Builder,
-    latency: Float64Builder,
-    unix_millis: Int64Builder,
-    asked: Int64Builder,
-    answered: Int64Builder,
-    reply: LargeStringBuilder,
+struct Columns([(&'static str, Builder); 17]);
+
+/// A column that is being filled, and what it takes from a call.
+enum Builder {
+    Texts(LargeStringBuilder, for<'a> fn(&'a CallLine<'_>) -> Option<Cow<'a, str>>),
+    Reals(Float64Builder, fn(&CallLine<'_>) -> Option<f64>),
+    Integers(Int64Builder, fn(&CallLine<'_>) -> Option<i64>),
 }
 
 impl Columns {
-    fn push(&mut self, line: &CallLine<'_>) {
-        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        self.call.append_value(signed(line.call));
-        self.id.append_value(&line.id);
-        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        self.question.append_option(some(&line.question));
-        self.answer.append_option(some(&line.answer));
-        self.label.append_option(line.label.map(i64::from));
-        self.verifier.append_value(&line.verifier);
-        self.score.append_option(line.score);
-        let scores = line.scores.as_ref();
-        self.scores.append_option(scores.and_then(|it| serde_json::to_string(it).ok()));
-        self.failure.append_option(line.failure.as_deref());
-        self.reason.append_value(&line.reason);
-        self.lent.append_option(line.lent);
-        self.cost.append_value(line.cost.units());
-        self.latency.append_value(line.latency);
-        self.unix_millis.append_value(signed(line.unix_millis));
-        self.asked.append_value(signed(line.asked));
-        self.answered.append_value(signed(line.answered));
-        self.reply.append_value(&line.reply);
+    fn new() -> Self {
+        const SIGNED: fn(u64) -> Option<i64> =
+            |number| i64::try_from(number).ok().or(Some(i64::MAX));
+        let texts = |of| Builder::Texts(LargeStringBuilder::new(), of);
+        let reals = |of| Builder::Reals(Float64Builder::new(), of);
+        let integers = |of| Builder::Integers(Int64Builder::new(), of);
+        Self([
+            ("call", integers(|line| SIGNED(line.call))),
+            ("id", texts(|line| Some(line.id.as_ref().into()))),
+            ("question", texts(|line| some(&line.question))),
+            ("verifier", texts(|line| Some(line.verifier.as_ref().into()))),
+            ("score", reals(|line| line.score)),
+            ("answer", texts(|line| some(&line.answer))),
+            ("label", integers(|line| line.label.map(i64::from))),
+            (
+                "scores",
+                texts(|line| serde_json::to_string(line.scores.as_ref()?).ok().map(Cow::from)),
+            ),
+            ("failure", texts(|line| line.failure.as_deref().map(Cow::from))),
+            ("reason", texts(|line| Some(line.reason.as_ref().into()))),
+            ("lent", reals(|line| line.lent)),
+            ("cost", reals(|line| Some(line.cost.units()))),
+            ("latency", reals(|line| Some(line.latency))),
+            ("unix_millis", integers(|line| SIGNED(line.unix_millis))),
+            ("asked", integers(|line| SIGNED(line.asked))),
+            ("answered", integers(|line| SIGNED(line.answered))),
+            ("reply", texts(|line| Some(line.reply.as_ref().into()))),
+        ])
     }
 
-    fn finish(mut self) -> Table {
-        let columns: [(&str, ArrayRef); 17] = [
-            ("call", Arc::new(self.call.finish())),
-            ("id", Arc::new(self.id.finish())),
-            ("question", Arc::new(self.question.finish())),
-            ("verifier", Arc::new(self.verifier.finish())),
-            ("score", Arc::new(self.score.finish())),
-            ("answer", Arc::new(self.answer.finish())),
-            ("label", Arc::new(self.label.finish())),
-            ("scores", Arc::new(self.scores.finish())),
-            ("failure", Arc::new(self.failure.finish())),
-            ("reason", Arc::new(self.reason.finish())),
-            ("lent", Arc::new(self.lent.finish())),
-            ("cost", Arc::new(self.cost.finish())),
-            ("latency", Arc::new(self.latency.finish())),
-            ("unix_millis", Arc::new(self.unix_millis.finish())),
-            ("asked", Arc::new(self.asked.finish())),
-            ("answered", Arc::new(self.answered.finish())),
-            ("reply", Arc::new(self.reply.finish())),
-        ];
-        Table::of_arrays(
-            columns.into_iter().map(|(name, array)| (name.to_owned(), array)).collect(),
-        )
+    fn push(&mut self, line: &CallLine<'_>) {
+        for (_, column) in &mut self.0 {
+            match column {
+                Builder::Texts(values, of) => values.append_option(of(line)),
+                Builder::Reals(values, of) => values.append_option(of(line)),
+                Builder::Integers(values, of) => values.append_option(of(line)),
+            }
+        }
     }
+
+    fn finish(self) -> Table {
+        let array = |column| -> ArrayRef {
+            match column {
+                Builder::Texts(mut values, _) => Arc::new(values.finish()),
+                Builder::Reals(mut values, _) => Arc::new(values.finish()),
+                Builder::Integers(mut values, _) => Arc::new(values.finish()),
+            }
+        };
+        let columns = self.0.into_iter();
+        Table::of_arrays(columns.map(|(name, column)| (name.to_owned(), array(column))).collect())
+    }
+}
+
+/// A text, if there is one.
+fn some(text: &str) -> Option<Cow<'_, str>> {
+    (!text.is_empty()).then_some(text.into())
 }

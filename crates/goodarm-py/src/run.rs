@@ -1,8 +1,7 @@
 //! A run that goes on in a thread of its own, where Python cannot hold it up. Python looks at it now
 //! and then.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use goodarm_files::visible;
 use goodarm_live::run::Run;
@@ -16,6 +15,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::awaited::Awaited;
 use crate::errors::{exception, raised, unknown, variant_of};
 use crate::job::Job;
 
@@ -28,11 +28,7 @@ pub(crate) struct LiveRun {
     past: Vec<String>,
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
+type Shared = Awaited<State>;
 
 #[derive(Default)]
 struct State {
@@ -107,17 +103,7 @@ impl LiveRun {
 
     /// Waits for the end, for so many seconds at most; whether it is there.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
-        let wait = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(py.detach(|| {
-            let state = self.shared.state();
-            let (state, _) = self
-                .shared
-                .changed
-                .wait_timeout_while(state, wait, |state| state.ended.is_none())
-                .unwrap_or_else(PoisonError::into_inner);
-            state.ended.is_some()
-        }))
+        self.shared.wait(py, seconds, |state| state.ended.is_some())
     }
 
     /// No new calls, and wait for those that are out; the second time: leave.
@@ -161,12 +147,6 @@ impl LiveRun {
             }
             Some(Err(error)) => Err(error.clone_ref(py)),
         }
-    }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::books::books_table;
 use crate::errors::{exception, raised, unknown};
 use crate::events::{event_of, event_tuple, named_failure};
-use crate::money::price;
+use crate::money::{Decimal, price};
 use crate::policy::{PythonPolicy, Raised};
 use crate::table::Table;
 use crate::words::{Ledger, Pull, Spec};
@@ -81,7 +81,7 @@ impl Session {
         let guarantee = guarantee.map_or(Ok(natural), guarantee_of)?;
         let attribute = |spec: &PyRef<'_, Spec>| AttributeSpec {
             name: spec.name.clone(),
-            price: spec.price,
+            price: spec.price.0,
             threshold: spec.threshold,
             scores: ScoreModel::from(spec.scores),
         };
@@ -230,7 +230,7 @@ impl Session {
     /// Where the money is.
     #[getter]
     fn ledger(&self, py: Python<'_>) -> PyResult<Ledger> {
-        self.with(py, |inner| Ledger(inner.session.books().ledger().clone()))
+        self.with(py, |inner| Ledger::from(inner.session.books().ledger()))
     }
 
     /// How many arms there are.
@@ -260,47 +260,30 @@ impl Session {
     /// Takes a larger budget, which is valid at any time.
     fn raise_budget(&self, budget: &Bound<'_, PyAny>) -> PyResult<()> {
         let amount = crate::money::budget(budget)?;
-        let is_raised = self.with(budget.py(), |inner| {
-            let is_raised = inner.session.raise_budget(amount);
-            if is_raised {
-                inner.stop = None;
-                inner.note(Event::BudgetRaised { budget: amount });
-            }
-            is_raised
+        let raised = self.change(budget.py(), |session| {
+            let event = Event::BudgetRaised { budget: amount };
+            session.raise_budget(amount).then_some(event).ok_or(())
         })?;
-        self.raised.check()?;
-        if is_raised {
-            Ok(())
-        } else {
-            Err(PyValueError::new_err("a budget may be raised, never lowered"))
-        }
+        raised.map_err(|()| PyValueError::new_err("a budget may be raised, never lowered"))
     }
 
     /// Takes more arms; only where the guarantee is `lent`.
     #[pyo3(signature = (count = 1))]
     fn add_arms(&self, py: Python<'_>, count: usize) -> PyResult<()> {
-        let result = self.with(py, |inner| {
-            inner.session.add_arms(count)?;
-            inner.stop = None;
-            inner.note(Event::ArmsAdded {
-                count: u32::try_from(count).expect("at most ARMS_MAX arms"),
-            });
-            Ok::<_, goodarm_core::books::AddArmsError>(())
+        let added = self.change(py, |session| {
+            session.add_arms(count)?;
+            let count = u32::try_from(count).expect("at most ARMS_MAX arms");
+            Ok::<_, goodarm_core::books::AddArmsError>(Event::ArmsAdded { count })
         })?;
-        self.raised.check()?;
-        result.map_err(|error| raised("AddArmsError", &error))
+        added.map_err(|error| raised("AddArmsError", &error))
     }
 
     /// Takes the share of delta of an arm back, and with it its evidence.
     fn release(&self, py: Python<'_>, arm: u32) -> PyResult<()> {
-        let result = self.with(py, |inner| {
-            inner.session.release(ArmId(arm))?;
-            inner.stop = None;
-            inner.note(Event::Released { arm: ArmId(arm) });
-            Ok::<_, goodarm_core::books::LendError>(())
-        })?;
-        self.raised.check()?;
-        result.map_err(|error| raised("LendError", &error))
+        let arm = ArmId(arm);
+        let released =
+            self.change(py, |session| session.release(arm).map(|()| Event::Released { arm }))?;
+        released.map_err(|error| raised("LendError", &error))
     }
 
     /// Everything that happened, as plain lists; kept with `keep_events=True` only.
@@ -368,6 +351,22 @@ impl Session {
         }))
     }
 
+    /// Does what is not a call, after which there may be more to do.
+    fn change<E: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut goodarm_core::Session) -> Result<Event, E> + Send,
+    ) -> PyResult<Result<(), E>> {
+        let result = self.with(py, |inner| {
+            let event = change(&mut inner.session)?;
+            inner.stop = None;
+            inner.note(event);
+            Ok(())
+        })?;
+        self.raised.check()?;
+        Ok(result)
+    }
+
     fn take(&self, py: Python<'_>, told: &[(Called, Outcome)]) -> PyResult<()> {
         let result = self.with(py, |inner| {
             told.iter().try_for_each(|(Called { ticket, cost }, outcome)| {
@@ -388,9 +387,9 @@ impl Session {
             arm: arm.0,
             verifier: self.names[attribute.index()].clone_ref(py),
             attempt: call.attempt,
-            attribute,
-            ceiling: call.ceiling,
-            loan: call.loan.map(|(_, loan)| loan),
+            verifier_index: attribute.0,
+            ceiling: Decimal(call.ceiling),
+            lent: call.loan.map(|(_, loan)| loan.share.fraction()),
             branch: call.branch,
         }
     }
@@ -436,7 +435,7 @@ impl Called {
     fn new(pull: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let cost = match (cost, pull.cast::<Pull>()) {
             (Some(cost), _) => price(cost)?,
-            (None, Ok(pull)) => pull.get().ceiling,
+            (None, Ok(pull)) => pull.get().ceiling.0,
             (None, Err(_)) => {
                 return Err(PyTypeError::new_err("a call by its number alone needs a cost, too"));
             }

@@ -1,19 +1,21 @@
 //! What a caller and a session exchange: specs in, pulls out, and where the money is.
 
-use goodarm_core::{AttributeId, Cost, Loan};
 use goodarm_files::Scores;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::money::to_decimal;
+use crate::money::Decimal;
 
 /// A verifier as a session knows it: its threshold, its price and what is known of its scores.
 #[pyclass(frozen, module = "goodarm")]
 pub(crate) struct Spec {
+    #[pyo3(get)]
     pub(crate) name: String,
+    #[pyo3(get)]
     pub(crate) threshold: f64,
-    pub(crate) price: Cost,
+    #[pyo3(get)]
+    pub(crate) price: Decimal,
     pub(crate) scores: Scores,
 }
 
@@ -28,22 +30,7 @@ impl Spec {
         scores: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let scores = scores.map_or(Ok(Scores::UNIT), scores_of)?;
-        Ok(Self { name, threshold, price: crate::money::price(price)?, scores })
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    #[getter]
-    const fn threshold(&self) -> f64 {
-        self.threshold
-    }
-
-    #[getter]
-    fn price<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.price)
+        Ok(Self { name, threshold, price: Decimal(crate::money::price(price)?), scores })
     }
 
     #[getter]
@@ -52,7 +39,7 @@ impl Spec {
     }
 
     fn __repr__(&self) -> String {
-        let Self { name, threshold, price, scores } = self;
+        let Self { name, threshold, price: Decimal(price), scores } = self;
         format!("Spec({name:?}, threshold={threshold}, price={price}, scores={scores})")
     }
 }
@@ -74,34 +61,18 @@ pub(crate) struct Pull {
     pub(crate) verifier: Py<PyString>,
     #[pyo3(get)]
     pub(crate) attempt: u32,
-    pub(crate) attribute: AttributeId,
-    pub(crate) ceiling: Cost,
-    pub(crate) loan: Option<Loan>,
+    #[pyo3(get)]
+    pub(crate) verifier_index: u32,
+    #[pyo3(get)]
+    pub(crate) ceiling: Decimal,
+    #[pyo3(get)]
+    pub(crate) lent: Option<f64>,
+    #[pyo3(get)]
     pub(crate) branch: &'static str,
 }
 
 #[pymethods]
 impl Pull {
-    #[getter]
-    const fn verifier_index(&self) -> u32 {
-        self.attribute.0
-    }
-
-    #[getter]
-    fn ceiling<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.ceiling)
-    }
-
-    #[getter]
-    fn lent(&self) -> Option<f64> {
-        self.loan.map(|loan| loan.share.fraction())
-    }
-
-    #[getter]
-    const fn branch(&self) -> &'static str {
-        self.branch
-    }
-
     fn __repr__(&self, py: Python<'_>) -> String {
         let Self { call, arm, .. } = self;
         format!("Pull(call={call}, arm={arm}, verifier={:?})", self.verifier.bind(py).to_string())
@@ -109,44 +80,34 @@ impl Pull {
 }
 
 /// Where the money is: exact decimals.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Ledger(pub(crate) goodarm_core::ledger::Ledger);
+#[pyclass(frozen, get_all, module = "goodarm")]
+pub(crate) struct Ledger {
+    budget: Decimal,
+    settled: Decimal,
+    reserved: Decimal,
+    left: Decimal,
+    overrun: Decimal,
+    overrun_count: u64,
+}
+
+impl From<&goodarm_core::ledger::Ledger> for Ledger {
+    fn from(ledger: &goodarm_core::ledger::Ledger) -> Self {
+        Self {
+            budget: Decimal(ledger.budget()),
+            settled: Decimal(ledger.settled()),
+            reserved: Decimal(ledger.reserved()),
+            left: Decimal(ledger.left()),
+            overrun: Decimal(ledger.overrun()),
+            overrun_count: ledger.overrun_count(),
+        }
+    }
+}
 
 #[pymethods]
 impl Ledger {
-    #[getter]
-    fn budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.budget())
-    }
-
-    #[getter]
-    fn settled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.settled())
-    }
-
-    #[getter]
-    fn reserved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.reserved())
-    }
-
-    #[getter]
-    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.left())
-    }
-
-    #[getter]
-    fn overrun<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_decimal(py, self.0.overrun())
-    }
-
-    #[getter]
-    const fn overrun_count(&self) -> u64 {
-        self.0.overrun_count()
-    }
-
     fn __repr__(&self) -> String {
-        let (budget, settled) = (self.0.budget(), self.0.settled());
-        let (reserved, left) = (self.0.reserved(), self.0.left());
+        let [budget, settled, reserved, left] =
+            [self.budget, self.settled, self.reserved, self.left].map(|amount| amount.0);
         format!("Ledger(budget={budget}, settled={settled}, reserved={reserved}, left={left})")
     }
 }

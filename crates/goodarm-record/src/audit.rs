@@ -187,10 +187,10 @@ fn problem(area: Area, text: impl fmt::Display) -> Problem {
     Problem { area, text: text.to_string() }
 }
 
-impl From<ReplayError<Problem>> for Problem {
+impl From<ReplayError<Self>> for Problem {
     fn from(error: ReplayError<Self>) -> Self {
         match error {
-            ReplayError::Refused { error, .. } => error,
+            ReplayError::Mismatch { error, .. } => error,
             unreadable => problem(Area::Journal, unreadable),
         }
     }
@@ -248,7 +248,7 @@ impl Auditor {
         let comparison = Comparison { auditor: self, calls, people, folder, report };
         let mut replay = replay.followed_by(comparison);
         while replay.step()?.is_some() {
-            let Auditor { certified_at, balance, .. } = &mut *replay.follower.auditor;
+            let Self { certified_at, balance, .. } = &mut *replay.follower.auditor;
             certified_at.note(replay.history.len_read(), balance.books.certified().len());
         }
         let Replay { history, follower, .. } = replay;

@@ -41,11 +41,9 @@ pub struct Charter {
     /// The text that identifies the job: its file, or what stands for one.
     pub job: String,
     /// The field that names a candidate; journals of version 0.1.0 have it in the job's text only.
-    #[serde(default)]
     pub id_field: Option<String>,
     /// The files that decide what the verifiers say, and the BLAKE3 hashes of their contents. Journals
     /// of version 0.1.0 have none.
-    #[serde(default)]
     pub files: Option<BTreeMap<String, String>>,
     /// The folder that their paths start from, as seen from the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +106,6 @@ pub struct VerifierTerms {
     /// Whether calls may cost less.
     pub metered: bool,
     /// What its mean score is the mean of; journals of version 0.1.0 have it in the job's text only.
-    #[serde(default)]
     pub mean_over: Option<MeanOver>,
     /// Which of the scores in a verifier's reply it is; none where a reply is one score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,8 +194,6 @@ pub struct ServiceTerms<'a> {
     pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
-    /// Whether one call tells all.
-    pub is_exact: bool,
     /// Whether it makes answers.
     pub is_generator: bool,
     /// Whether its calls are about questions.
@@ -322,7 +317,6 @@ impl Charter {
             kind: &terms.kind,
             ceiling: terms.ceiling,
             metered: terms.metered,
-            is_exact: terms.scores == Scores::Exact,
             is_generator: false,
             answers_questions: terms.solves.is_some(),
             scores: terms.scores,
@@ -333,7 +327,6 @@ impl Charter {
             kind: &terms.kind,
             ceiling: terms.ceiling,
             metered: terms.metered,
-            is_exact: false,
             is_generator: true,
             answers_questions: true,
             scores: Scores::Binary,

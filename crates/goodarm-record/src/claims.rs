@@ -54,4 +54,4 @@ impl FromStr for Rule {
 /// Beyond that nobody knows who is who.
 const LABELLERS_MAX: usize = 1000;
 const LABELS_PER_CARD_MAX: usize = 9;
-const NAME_BYTES_MAX: usize = 200;
+pub(crate) const NAME_BYTES_MAX: usize = 200;

@@ -69,19 +69,6 @@ pub enum Said {
     Answer(String),
 }
 
-/// What a person said, when, and who it was.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Label {
-    /// The card's key.
-    pub key: String,
-    /// What they said.
-    pub said: Said,
-    /// Who said it.
-    pub by: String,
-    /// Milliseconds since 1970.
-    pub unix_millis: u64,
-}
-
 /// A card's place in its deck, and what one person has said about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
@@ -113,7 +100,9 @@ pub struct Standing {
 /// Cards that wait for people. Everything that was said is on the disk when a method returns.
 pub trait Deck {
     /// The first card that this person has not seen to, if one waits for them.
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError>;
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+        Ok(self.upcoming(labeller, 1)?.pop())
+    }
 
     /// Up to `most` cards from the first that this person has not seen to, in order.
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError>;
@@ -166,6 +155,9 @@ pub enum DeckError {
     /// The file, or the run's folder.
     #[error("{0}")]
     Folder(String),
+    /// The run's journal.
+    #[error(transparent)]
+    Replay(#[from] crate::replay::ReplayError),
     /// The file of what was said.
     #[error(transparent)]
     File(#[from] crate::sealed_lines::SealedError),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use goodarm_core::ArmStatus;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::changes;
 use crate::charter::Charter;
@@ -80,21 +81,6 @@ impl Folder {
         self.path.join("answers.jsonl")
     }
 
-    /// Candidates that meet every threshold.
-    pub fn certified(&self) -> PathBuf {
-        self.path.join("certified.jsonl")
-    }
-
-    /// Candidates that the evidence speaks against.
-    pub fn rejected(&self) -> PathBuf {
-        self.path.join("rejected.jsonl")
-    }
-
-    /// All others.
-    pub fn undecided(&self) -> PathBuf {
-        self.path.join("undecided.jsonl")
-    }
-
     /// What people say about the certified ones, if they have been asked.
     pub fn labels(&self) -> PathBuf {
         self.path.join("labels.jsonl")
@@ -112,27 +98,16 @@ impl Folder {
 
     /// The files of findings, and the status of the candidates in each.
     pub fn findings(&self) -> [(PathBuf, ArmStatus); 3] {
-        [
-            (self.certified(), ArmStatus::Certified),
-            (self.rejected(), ArmStatus::Rejected),
-            (self.undecided(), ArmStatus::Undecided),
-        ]
+        let all = [ArmStatus::Certified, ArmStatus::Rejected, ArmStatus::Undecided];
+        all.map(|status| (self.path.join(format!("{}.jsonl", status.name())), status))
     }
 
     /// Every file that a run or its people write, but for its journal and its lock.
-    pub fn outputs(&self) -> [PathBuf; 10] {
-        [
-            self.job(),
-            self.candidates(),
-            self.questions(),
-            self.answers(),
-            self.certified(),
-            self.rejected(),
-            self.undecided(),
-            self.calls(),
-            self.replies(),
-            self.summary(),
-        ]
+    pub fn outputs(&self) -> impl Iterator<Item = PathBuf> {
+        let before = [self.job(), self.candidates(), self.questions(), self.answers()];
+        let findings = self.findings().map(|(path, _)| path);
+        let behind = [self.calls(), self.replies(), self.summary()];
+        before.into_iter().chain(findings).chain(behind)
     }
 
     /// The totals.
@@ -160,26 +135,19 @@ impl Folder {
 
     /// How much of the journal the summary was made from.
     pub(crate) fn seen(&self) -> Option<Mark> {
-        #[derive(Deserialize)]
-        struct Summary {
-            journal: Mark,
-        }
-        let text = fs::read_to_string(self.summary()).ok()?;
-        serde_json::from_str(&text).ok().map(|Summary { journal }| journal)
+        self.in_summary("/journal")
     }
 
     /// How many lines of labels the summary was made from.
     pub(crate) fn labels_seen(&self) -> Option<u64> {
-        #[derive(Deserialize)]
-        struct Summary {
-            claim: Claim,
-        }
-        #[derive(Deserialize)]
-        struct Claim {
-            lines: u64,
-        }
+        self.in_summary("/claim/lines")
+    }
+
+    /// What the summary has at a JSON pointer.
+    pub(crate) fn in_summary<T: DeserializeOwned>(&self, pointer: &str) -> Option<T> {
         let text = fs::read_to_string(self.summary()).ok()?;
-        serde_json::from_str(&text).ok().map(|Summary { claim }| claim.lines)
+        let summary: Value = serde_json::from_str(&text).ok()?;
+        serde_json::from_value(summary.pointer(pointer)?.clone()).ok()
     }
 }
 

@@ -39,7 +39,7 @@ mod varint;
 pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX, Malformed};
 pub use lock::{FolderLock, LockError, beside};
 pub use mark::Mark;
-pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open};
+pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open, passes};
 pub use record::{Header, Note, Record};
 pub use storage::{FileStorage, Storage, Syncer};
 

@@ -9,16 +9,13 @@
 pub(crate) mod record;
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use goodarm_core::EventError;
-use serde::Deserialize;
 
 use crate::charter::Charter;
 use crate::claims::labelled::{Labelled, Labels};
-use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
+use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone};
 use crate::claims::{Rule, order};
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
@@ -29,7 +26,7 @@ use crate::replay::{Balance, Follower, Replay, ReplayError};
 use crate::roster::RosterError;
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::view::claim::outlook;
-use crate::view::{ClaimView, EndingView, Overview};
+use crate::view::{ClaimView, Overview};
 
 /// What is to be claimed, and how. What is not said is as in the claim that has begun, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,14 +49,6 @@ pub enum LabelError {
     /// The journal.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A file of the folder cannot be read.
-    #[error("{}: {error}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// What happened.
-        error: io::Error,
-    },
     /// The candidates of the run.
     #[error(transparent)]
     Roster(#[from] RosterError),
@@ -112,7 +101,7 @@ pub enum LabelError {
     /// Terms that no claim can have.
     #[error("{0}")]
     Terms(DeckError),
-    /// A file cannot be written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The run's folder cannot be locked.
@@ -252,10 +241,6 @@ impl ClaimDeck {
 }
 
 impl Deck for ClaimDeck {
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
-        Ok(self.upcoming(labeller, 1)?.pop())
-    }
-
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
         Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
     }
@@ -267,26 +252,15 @@ impl Deck for ClaimDeck {
             key: labelled.id(place).to_owned(),
             id: labelled.id(place).to_owned(),
             wanted: Wanted::Verdict,
-            said: labelled.said(labeller, place).map(|said| match said {
-                Verdict::Right => Said::Right,
-                Verdict::Wrong => Said::Wrong,
-                Verdict::Skip => Said::Skip,
-            }),
+            said: labelled.said(labeller, place).cloned(),
             waits: waiting.contains(&place),
         };
         Ok((0..labelled.size()).map(place).collect())
     }
 
     fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
-        let label = |(key, said): (String, Said)| match said {
-            Said::Right => Ok(GivenLabel { key, said: Verdict::Right }),
-            Said::Wrong => Ok(GivenLabel { key, said: Verdict::Wrong }),
-            Said::Skip => Ok(GivenLabel { key, said: Verdict::Skip }),
-            Said::Score(_) | Said::Answer(_) => {
-                Err(DeckError::Unfit(format!("{key:?}: expected right, wrong or skip")))
-            }
-        };
-        let labels = said.into_iter().map(label).collect::<Result<Vec<_>, _>>()?;
+        let labels: Vec<GivenLabel> =
+            said.into_iter().map(|(key, said)| GivenLabel { key, said }).collect();
         if labels.is_empty() {
             return Ok(());
         }
@@ -355,13 +329,12 @@ pub fn publish<F>(
 where
     F: Follower<Refusal = EventError> + AsRef<Balance>,
 {
-    let (path, summary) = (folder.labels(), folder.summary());
     let _lock = match FolderLock::take(folder.path()) {
         Ok(lock) => lock,
         Err(LockError::Held { .. }) => return Ok(None),
         Err(error) => return Err(LabelError::Lock(error)),
     };
-    if !path.exists() || !summary.exists() {
+    if !folder.labels().exists() || !folder.summary().exists() {
         return Ok(None);
     }
     let (_, labels) = record::read(folder)?;
@@ -370,13 +343,7 @@ where
     if folder.seen().is_none_or(|seen| seen != record.mark) {
         return Ok(None);
     }
-    #[derive(Deserialize)]
-    struct Summary {
-        ending: Option<EndingView>,
-    }
-    let text = fs::read_to_string(&summary);
-    let text = text.map_err(|error| LabelError::Read { path: summary, error })?;
-    let ending = serde_json::from_str(&text).ok().and_then(|Summary { ending }| ending);
+    let ending = folder.in_summary("/ending");
     let claim = ClaimView::new(&labels, record.certified().len());
     let overview = Overview { ending, ..record.overview(claim) };
     outputs::write_summary(folder, &overview)?;

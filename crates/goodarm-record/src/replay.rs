@@ -2,7 +2,6 @@
 //! through its journal by a [`Replay`]: resume, outputs, report, labels, people, recordings, Python and the
 //! audit.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use goodarm_core::{Books, Event, EventError, Problem, Session, Settled};
@@ -27,19 +26,11 @@ pub enum ReplayError<R = EventError> {
     },
     /// The journal tells of something that cannot have happened.
     #[error("{}: {error}; an audit says what else is wrong", path.display())]
-    Refused {
+    Mismatch {
         /// Where it is.
         path: PathBuf,
         /// What is wrong.
         error: R,
-    },
-    /// What was read of the journal cannot be read once more.
-    #[error("{}: {error}", path.display())]
-    Read {
-        /// Where it is.
-        path: PathBuf,
-        /// What happened.
-        error: io::Error,
     },
 }
 
@@ -101,7 +92,7 @@ impl<F: Follower> Replay<F> {
         let told = |error| ReplayError::History { path: path.clone(), error };
         let Some(entry) = self.history.next_entry().map_err(told)? else { return Ok(None) };
         let followed = self.follower.follow(&entry);
-        followed.map_err(|error| ReplayError::Refused { path: path.clone(), error })?;
+        followed.map_err(|error| ReplayError::Mismatch { path: path.clone(), error })?;
         Ok(Some(entry))
     }
 
@@ -113,8 +104,10 @@ impl<F: Follower> Replay<F> {
 
     /// How much of the journal was read.
     pub fn mark(&self) -> Result<Mark, ReplayError<F::Refusal>> {
-        let told = |error| ReplayError::Read { path: self.path.clone(), error };
-        self.history.mark(&self.path).map_err(told)
+        self.history.mark(&self.path).map_err(|error| {
+            let (path, error) = (self.path.clone(), HistoryError::Journal(error.into()));
+            ReplayError::History { path, error }
+        })
     }
 }
 
@@ -224,7 +217,7 @@ impl Roster {
         let mut replay = Replay::new(history, &journal).followed_by(balance);
         match replay.run() {
             Err(ReplayError::History { error, .. }) => return Err(error.into()),
-            Ok(()) | Err(ReplayError::Refused { .. } | ReplayError::Read { .. }) => {}
+            Ok(()) | Err(ReplayError::Mismatch { .. }) => {}
         }
         Ok(replay.follower.roster.expect("it was handed over"))
     }

@@ -68,36 +68,26 @@ pub struct Usage {
 impl Reply {
     /// A score, for a call that took nothing worth counting.
     pub const fn score(score: f64) -> Self {
-        Self { verdict: Verdict::Score(score), usage: NOTHING, text: String::new() }
+        Self::new(Verdict::Score(score), NOTHING)
     }
 
     /// A call that failed in a way that may depend on the answer.
     pub fn failed(failure: CountedFailure, reason: impl Into<String>) -> Self {
-        Self {
-            verdict: Verdict::Failed(failure, reason.into()),
-            usage: Usage::default(),
-            text: String::new(),
-        }
+        Self::new(Verdict::Failed(failure, reason.into()), Usage::default())
     }
 
     /// A call that there is no reply for any more; it costs nothing.
     pub fn exhausted(reason: impl Into<String>) -> Self {
-        let verdict = Verdict::Exhausted(reason.into());
-        Self { verdict, usage: NOTHING, text: String::new() }
+        Self::new(Verdict::Exhausted(reason.into()), NOTHING)
     }
 
     /// A call that never began.
-    pub const fn void(failure: VoidFailure) -> Self {
-        Self {
-            verdict: Verdict::Void(failure),
-            usage: Usage {
-                input_tokens: None,
-                output_tokens: None,
-                cost: None,
-                worked: Duration::ZERO,
-            },
-            text: String::new(),
-        }
+    pub fn void(failure: VoidFailure) -> Self {
+        Self::new(Verdict::Void(failure), Usage::default())
+    }
+
+    const fn new(verdict: Verdict, usage: Usage) -> Self {
+        Self { verdict, usage, text: String::new() }
     }
 }
 

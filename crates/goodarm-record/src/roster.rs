@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, Outcome, Problem, QuestionId, Settled, Target, Ticket};
+use goodarm_core::{ArmId, Label, Outcome, Problem, QuestionId, Settled, Target, Ticket};
 use goodarm_data::candidates::{Candidates, CandidatesError};
 
 use crate::charter::Charter;
@@ -86,7 +86,7 @@ impl Roster {
     }
 
     /// Takes in what a call has brought: the answer that was born by it, and the number of its final answer.
-    pub(crate) fn take(&mut self, problem: &Problem, settled: Settled, call: &SettledCall<'_>) {
+    pub fn take(&mut self, problem: &Problem, settled: Settled, call: &SettledCall<'_>) {
         let Some(questions) = self.questions.as_ref().filter(|_| self.is_own) else { return };
         if let Some(born) = settled.born {
             questions.take(Arc::make_mut(&mut self.candidates), problem, born, call);
@@ -100,9 +100,20 @@ impl Roster {
         }
     }
 
-    /// The candidates, and the final answers that are known.
-    pub fn into_answers(self) -> (Arc<Candidates>, Finals) {
-        (self.candidates, self.finals)
+    /// The number of a final answer to a question: a new one if it was not given before.
+    pub fn label(&mut self, question: QuestionId, answer: &str) -> Label {
+        self.finals.label(question, answer)
+    }
+
+    /// What a call is about: the list that has it, the answers or the questions, and its place there.
+    pub fn place(&self, target: Target) -> (&Candidates, ArmId) {
+        match (target, &self.questions) {
+            (Target::Question(question, _), Some(questions)) => {
+                (&questions.list, ArmId(question.0))
+            }
+            (Target::Question(question, _), None) => (&self.candidates, ArmId(question.0)),
+            (Target::Arm(arm, _), _) => (&self.candidates, arm),
+        }
     }
 
     /// What a candidate is called; empty for one that is not there.

@@ -100,7 +100,8 @@ impl<T: DeserializeOwned> SealedReader<T> {
         if seal != format!("{crc:08x}\"}}") {
             return Err(self.damaged("it, or a line before it, is not as it was written".into()));
         }
-        let line = serde_json::from_str(text).map_err(|error| self.damaged(error.to_string()))?;
+        let line = serde_json::from_str(&format!("{content}}}"));
+        let line = line.map_err(|error| self.damaged(error.to_string()))?;
         self.crc = crc;
         Ok(line)
     }

@@ -83,14 +83,14 @@ impl Report {
     pub fn export(&self, request: &Request<'_>) -> Result<Exported, ExportError> {
         let rows = self.rows(request.all)?;
         let name = if request.all { "answers" } else { "certified" };
-        let (ending, folder) = match request.target {
-            Target::Csv => ("csv", self.folder.path()),
-            Target::Parquet => ("parquet", self.folder.path()),
-            Target::HuggingFace => ("hf", self.folder.path()),
-            Target::Inspect => ("inspect.jsonl", self.folder.path()),
+        let ending = match request.target {
+            Target::Csv => "csv",
+            Target::Parquet => "parquet",
+            Target::HuggingFace => "hf",
+            Target::Inspect => "inspect.jsonl",
         };
-        let path =
-            request.out.map_or_else(|| folder.join(format!("{name}.{ending}")), Path::to_owned);
+        let beside = || self.folder.path().join(format!("{name}.{ending}"));
+        let path = request.out.map_or_else(beside, Path::to_owned);
         match request.target {
             Target::Csv => {
                 replace(&path, |file| file.write_all(flat::table(&rows).csv().as_bytes()))?;

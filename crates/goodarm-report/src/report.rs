@@ -11,6 +11,7 @@ mod gather;
 mod html;
 pub(crate) mod lines;
 mod plots;
+mod spending;
 mod text;
 mod trail;
 
@@ -33,7 +34,7 @@ pub(crate) use html::{STYLE, plain_script, policy, script};
 pub(crate) use trail::Trail;
 
 use calls::Calls;
-use gather::{Gathered, Gatherer};
+use gather::Gatherer;
 
 /// Why there is no report.
 #[derive(Debug, Error)]
@@ -122,9 +123,9 @@ impl Report {
         trouble: Option<String>,
     ) -> Result<Self, ReportError> {
         let mark = replay.mark()?;
-        let Replay { history, follower, .. } = replay;
-        let Gathered { roster, added, certified, mut data, reply_lengths, calls, entry_count } =
-            follower.finish(&history, mark, folder);
+        let Replay { history, mut follower, .. } = replay;
+        let mut data = follower.data(&history, mark, folder);
+        let Gatherer { balance, added, reply_lengths, calls, entry_count, .. } = follower;
         let charter = &history.charter;
         let id_field = charter.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
@@ -137,7 +138,7 @@ impl Report {
         };
         let other =
             || format!("{} does not hold the answers that the run is about.", path.display());
-        let found = roster.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
+        let found = balance.roster.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
         // What someone named must be right; what is merely not there is worth a note.
         let roster = match found {
             Ok(found) => Some(found),
@@ -150,7 +151,8 @@ impl Report {
             }
         };
         if let Some(roster) = &roster {
-            let certified: Vec<&str> = certified.iter().map(|&arm| roster.id(arm)).collect();
+            let certified = balance.books.certified().iter();
+            let certified: Vec<&str> = certified.map(|&arm| roster.id(arm)).collect();
             match labels::claim(folder, charter, &certified) {
                 Ok(claim) => data.overview.claim = claim,
                 Err(error) => data.overview.notes.push(error.to_string()),

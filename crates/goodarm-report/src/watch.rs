@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_core::{Books, Problem};
+use goodarm_core::Problem;
 use goodarm_data::candidates::Candidates;
-use goodarm_record::account::Account;
 use goodarm_record::control::Control;
 use goodarm_record::notice::{Notice, Observer, Progress};
+use goodarm_record::outputs::Standing;
 use goodarm_record::questions::Questions;
 use goodarm_record::view::EndingView;
 
@@ -48,19 +48,6 @@ pub struct WatchedJob {
     pub verifier_count: usize,
 }
 
-/// How a run stands when its page is opened.
-#[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
-    /// How far it has come.
-    pub progress: &'a Progress,
-    /// Its books.
-    pub books: &'a Books,
-    /// Its account.
-    pub account: &'a Account,
-    /// All candidates, those made during the run too.
-    pub candidates: &'a Candidates,
-}
-
 /// Shows on a page what happens in a run.
 pub struct Watch {
     shared: Arc<Shared>,
@@ -75,9 +62,10 @@ impl Watch {
         port: Port,
         job: WatchedJob,
         standing: &Standing<'_>,
+        progress: &Progress,
         control: &Arc<Control>,
     ) -> Result<Self, SiteError> {
-        let builder = SnapshotBuilder::new(&job, standing);
+        let builder = SnapshotBuilder::new(&job, standing, progress);
         let shared = Arc::new(Shared::new(job, control, builder.snapshot()));
         let server = port.serve(site::page(), Arc::new(RunSite::new(&shared)))?;
         Ok(Self { shared, builder, _server: server })

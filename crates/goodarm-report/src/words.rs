@@ -148,6 +148,12 @@ fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec
     [told(true, as_what), told(false, "nothing")].into_iter().flatten().collect()
 }
 
+/// 85 %, 97.5 %.
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.1}", 100.0 * share);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// A time as people say it.
 pub fn duration(seconds: f64) -> String {
     if seconds < 120.0 {

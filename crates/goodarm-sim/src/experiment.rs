@@ -48,7 +48,6 @@ pub struct ExperimentSpec {
     pub until_all_good: bool,
     /// What is claimed about the certified answers, by labels after each trial; for worlds that know which
     /// are right.
-    #[serde(default)]
     pub labels: Option<LabelsSpec>,
     /// Where it takes place.
     pub worlds: Vec<WorldSpec>,
@@ -118,10 +117,8 @@ pub struct MethodSpec {
     /// One of the policies.
     pub policy: String,
     /// What δ bounds, and with which evidence; what suits the policy if not given.
-    #[serde(default)]
     pub guarantee: Option<GuaranteeName>,
     /// The 8 of the paper's allocation intervals.
-    #[serde(default)]
     pub allocation_constant: Option<f64>,
     /// Explore only unresolved attributes.
     #[serde(default)]
@@ -136,7 +133,6 @@ pub struct MethodSpec {
     #[serde(default = "in_flight_share")]
     pub in_flight_share: f64,
     /// The share of the budget that there is at first; the rest comes when the session has ended.
-    #[serde(default)]
     pub budget_raised_at: Option<f64>,
 }
 

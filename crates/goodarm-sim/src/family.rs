@@ -32,7 +32,6 @@ pub struct WorldSpec {
     #[serde(default = "scores_of_the_paper")]
     pub scores: Scores,
     /// How much bounded scores scatter: the standard deviation at a mean of a half.
-    #[serde(default)]
     pub deviation: Option<f64>,
     /// How bills scatter; fixed if not given.
     #[serde(default)]

@@ -13,7 +13,11 @@ pub(crate) mod run;
 mod schema;
 mod try_out;
 
+use std::path::Path;
+
 use clap::CommandFactory;
+use goodarm_record::folder::Folder;
+use goodarm_report::site::SiteError;
 use goodarm_report::words::printable_note;
 
 use crate::cli::{Cli, Command};
@@ -38,6 +42,28 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Command::Try(arguments) => try_out::run(&arguments),
     };
     terminal::finish("goodarm", outcome)
+}
+
+/// The folder of a run, if it is one.
+fn run_folder(path: &Path) -> Result<Folder, Failure> {
+    let folder = Folder::new(path);
+    if folder.journal().is_file() {
+        return Ok(folder);
+    }
+    let path = path.display();
+    Err(Failure::wrong_input(format!(
+        "{path} holds no run: there is no journal in it; name the output folder of a job"
+    )))
+}
+
+/// Why a page cannot be served, and which flag names another port.
+fn page_failure(error: &SiteError, flag: &str) -> String {
+    match error {
+        SiteError::Port { .. } => {
+            format!("{error}: choose another with {flag}, or leave it out for a free one")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// What a person should know about how the candidates were read, a line each.

@@ -119,6 +119,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// What is wrong with the file as a whole.
+    pub(super) fn document(&self, message: impl Into<String>) -> CandidatesError {
+        CandidatesError::Document { path: self.path.to_owned(), message: message.into() }
+    }
+
     /// How many there are so far.
     pub(super) const fn len(&self) -> usize {
         self.candidates.len()
@@ -182,7 +187,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let Some(next) = self.next_arm() else {
-            return Err(CandidatesError::TooMany { path: self.path.to_owned() });
+            return Err(self.document(format!("more than {ARMS_MAX} candidates")));
         };
         let candidates = &mut self.candidates;
         if (candidates.json.len() + json.len()) as u64 > self.bytes_max {
@@ -191,7 +196,7 @@ impl<'a> Builder<'a> {
                 self.faults.unit,
                 self.bytes_max >> 20
             );
-            return Err(CandidatesError::Document { path: self.path.to_owned(), message });
+            return Err(self.document(message));
         }
         if let Err(first) = candidates.ids.insert(id, next) {
             let first = candidates.lines[first as usize];

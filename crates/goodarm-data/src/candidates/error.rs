@@ -27,7 +27,7 @@ pub enum CandidatesError {
         path: PathBuf,
     },
     /// The file holds no candidate.
-    #[error("{}: no candidates{}", path.display(), Notes(notes))]
+    #[error("{}: no candidates{}", path.display(), on_lines(notes))]
     Empty {
         /// Which file.
         path: PathBuf,
@@ -42,12 +42,6 @@ pub enum CandidatesError {
         /// What is wrong.
         message: String,
     },
-    /// More candidates than a problem may have arms.
-    #[error("{}: more than {} candidates", path.display(), goodarm_core::problem::ARMS_MAX)]
-    TooMany {
-        /// Which file.
-        path: PathBuf,
-    },
     /// A table has no column for the ids.
     #[error("{}: no column {column:?}, which should hold the ids{}",
         path.display(), hint(nearest.as_deref()))]
@@ -59,14 +53,6 @@ pub enum CandidatesError {
         /// The column that is spelled most like it.
         nearest: Option<String>,
     },
-    /// Two columns of a table have one name.
-    #[error("{}: two columns are named {column:?}", path.display())]
-    DuplicateColumn {
-        /// Which file.
-        path: PathBuf,
-        /// Their name.
-        column: String,
-    },
     /// The file is not a Parquet file that can be read.
     #[error("{}: broken or unsupported Parquet: {message}", path.display())]
     Parquet {
@@ -76,7 +62,7 @@ pub enum CandidatesError {
         message: String,
     },
     /// Lines or rows are wrong.
-    #[error("{}", FaultList { path, unit: *unit, faults, more: *more })]
+    #[error("{}", fault_list(path, *unit, faults, *more))]
     Faults {
         /// Which file.
         path: PathBuf,
@@ -276,33 +262,14 @@ pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
     goodarm_files::nearest(wanted, names).map(str::to_owned)
 }
 
-struct Notes<'a>(&'a [String]);
-
-impl fmt::Display for Notes<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|note| write!(f, "\n{note}"))
-    }
+/// Each note on a line of its own, behind what comes before it.
+fn on_lines(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("\n{note}")).collect()
 }
 
-struct FaultList<'a> {
-    path: &'a Path,
-    unit: Unit,
-    faults: &'a [Fault],
-    more: u64,
-}
-
-impl fmt::Display for FaultList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = self.unit;
-        for (index, Fault { line, kind }) in self.faults.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{}, {unit} {line}: {kind}", self.path.display())?;
-        }
-        if self.more > 0 {
-            write!(f, "\nand {} more", self.more)?;
-        }
-        Ok(())
-    }
+/// The faults of a file, a line each.
+fn fault_list(path: &Path, unit: Unit, faults: &[Fault], more: u64) -> String {
+    let fault = |Fault { line, kind }: &Fault| format!("{}, {unit} {line}: {kind}", path.display());
+    let more = (more > 0).then(|| format!("and {more} more"));
+    faults.iter().map(fault).chain(more).collect::<Vec<_>>().join("\n")
 }

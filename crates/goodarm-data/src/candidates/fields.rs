@@ -1,35 +1,42 @@
 //! The fields of an object in their order.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The fields of an object in their order; none if the text is not an object.
+/// The fields of an object in their order; empty if the text is not an object.
 pub fn in_order(json: &str) -> Vec<(String, Value)> {
-    serde_json::from_str(json).map_or_else(|_| Vec::new(), |Fields(fields)| fields)
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let fields = deserialize(&mut deserializer, "an object");
+    fields.and_then(|fields| deserializer.end().map(|()| fields)).unwrap_or_default()
 }
 
-struct Fields(Vec<(String, Value)>);
+/// Reads the fields of an object in their order. An error for anything else names what is expected.
+pub fn deserialize<'de, D, V>(
+    deserializer: D,
+    expected: &'static str,
+) -> Result<Vec<(String, V)>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct InOrder<V>(&'static str, PhantomData<V>);
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for InOrder<V> {
+        type Value = Vec<(String, V)>;
 
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
         }
-        deserializer.deserialize_map(InOrder)
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut fields = Vec::new();
+            while let Some(field) = map.next_entry()? {
+                fields.push(field);
+            }
+            Ok(fields)
+        }
     }
+    deserializer.deserialize_map(InOrder(expected, PhantomData))
 }

@@ -56,21 +56,18 @@ pub(super) enum Packing {
 }
 
 impl Format {
-    /// All there are.
-    pub const ALL: [Self; 10] = [
-        Self::Jsonl,
-        Self::Json,
-        Self::Csv,
-        Self::Tsv,
-        Self::Parquet,
-        Self::Inspect,
-        Self::LmEval,
-        Self::Promptfoo,
-        Self::OpenaiBatch,
-        Self::Verifiers,
-    ];
-
     /// Whether another tool has written the file, so that its entries are not candidates yet.
+    /// How a file of rows is read, by its name: `None` if it is not one of texts.
+    pub fn of_table(path: &Path) -> Option<Self> {
+        match shape_of(path, None)?.0 {
+            Shape::Rows(b',') => Some(Self::Csv),
+            Shape::Rows(_) => Some(Self::Tsv),
+            Shape::Lines => Some(Self::Jsonl),
+            Shape::Document => Some(Self::Json),
+            Shape::Parquet | Shape::Zip => None,
+        }
+    }
+
     pub(super) const fn is_tool(self) -> bool {
         self.tool().is_some()
     }
@@ -89,18 +86,7 @@ impl Format {
 
     /// What the key `format` of a job calls it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Parquet => "parquet",
-            Self::Inspect => "inspect",
-            Self::LmEval => "lm-eval",
-            Self::Promptfoo => "promptfoo",
-            Self::OpenaiBatch => "openai-batch",
-            Self::Verifiers => "verifiers",
-        }
+        NAMES[self as usize].1
     }
 
     /// Which tool has written an object with these fields: only one that has all of these.
@@ -123,11 +109,10 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = Self::ALL.map(Self::name);
-        Self::ALL
-            .into_iter()
-            .find(|format| format.name() == text)
-            .ok_or_else(|| goodarm_files::none_of(text, &names))
+        let found = NAMES.into_iter().find(|(_, name)| *name == text);
+        found
+            .map(|(format, _)| format)
+            .ok_or_else(|| goodarm_files::none_of(text, &NAMES.map(|(_, name)| name)))
     }
 }
 
@@ -157,6 +142,20 @@ pub(super) fn shape_of(path: &Path, format: Option<Format>) -> Option<(Shape, Pa
     is_possible.then_some((shape, packing))
 }
 
+/// All formats in their order, with the names that a job calls them by.
+const NAMES: [(Format, &str); 10] = [
+    (Format::Jsonl, "jsonl"),
+    (Format::Json, "json"),
+    (Format::Csv, "csv"),
+    (Format::Tsv, "tsv"),
+    (Format::Parquet, "parquet"),
+    (Format::Inspect, "inspect"),
+    (Format::LmEval, "lm-eval"),
+    (Format::Promptfoo, "promptfoo"),
+    (Format::OpenaiBatch, "openai-batch"),
+    (Format::Verifiers, "verifiers"),
+];
+
 const SHAPES: [(&str, Shape); 8] = [
     (".jsonl", Shape::Lines),
     (".ndjson", Shape::Lines),
@@ -167,3 +166,17 @@ const SHAPES: [(&str, Shape); 8] = [
     (".pq", Shape::Parquet),
     (".eval", Shape::Zip),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_read_by_the_name_that_it_is_written_with() {
+        for (format, name) in NAMES {
+            assert_eq!(format.name(), name);
+            assert_eq!(name.parse(), Ok(format));
+            assert_eq!(serde_json::to_value(format).expect("a name"), name);
+        }
+    }
+}

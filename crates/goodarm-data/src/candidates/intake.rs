@@ -111,7 +111,7 @@ impl<'a> Intake<'a> {
     }
 
     pub(super) fn document(&self, message: impl Into<String>) -> CandidatesError {
-        CandidatesError::Document { path: self.builder.path.to_owned(), message: message.into() }
+        self.builder.document(message)
     }
 
     fn writer_of(&mut self, text: &str) -> Writer {

@@ -27,7 +27,8 @@ pub(super) enum Id<'a> {
 pub(super) fn scan<'a>(text: &'a str, id_field: &str) -> Result<Scanned<'a>, serde_json::Error> {
     let mut scanned = Scanned { is_object: false, fields: BTreeSet::new(), id: None };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_any(Top { id_field, scanned: &mut scanned })?;
+    let look = Look { keep: false, outermost: Some((id_field, &mut scanned)) };
+    deserializer.deserialize_any(look)?;
     deserializer.end()?;
     Ok(scanned)
 }
@@ -87,68 +88,20 @@ pub(super) fn mended(text: &str) -> Option<String> {
 
 const NO_NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
 
-/// Writes down what a value is, and its fields.
-struct Top<'s, 'a> {
-    id_field: &'s str,
-    scanned: &'s mut Scanned<'a>,
-}
-
-impl<'a> Visitor<'a> for Top<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
-        self.scanned.is_object = true;
-        while let Some(Name(name)) = map.next_key()? {
-            let is_id = name == self.id_field;
-            insert(&mut self.scanned.fields, name)?;
-            let value = map.next_value_seed(Seed { keep: is_id })?;
-            if is_id {
-                self.scanned.id = Some(value);
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<(), A::Error> {
-        Seed { keep: false }.visit_seq(seq).map(drop)
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-/// Goes through a value, and keeps it if it is a text or a whole number that is wanted.
-#[derive(Clone, Copy)]
-struct Seed {
+/// Goes through a value, and keeps it if it is a text or a whole number that is wanted. Of the outermost value
+/// it notes the fields and the id.
+struct Look<'s, 'a> {
     keep: bool,
+    outermost: Option<(&'s str, &'s mut Scanned<'a>)>,
 }
 
-impl<'a> DeserializeSeed<'a> for Seed {
+impl Look<'_, '_> {
+    const fn inside(keep: bool) -> Self {
+        Self { keep, outermost: None }
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for Look<'_, 'a> {
     type Value = Id<'a>;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Id<'a>, D::Error> {
@@ -156,7 +109,7 @@ impl<'a> DeserializeSeed<'a> for Seed {
     }
 }
 
-impl<'a> Visitor<'a> for Seed {
+impl<'a> Visitor<'a> for Look<'_, 'a> {
     type Value = Id<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -164,16 +117,28 @@ impl<'a> Visitor<'a> for Seed {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Id<'a>, A::Error> {
-        let mut names = BTreeSet::new();
+        let Some((id_field, scanned)) = self.outermost else {
+            let mut names = BTreeSet::new();
+            while let Some(Name(name)) = map.next_key()? {
+                insert(&mut names, name)?;
+                map.next_value_seed(Self::inside(false))?;
+            }
+            return Ok(Id::Other);
+        };
+        scanned.is_object = true;
         while let Some(Name(name)) = map.next_key()? {
-            insert(&mut names, name)?;
-            map.next_value_seed(Self { keep: false })?;
+            let is_id = name == id_field;
+            insert(&mut scanned.fields, name)?;
+            let value = map.next_value_seed(Self::inside(is_id))?;
+            if is_id {
+                scanned.id = Some(value);
+            }
         }
         Ok(Id::Other)
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Id<'a>, A::Error> {
-        while seq.next_element_seed(Self { keep: false })?.is_some() {}
+        while seq.next_element_seed(Self::inside(false))?.is_some() {}
         Ok(Id::Other)
     }
 
@@ -216,26 +181,5 @@ fn insert<'a, E: Error>(names: &mut BTreeSet<Cow<'a, str>>, name: Cow<'a, str>) 
 }
 
 /// The name of a field, borrowed if it is written without escapes.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'a> Deserialize<'a> for Name<'a> {
-    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Borrowing;
-        impl<'a> Visitor<'a> for Borrowing {
-            type Value = Name<'a>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a field's name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'a str) -> Result<Name<'a>, E> {
-                Ok(Name(name.into()))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Name<'a>, E> {
-                Ok(Name(name.to_owned().into()))
-            }
-        }
-        deserializer.deserialize_str(Borrowing)
-    }
-}
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -6,22 +6,28 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use goodarm_core::{ArmId, Ask, AskError, Call, Cost, Outcome, Session, SettleError};
+use thiserror::Error;
 
 use crate::problem_file::{ProblemFile, ProblemFileError};
 use crate::terminal::{self, Exit, Failure};
 
 /// Why there is no trace, or no more of it.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub(crate) enum TraceError {
     /// The file cannot be read.
-    Read { source: String, error: io::Error },
+    #[error("{from}: cannot be read: {error}")]
+    Read { from: String, error: io::Error },
     /// The file is wrong.
-    File { source: String, error: ProblemFileError },
+    #[error("{from}: {error}")]
+    File { from: String, error: ProblemFileError },
     /// The lines cannot be written.
+    #[error("standard output: cannot be written: {0}")]
     Write(io::Error),
     /// A policy chose what it may not.
+    #[error("a bug in goodarm: {0}")]
     Ask(AskError),
     /// A score was refused after it had been checked.
+    #[error("a bug in goodarm: {0}")]
     Settle(SettleError),
 }
 
@@ -40,28 +46,16 @@ impl From<TraceError> for Failure {
     }
 }
 
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read { source, error } => write!(f, "{source}: cannot be read: {error}"),
-            Self::File { source, error } => write!(f, "{source}: {error}"),
-            Self::Write(error) => write!(f, "standard output: cannot be written: {error}"),
-            Self::Ask(error) => write!(f, "a bug in goodarm: {error}"),
-            Self::Settle(error) => write!(f, "a bug in goodarm: {error}"),
-        }
-    }
-}
-
 /// Traces the problem in a file, or on standard input if the path is `-`.
 pub(crate) fn run(path: &Path) -> Result<(), TraceError> {
     let from_stdin = path == Path::new("-");
-    let source = if from_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let from = if from_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let read = if from_stdin { read_stdin() } else { fs::read(path) };
     let file = match read {
         Ok(bytes) => ProblemFile::parse(&bytes),
-        Err(error) => return Err(TraceError::Read { source, error }),
+        Err(error) => return Err(TraceError::Read { from, error }),
     };
-    let file = file.map_err(|error| TraceError::File { source, error })?;
+    let file = file.map_err(|error| TraceError::File { from, error })?;
     let mut out = BufWriter::with_capacity(OUT_BYTES, terminal::own_text());
     let traced = trace(file, &mut out);
     match traced.and(out.flush().map_err(TraceError::Write)) {

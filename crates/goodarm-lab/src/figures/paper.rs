@@ -1,84 +1,50 @@
 //! The paper's own figures.
 
 use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
-    Role, Sector, Series,
+    Axis, BarChart, BarSeries, Content, Donut, Figure, Kind, Panel, Point, Role, Sector, Series,
 };
 use goodarm_sim::summary::{CellSummary, Estimate};
 
-use crate::figures::{Drawn, Run, listed, point, role};
-
-fn lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Panel {
-    Panel { title: title.into(), content: Content::Lines(LineChart { x, y, series }) }
-}
+use crate::figures::{Drawn, Run, bar, listed, point, real, role};
 
 fn good(cell: &CellSummary) -> Estimate {
     cell.certified_good
 }
 
 pub(super) fn synthetic(runs: &[Run]) -> Drawn {
-    let [coverage, difficulty] = runs else { return nothing() };
+    let [coverage, difficulty] = runs else { return Drawn::default() };
     let world = coverage.world();
     let budget = |cell: &CellSummary| cell.budget;
     let mut first = coverage.lines(world, Kind::ErrorBars, budget, good);
     let complexity = coverage.experiment.instance(0, 0).complexity();
-    first.push(Series {
-        name: "K(b), the limit as δ → 0".into(),
-        role: Role(7),
-        kind: Kind::Reference,
-        points: coverage
-            .experiment
-            .spec
-            .budgets
-            .values()
-            .iter()
-            .map(|&b| {
-                let reach = complexity.reach(b * complexity.total());
-                Point { x: b, y: f64::from(u32::try_from(reach).unwrap_or(0)), error: None }
-            })
-            .collect(),
-    });
+    let limit = coverage.experiment.spec.budgets.values().iter();
+    let limit = limit.map(|&b| Point::new(b, real(complexity.reach(b * complexity.total()))));
+    first.push(Series::new("K(b), the limit as δ → 0", Role(7), Kind::Reference, limit));
     let second = coverage.lines(world, Kind::ErrorBars, budget, |cell| cell.pulls);
-    let names: Vec<&str> =
-        difficulty.experiment.spec.worlds.iter().map(|world| world.name.as_str()).collect();
-    let third = difficulty
-        .methods()
-        .map(|method| Series {
-            name: method.to_owned(),
-            role: role(method),
-            kind: Kind::ErrorBars,
-            points: names
-                .iter()
-                .enumerate()
-                .flat_map(|(index, world)| {
-                    let instance = difficulty.experiment.instance(index, 0);
-                    let third = instance.complexity().of_first(3).unwrap_or(f64::NAN);
-                    difficulty.of(world, method).map(move |cell| point(third, good(cell)))
-                })
-                .collect(),
-        })
-        .collect();
+    let third = difficulty.methods().map(|method| {
+        let points = difficulty.worlds().enumerate().flat_map(|(index, world)| {
+            let instance = difficulty.experiment.instance(index, 0);
+            let third = instance.complexity().of_first(3).unwrap_or(f64::NAN);
+            difficulty.of(world, method).map(move |cell| point(third, good(cell)))
+        });
+        Series::new(method, role(method), Kind::ErrorBars, points)
+    });
     let b_axis = || Axis::linear("b, in units of T*(μ)");
-    let figure = Figure {
-        title: "Synthetic experiments".into(),
-        caption:
-            "(a) certified good arms over the budget B = b log(1/δ), (b) calls until the session \
-                  stops, (c) certified good arms over the difficulty of the instance, B = 90,000. \
-                  Whiskers are one standard error."
-                .into(),
-        panels: vec![
-            lines("(a) Reliable coverage", b_axis(), Axis::linear("certified good arms"), first),
-            lines("(b) Stopping time", b_axis(), Axis::linear("calls"), second),
-            lines(
-                "(c) Coverage over difficulty",
-                Axis::log10("T*_3(μ)"),
-                Axis::linear("certified good arms"),
-                third,
-            ),
+    let arms = || Axis::linear("certified good arms");
+    let (a, c) = ("(a) Reliable coverage", "(c) Coverage over difficulty");
+    let figure = Figure::new(
+        "Synthetic experiments",
+        "(a) certified good arms over the budget B = b log(1/δ), (b) calls until the session \
+         stops, (c) certified good arms over the difficulty of the instance, B = 90,000. \
+         Whiskers are one standard error.",
+        vec![
+            Panel::lines(a, b_axis(), arms(), first),
+            Panel::lines("(b) Stopping time", b_axis(), Axis::linear("calls"), second),
+            Panel::lines(c, Axis::log10("T*_3(μ)"), arms(), third.collect()),
         ],
-        columns: 3,
-        key: Key::Shared,
-    };
+    )
+    .in_columns(3)
+    .with_shared_key();
     Drawn { figure, findings: [one_trajectory(coverage), one_trajectory(difficulty)].concat() }
 }
 
@@ -96,7 +62,7 @@ fn one_trajectory(run: &Run) -> Vec<String> {
 }
 
 pub(super) fn allocation(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return nothing() };
+    let Some(run) = runs.first() else { return Drawn::default() };
     let panels = run
         .summaries
         .iter()
@@ -121,16 +87,14 @@ pub(super) fn allocation(runs: &[Run]) -> Drawn {
             }
         })
         .collect();
-    let figure = Figure {
-        title: "Where the budget goes".into(),
-        caption: "Shares of the budget B = 12 T* log(1/δ) spent on good arms that are cheap to certify, \
+    let figure = Figure::new(
+        "Where the budget goes",
+        "Shares of the budget B = 12 T* log(1/δ) spent on good arms that are cheap to certify, \
                   good arms that are expensive to certify, and bad arms; mean of the repetitions. In \
-                  the middle: certified good arms of six. A trial ends once all six are certified."
-            .into(),
+                  the middle: certified good arms of six. A trial ends once all six are certified.",
         panels,
-        columns: 2,
-        key: Key::InPanels,
-    };
+    )
+    .in_columns(2);
     let findings = run.summaries.iter().map(|cell| {
         let bad: f64 = cell
             .spent_share
@@ -150,31 +114,21 @@ pub(super) fn allocation(runs: &[Run]) -> Drawn {
 }
 
 pub(super) fn interaction(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return nothing() };
+    let Some(run) = runs.first() else { return Drawn::default() };
     let prices = [4.0, 16.0, 40.0];
     let wasted = |cell: &CellSummary| {
         let bad = cell.kinds.iter().position(|kind| kind == "bad");
         bad.map_or(Estimate::default(), |kind| cell.spent_share[kind][3])
     };
     let series = |place: &str, y: &dyn Fn(&CellSummary) -> Estimate| -> Vec<Series> {
-        run.methods()
-            .map(|method| Series {
-                name: method.to_owned(),
-                role: role(method),
-                kind: Kind::ErrorBars,
-                points: prices
-                    .iter()
-                    .flat_map(|&price| {
-                        let world = format!("{place} {price}");
-                        let cells = run
-                            .summaries
-                            .iter()
-                            .filter(move |cell| cell.world == world && cell.method == method);
-                        cells.map(move |cell| point(price, y(cell)))
-                    })
-                    .collect(),
-            })
-            .collect()
+        let of_method = |method: &str| {
+            let points = prices.iter().flat_map(|&price| {
+                let world = format!("{place} {price}");
+                run.of(&world, method).map(|cell| point(price, y(cell))).collect::<Vec<_>>()
+            });
+            Series::new(method, role(method), Kind::ErrorBars, points)
+        };
+        run.methods().map(of_method).collect()
     };
     let x = || Axis {
         ticks: Some(prices.iter().map(|price| (*price, price.to_string())).collect()),
@@ -182,28 +136,26 @@ pub(super) fn interaction(runs: &[Run]) -> Drawn {
     };
     let share = || Axis { range: Some((0.0, 0.6)), ..Axis::linear("share of the budget") };
     let arms = || Axis { range: Some((0.0, 6.5)), ..Axis::linear("certified good arms") };
-    let figure = Figure {
-        title: "Cost and difficulty".into(),
-        caption:
-            "Above: what the fourth verifier costs on bad arms, as a share of the budget, when \
+    let figure = Figure::new(
+        "Cost and difficulty",
+        "Above: what the fourth verifier costs on bad arms, as a share of the budget, when \
                   bad arms fail the cheapest verifier (left) or only the fourth (right). Below: \
                   certified good arms of six. A trial ends once all six are certified. Whiskers are \
-                  one standard error."
-                .into(),
-        panels: vec![
-            lines("(a) Bad arms fail the cheapest", x(), share(), series("cheap", &wasted)),
-            lines("(b) Bad arms fail the fourth", x(), share(), series("costly", &wasted)),
-            lines("(c) Coverage, as in (a)", x(), arms(), series("cheap", &good)),
-            lines("(d) Coverage, as in (b)", x(), arms(), series("costly", &good)),
+                  one standard error.",
+        vec![
+            Panel::lines("(a) Bad arms fail the cheapest", x(), share(), series("cheap", &wasted)),
+            Panel::lines("(b) Bad arms fail the fourth", x(), share(), series("costly", &wasted)),
+            Panel::lines("(c) Coverage, as in (a)", x(), arms(), series("cheap", &good)),
+            Panel::lines("(d) Coverage, as in (b)", x(), arms(), series("costly", &good)),
         ],
-        columns: 2,
-        key: Key::Shared,
-    };
+    )
+    .in_columns(2)
+    .with_shared_key();
     Drawn { figure, findings: one_trajectory(run) }
 }
 
 pub(super) fn gsm8k(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return nothing() };
+    let Some(run) = runs.first() else { return Drawn::default() };
     let world = run.world();
     let first = run.lines(world, Kind::ErrorBars, |cell| cell.budget, good);
     let largest = |method: &str| {
@@ -211,71 +163,39 @@ pub(super) fn gsm8k(runs: &[Run]) -> Drawn {
         cells.max_by(|one, other| one.budget.total_cmp(&other.budget))
     };
     let last: Vec<&CellSummary> = run.methods().filter_map(largest).collect();
-    let bar = |estimate: Estimate| Bar { value: estimate.mean, error: Some(estimate.error) };
-    let by_kind = last.iter().map(|cell| BarSeries {
-        name: cell.method.clone(),
-        role: role(&cell.method),
-        bars: cell.certified_of_kind.iter().map(|&estimate| bar(estimate)).collect(),
-    });
-    let right = last.iter().map(|cell| BarSeries {
-        name: cell.method.clone(),
-        role: role(&cell.method),
-        bars: vec![bar(cell.certified_right.unwrap_or_default())],
-    });
-    let bars = |title: &str, x_label: &str, groups: Vec<String>, series: Vec<BarSeries>| Panel {
-        title: title.into(),
-        content: Content::Bars(BarChart {
-            x_label: x_label.into(),
-            y: Axis::linear("certified right answers"),
-            groups,
-            series,
-        }),
+    let bars = |title: &str, groups: Vec<String>, of: fn(&CellSummary) -> Vec<Estimate>| {
+        let series = last.iter().map(|cell| BarSeries {
+            name: cell.method.clone(),
+            role: role(&cell.method),
+            bars: of(cell).into_iter().map(bar).collect(),
+        });
+        let y = Axis::linear("certified right answers");
+        let chart = BarChart { x_label: String::new(), y, groups, series: series.collect() };
+        Panel::bars(title, chart)
     };
     let kinds = last.first().map(|cell| cell.kinds.clone()).unwrap_or_default();
-    let figure = Figure {
-        title: format!("{world}, replayed from recorded answers"),
-        caption:
-            "(a) certified answers over the budget, (b) certified right answers at the largest \
+    let (tokens, certified) = (Axis::linear("budget (tokens)"), Axis::linear("certified answers"));
+    let figure = Figure::new(
+        format!("{world}, replayed from recorded answers"),
+        "(a) certified answers over the budget, (b) certified right answers at the largest \
                   budget by how many recorded solutions agree (easy: 90 % and more, hard: below \
                   70 %), (c) certified right answers at the largest budget. Whiskers are one \
-                  standard error."
-                .into(),
-        panels: vec![
-            lines(
-                "(a) Reliable coverage",
-                Axis::linear("budget (tokens)"),
-                Axis::linear("certified answers"),
-                first,
-            ),
-            bars("(b) By difficulty", "", kinds, by_kind.collect()),
-            bars("(c) Right answers", "", vec!["all".into()], right.collect()),
+                  standard error.",
+        vec![
+            Panel::lines("(a) Reliable coverage", tokens, certified, first),
+            bars("(b) By difficulty", kinds, |cell| cell.certified_of_kind.clone()),
+            bars("(c) Right answers", vec!["all".into()], |cell| {
+                vec![cell.certified_right.unwrap_or_default()]
+            }),
         ],
-        columns: 3,
-        key: Key::Shared,
-    };
+    )
+    .in_columns(3)
+    .with_shared_key();
     let mut findings = one_trajectory(run);
-    findings.push(
-        listed(
-            &last
-                .iter()
-                .map(|cell| {
-                    let right = cell.certified_right.unwrap_or_default();
-                    format!("{} certifies {:.1} right answers", cell.method, right.mean)
-                })
-                .collect::<Vec<String>>(),
-        ) + " at the largest budget.",
-    );
+    let right = last.iter().map(|cell| {
+        let right = cell.certified_right.unwrap_or_default();
+        format!("{} certifies {:.1} right answers", cell.method, right.mean)
+    });
+    findings.push(listed(&right.collect::<Vec<_>>()) + " at the largest budget.");
     Drawn { figure, findings }
-}
-
-/// For a list of runs that is not the entry's own.
-pub(super) fn nothing() -> Drawn {
-    let figure = Figure {
-        title: String::new(),
-        caption: String::new(),
-        panels: Vec::new(),
-        columns: 1,
-        key: Key::InPanels,
-    };
-    Drawn { figure, findings: Vec::new() }
 }

@@ -1,30 +1,25 @@
 //! From the verifiers' approval to the truth: what labels claim, how often they are wrong, and which thresholds
 //! they suggest.
 
-use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
-    Series,
-};
+use goodarm_plot::{Axis, Bar, BarChart, BarSeries, Figure, Kind, Panel, Point, Role, Series};
 use goodarm_sim::family::Means;
 use goodarm_sim::labels::Way;
 use goodarm_sim::summary::{CellSummary, LabelledSummary};
 
-use crate::figures::paper::nothing;
-use crate::figures::{Drawn, Run};
+use crate::figures::{Drawn, Run, bar, point, real};
 
 /// Labels until a claim, false claims at the boundary and in wrong ways, and thresholds that were guessed or
 /// calibrated: an experiment each.
 pub(super) fn truth(runs: &[Run]) -> Drawn {
-    let [biased, labels, boundary, twins] = runs else { return nothing() };
-    let figure = Figure {
-        title: "How many of the certified answers are right?".into(),
-        caption: "(a), (b) Labels until it can be said that at least 90 %, or 95 %, of a certified set are right, wrong with probability \
+    let [biased, labels, boundary, twins] = runs else { return Drawn::default() };
+    let figure = Figure::new(
+        "How many of the certified answers are right?",
+        "(a), (b) Labels until it can be said that at least 90 %, or 95 %, of a certified set are right, wrong with probability \
                   0.05 at most: for sets of which 100, 99 and 98 % are right, and for those of sessions whose verifiers can be misled. \
                   Whiskers are one standard deviation. (c) How often the claim of 95 % is ever made about sets of which one answer too few is right. \
                   (d) The same for 90 % of 412 answers, labelled as it should be done and in wrong ways. Whiskers are one standard error. \
-                  (e), (f) Sessions whose thresholds were guessed, or calibrated by 600 labels for a precision above 95 %."
-            .into(),
-        panels: vec![
+                  (e), (f) Sessions whose thresholds were guessed, or calibrated by 600 labels for a precision above 95 %.",
+        vec![
             needed(labels, biased, "(a) Labels until “at least 90 % are right”", 0.9),
             needed(labels, biased, "(b) Labels until “at least 95 % are right”", 0.95),
             at_boundary(boundary),
@@ -32,18 +27,13 @@ pub(super) fn truth(runs: &[Run]) -> Drawn {
             certified(biased),
             wrong(biased),
         ],
-        columns: 2,
-        key: Key::InPanels,
-    };
+    )
+    .in_columns(2);
     let findings =
         [labels_needed, false_claims, by_ways].into_iter().zip([labels, boundary, twins]);
     let mut findings: Vec<String> = findings.flat_map(|(find, run)| find(run)).collect();
     findings.extend(biased.summaries.iter().map(of_thresholds));
     Drawn { figure, findings }
-}
-
-fn lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Panel {
-    Panel { title: title.into(), content: Content::Lines(LineChart { x, y, series }) }
 }
 
 /// Answers and right ones of a world whose set is certified as a whole.
@@ -59,10 +49,6 @@ fn of_claim(cell: &CellSummary, share: f64) -> impl Iterator<Item = &LabelledSum
     let is_asked =
         move |one: &&LabelledSummary| one.way == Way::Claim && one.share.total_cmp(&share).is_eq();
     cell.labelled.iter().filter(is_asked)
-}
-
-fn real(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 fn certified_count(cell: &CellSummary) -> f64 {
@@ -84,25 +70,21 @@ fn needed(labels: &Run, biased: &Run, title: &str, share: f64) -> Panel {
             let (answers, _) = approved(labels, cell)?;
             Some(until(real(answers), of_claim(cell, share).next()?))
         };
-        let points = of.filter_map(point).collect();
-        Series { name, role: Role(look), kind: Kind::ErrorBars, points }
+        Series::new(name.as_str(), Role(look), Kind::ErrorBars, of.filter_map(point))
     };
     let mut series: Vec<Series> = PERCENTS.map(of_percent).into();
     let misled = biased.summaries.iter().filter(|cell| cell.world.ends_with(GUESSED));
     for (cell, look) in misled.zip([3, 6, 12]) {
         // Where it is not always true it is not always made.
         let labelled = of_claim(cell, share).find(|one| one.claimed.mean >= 1.0);
-        series.extend(labelled.map(|one| Series {
-            name: format!("misled: {:.1} % right", 100.0 * right_share(cell)),
-            role: Role(look),
-            kind: Kind::ErrorBars,
-            points: vec![until(certified_count(cell), one)],
-        }));
+        let name = format!("misled: {:.1} % right", 100.0 * right_share(cell));
+        let point = labelled.map(|one| until(certified_count(cell), one));
+        series.extend(point.map(|point| Series::new(name, Role(look), Kind::ErrorBars, [point])));
     }
     let ticks = [50, 100, 200, 412, 1000, 2000];
     let ticks = ticks.iter().map(|&tick| (real(tick), tick.to_string())).collect();
     let x = Axis { ticks: Some(ticks), ..Axis::log10("certified answers") };
-    lines(title, x, Axis::linear("labels"), series)
+    Panel::lines(title, x, Axis::linear("labels"), series)
 }
 
 /// Labels until a claim about so many answers, and how much their number varies.
@@ -112,36 +94,29 @@ fn until(answers: f64, labelled: &LabelledSummary) -> Point {
 
 /// How often a claim is false at its δ.
 fn false_at(labelled: &LabelledSummary) -> Point {
-    let rate = labelled.false_claims;
-    Point { x: labelled.delta, y: rate.mean, error: Some(rate.error) }
+    point(labelled.delta, labelled.false_claims)
 }
 
 /// The world in which misleading answers are certified.
 const GUESSED: &str = "guessed 0.5";
 
 fn promised(series: &mut Vec<Series>) {
-    series.push(Series {
-        name: "δ".into(),
-        role: Role(7),
-        kind: Kind::Reference,
-        points: [0.0, 0.3].map(|rate| Point { x: rate, y: rate, error: None }).into(),
-    });
+    let diagonal = [0.0, 0.3].map(|rate| Point::new(rate, rate));
+    series.push(Series::new("δ", Role(7), Kind::Reference, diagonal));
 }
 
 fn at_boundary(run: &Run) -> Panel {
     let of_set = |(index, cell): (usize, &CellSummary)| {
         let (answers, right) = approved(run, cell)?;
-        (real(right) > 0.91 * real(answers)).then(|| Series {
-            name: format!("{answers} answers"),
-            role: Role(index / 2),
-            kind: Kind::ErrorBars,
-            points: of_claim(cell, 0.95).map(false_at).collect(),
+        (real(right) > 0.91 * real(answers)).then(|| {
+            let points = of_claim(cell, 0.95).map(false_at);
+            Series::new(format!("{answers} answers"), Role(index / 2), Kind::ErrorBars, points)
         })
     };
     let mut series: Vec<Series> = run.summaries.iter().enumerate().filter_map(of_set).collect();
     promised(&mut series);
     let title = "(c) False claims, one right answer short of 95 %";
-    lines(title, Axis::linear("δ"), Axis::linear("frequency"), series)
+    Panel::lines(title, Axis::linear("δ"), Axis::linear("frequency"), series)
 }
 
 /// What ways are called, and how they look.
@@ -160,13 +135,13 @@ const WAYS: [(Way, &str, usize); 9] = [
 fn in_wrong_ways(run: &Run) -> Panel {
     let labelled = || run.summaries.iter().flat_map(|cell| &cell.labelled);
     let of_way = |(way, name, look): (Way, &str, usize)| {
-        let points = labelled().filter(|one| one.way == way).map(false_at).collect();
-        Series { name: name.into(), role: Role(look), kind: Kind::ErrorBars, points }
+        let points = labelled().filter(|one| one.way == way).map(false_at);
+        Series::new(name, Role(look), Kind::ErrorBars, points)
     };
     let mut series: Vec<Series> = WAYS.map(of_way).into();
     promised(&mut series);
     let y = Axis { range: Some((0.0, 1.02)), ..Axis::linear("frequency") };
-    lines("(d) False claims in wrong ways", Axis::linear("δ"), y, series)
+    Panel::lines("(d) False claims in wrong ways", Axis::linear("δ"), y, series)
 }
 
 /// Worlds of the same answers stand in a group, and bars of the same thresholds have one look.
@@ -191,20 +166,14 @@ fn by_thresholds(run: &Run, y: Axis, title: &str, bar: impl Fn(&CellSummary) -> 
     });
     let series = series.collect();
     let x_label = "wrong among those certified at 0.5".into();
-    let chart = BarChart { x_label, y, groups, series };
-    Panel { title: title.into(), content: Content::Bars(chart) }
+    Panel::bars(title, BarChart { x_label, y, groups, series })
 }
 
 fn certified(run: &Run) -> Panel {
-    by_thresholds(
-        run,
-        Axis::linear("right answers certified"),
-        "(e) Certified right answers",
-        |cell| {
-            let right = cell.certified_right.unwrap_or_default();
-            Bar { value: right.mean, error: Some(right.error) }
-        },
-    )
+    let y = Axis::linear("right answers certified");
+    by_thresholds(run, y, "(e) Certified right answers", |cell| {
+        bar(cell.certified_right.unwrap_or_default())
+    })
 }
 
 fn wrong(run: &Run) -> Panel {

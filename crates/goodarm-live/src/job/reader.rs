@@ -84,9 +84,9 @@ pub(super) fn parse(
     let read: Vec<Option<ReadEntry>> = entries
         .iter()
         .enumerate()
-        .map(|(place, entry)| match given.verifiers.remove(&entry.name) {
-            Some(service) => entry.read_given(place, service, &mut problems),
-            None => entry.read(place, kinds, &mut problems),
+        .map(|(place, entry)| {
+            let given = given.verifiers.remove(&entry.name);
+            entry.read(place, given, kinds, &mut problems)
         })
         .collect();
     let generators: Vec<Entry<'_>> = generator_tables(&table).into_iter().map(Entry::new).collect();
@@ -121,11 +121,7 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
 /// The job's own keys.
 fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
     let known = keys_of::<JobFile>();
-    let unknown = unknown_keys(table, &known).map(|problem| match problem.key.as_str() {
-        "calls" | "certified" => Problem { message: NO_TABLES.into(), ..problem },
-        _ => problem,
-    });
-    error::extend(problems, None, unknown.collect());
+    error::extend(problems, None, unknown_keys(table, &known).collect());
     let mut more = Vec::new();
     if !table.has("candidates") && !table.has("questions") {
         let needed =
@@ -145,9 +141,6 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     error::extend(problems, None, more);
     file.filter(|_| is_complete)
 }
-
-/// What is said of the keys that once asked for tables.
-const NO_TABLES: &str = "no such key: a run writes calls.jsonl and certified.jsonl, and `goodarm export --to parquet` a table";
 
 /// One of `[[verifiers]]`.
 struct Entry<'a> {
@@ -181,17 +174,25 @@ impl<'a> Entry<'a> {
         Self { table, name }
     }
 
-    /// All keys, those of every verifier and those of its kind.
+    /// All keys, those of every verifier and those of its kind; one that a program gives has none of a kind.
     fn read(
         &self,
         place: usize,
+        given: Option<Service>,
         kinds: &Kinds,
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadEntry> {
         let mut more = Vec::new();
         let known = keys_of::<ServiceKeys>();
         let keys = self.table.with_keys(&known).read::<ServiceKeys>(&mut more);
-        let own = self.read_own_keys(kinds, &known, &BTreeSet::new(), &mut more);
+        let own = match given {
+            Some(service) => {
+                more.extend(unknown_keys(&self.table, &known));
+                let own: Box<dyn KindKeys> = Box::new(GivenService(Cell::new(Some(service))));
+                Some(own)
+            }
+            None => self.read_own_keys(kinds, &known, &BTreeSet::new(), &mut more),
+        };
         error::extend(problems, Some((place, &self.name)), more);
         Some(ReadEntry { keys: keys?, own: own? })
     }
@@ -242,21 +243,6 @@ impl<'a> Entry<'a> {
     fn max_tokens(&self) -> Option<usize> {
         let number = |key: &str| usize::try_from(self.table.number_of(key)?).ok();
         number("max_completion_tokens").or_else(|| number("max_tokens"))
-    }
-
-    /// The keys of every verifier, for one that a program gives.
-    fn read_given(
-        &self,
-        place: usize,
-        service: Service,
-        problems: &mut Vec<JobProblem>,
-    ) -> Option<ReadEntry> {
-        let known = keys_of::<ServiceKeys>();
-        let mut more = Vec::new();
-        let keys = self.table.with_keys(&known).read::<ServiceKeys>(&mut more);
-        more.extend(unknown_keys(&self.table, &known));
-        error::extend(problems, Some((place, &self.name)), more);
-        Some(ReadEntry { keys: keys?, own: Box::new(GivenService(Cell::new(Some(service)))) })
     }
 }
 
@@ -510,15 +496,14 @@ fn generator(
         );
         problems.push(Problem::new("candidates_max", message));
     }
-    if !(1..=PROPOSED_ANSWERS_MAX).contains(&read.candidates_max()) {
-        let message =
-            format!("{} is not between 1 and {PROPOSED_ANSWERS_MAX}", read.candidates_max());
-        problems.push(Problem::new("candidates_max", message));
-    }
-    if !(1..=ANSWER_BYTES_LIMIT).contains(&read.answer_bytes_max()) {
-        let message =
-            format!("{} is not between 1 and {ANSWER_BYTES_LIMIT}", read.answer_bytes_max());
-        problems.push(Problem::new("answer_bytes_max", message));
+    let limits = [
+        ("candidates_max", read.candidates_max(), PROPOSED_ANSWERS_MAX),
+        ("answer_bytes_max", read.answer_bytes_max(), ANSWER_BYTES_LIMIT),
+    ];
+    for (key, number, most) in limits {
+        if !(1..=most).contains(&number) {
+            problems.push(Problem::new(key, format!("{number} is not between 1 and {most}")));
+        }
     }
     let extractor = match (extract, of_solver) {
         (None, Some(extractor)) if pattern.is_none() && pointer.is_none() => Ok(extractor),

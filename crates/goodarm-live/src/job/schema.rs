@@ -11,30 +11,23 @@ use crate::services::{Kind, Kinds};
 /// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
 pub fn schema(kinds: &Kinds) -> String {
     let mut generator = SchemaGenerator::default();
-    let variants: Vec<Value> = kinds
-        .iter()
-        .map(|kind| {
-            let name = format!("{} verifier", kind.name);
-            let variant = verifier_schema(kind, &mut generator);
-            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
-            generator.definitions_mut().insert(name, variant);
-            reference
-        })
-        .collect();
-    let makers: Vec<Value> = kinds
-        .iter()
-        .filter(|kind| kind.makes_answers)
-        .map(|kind| {
-            let name = format!("{} generator", kind.name);
-            let variant = generator_schema(kind, &mut generator);
-            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
-            generator.definitions_mut().insert(name, variant);
-            reference
-        })
-        .collect();
+    let mut variants =
+        |role: &str, of: fn(&Kind, &mut SchemaGenerator) -> Value, kinds: Vec<&Kind>| {
+            let mut variant = |kind: &Kind| {
+                let name = format!("{} {role}", kind.name);
+                let variant = of(kind, &mut generator);
+                let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
+                generator.definitions_mut().insert(name, variant);
+                reference
+            };
+            kinds.into_iter().map(&mut variant).collect::<Vec<Value>>()
+        };
+    let verifiers = variants("verifier", verifier_schema, kinds.iter().collect());
+    let makers = kinds.iter().filter(|kind| kind.makes_answers).collect();
+    let makers = variants("generator", generator_schema, makers);
     let mut schema = generator.into_root_schema_for::<JobFile>();
     if let Some(items) = schema.pointer_mut("/properties/verifiers/items") {
-        *items = json!({ "oneOf": variants });
+        *items = json!({ "oneOf": verifiers });
     }
     if let Some(items) = schema.pointer_mut("/properties/generators/items") {
         *items = json!({ "oneOf": makers });

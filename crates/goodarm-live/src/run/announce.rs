@@ -7,7 +7,7 @@ use goodarm_core::{BlockingFailure, Failure, Outcome, ServiceId, Source, Target}
 use goodarm_files::words::{money, were};
 use goodarm_record::control::Control;
 use goodarm_record::history::SettledCall;
-use goodarm_record::notice::{Condition, Notice, Observer, Progress};
+use goodarm_record::notice::{Condition, HeldBy, Notice, Observer, Progress};
 use goodarm_record::view::questions::AnsweredView;
 use goodarm_record::view::warnings::{Warning, WarningKind, warnings};
 use goodarm_record::view::{LoanView, Overview, PairView, Remaining};
@@ -33,17 +33,67 @@ impl Run {
     }
 }
 
+/// What is not told yet, and what was told.
+pub(super) struct News {
+    /// Settled calls, for an observer that wants them.
+    calls: Vec<SettledCall<'static>>,
+    wants_calls: bool,
+    first_failures: Vec<SettledCall<'static>>,
+    /// Of each service: which kinds of failures were told.
+    told: Vec<Vec<FailureKind>>,
+    /// How many certificates were told.
+    certified_count: usize,
+    /// What the last call that was asked for is about.
+    pub(super) working_on: Option<Target>,
+    /// What keeps more calls from being in flight.
+    pub(super) held_by: Option<HeldBy>,
+}
+
+impl News {
+    pub(super) fn new(service_count: usize, certified_count: usize) -> Self {
+        Self {
+            calls: Vec::new(),
+            wants_calls: false,
+            first_failures: Vec::new(),
+            told: vec![Vec::new(); service_count],
+            certified_count,
+            working_on: None,
+            held_by: None,
+        }
+    }
+
+    /// For another observer, who hears again of the first failure of each kind.
+    pub(super) fn reopen(&mut self, wants_calls: bool) {
+        self.wants_calls = wants_calls;
+        self.first_failures.clear();
+        self.told.iter_mut().for_each(Vec::clear);
+        self.working_on = None;
+    }
+
+    /// Takes note of a call, which is told when it is durable.
+    pub(super) fn take(&mut self, call: SettledCall<'static>, service: ServiceId) {
+        let told = &mut self.told[service.index()];
+        if let Some(kind) = FailureKind::of(&call)
+            && !told.contains(&kind)
+        {
+            told.push(kind);
+            self.first_failures.push(call.clone());
+        }
+        if self.wants_calls {
+            self.calls.push(call);
+        }
+    }
+}
+
 /// Tells an observer what happens, once it may be told.
 pub(super) struct Announcer<'a> {
     observer: &'a mut dyn Observer,
-    control: &'a Control,
-    wants_calls: bool,
+    pub(super) control: &'a Control,
     started: Instant,
     looked: Instant,
     call_count_then: u64,
     spent_then: f64,
     conditions: Vec<Condition>,
-    working_on: Option<Target>,
     calls_per_second: f64,
     spent_per_second: f64,
     forecast: f64,
@@ -52,26 +102,19 @@ pub(super) struct Announcer<'a> {
     overrun_count: u64,
     /// What was already said about verifiers.
     warned: Vec<(usize, WarningKind)>,
-    /// What is not told yet.
-    first_failures: Vec<SettledCall<'static>>,
-    /// Of each service: which kinds of failures were told.
-    told: Vec<Vec<FailureKind>>,
 }
 
 impl<'a> Announcer<'a> {
     pub(super) fn new(run: &Run, control: &'a Control, observer: &'a mut dyn Observer) -> Self {
         let now = Instant::now();
-        let wants_calls = observer.wants_calls();
         Self {
             observer,
             control,
-            wants_calls,
             started: now,
             looked: now,
             call_count_then: run.account.call_count(),
             spent_then: run.session.books().ledger().settled().units(),
             conditions: run.engine.conditions().collect(),
-            working_on: None,
             calls_per_second: 0.0,
             spent_per_second: 0.0,
             forecast: 0.0,
@@ -79,42 +122,19 @@ impl<'a> Announcer<'a> {
             forecast_due: now,
             overrun_count: run.session.books().ledger().overrun_count(),
             warned: Vec::new(),
-            first_failures: Vec::new(),
-            told: vec![Vec::new(); run.account.services().len()],
         }
-    }
-
-    pub(super) const fn asked(&mut self, target: Target) {
-        self.working_on = Some(target);
-    }
-
-    /// Takes note of a call, and gives it back if it is to be told when it is durable.
-    pub(super) fn settled(
-        &mut self,
-        call: SettledCall<'static>,
-        service: ServiceId,
-    ) -> Option<SettledCall<'static>> {
-        let told = &mut self.told[service.index()];
-        if let Some(kind) = FailureKind::of(&call)
-            && !told.contains(&kind)
-        {
-            told.push(kind);
-            self.first_failures.push(call.clone());
-        }
-        self.wants_calls.then_some(call)
     }
 
     pub(super) fn tell_of_calls(&mut self, run: &mut Run) {
-        let untold = std::mem::take(&mut run.untold);
         let names = |call: &SettledCall<'_>| {
-            let service = &run.job.service_of(call.target).name;
-            (run.name_of(call.target), service.as_str())
+            let (list, place) = run.roster.place(call.target);
+            (list.id(place), run.job.service_of(call.target).name.as_str())
         };
-        for call in untold {
+        for call in run.news.calls.drain(..) {
             let (id, verifier) = names(&call);
             self.observer.notice(Notice::Called { id, verifier, call: &call });
         }
-        for call in self.first_failures.drain(..) {
+        for call in run.news.first_failures.drain(..) {
             let (id, verifier) = names(&call);
             let Some(kind) = FailureKind::of(&call) else { continue };
             let reason = &call.note.reason;
@@ -163,16 +183,16 @@ impl<'a> Announcer<'a> {
     pub(super) fn look(&mut self, run: &mut Run) {
         self.tell_of_calls(run);
         let books = run.session.books();
-        while let Some(&arm) = books.certified().get(run.announced_count) {
-            let spent_at = run.account.spent_at.get(run.announced_count).copied();
+        while let Some(&arm) = books.certified().get(run.news.certified_count) {
+            let spent_at = run.account.spent_at.get(run.news.certified_count).copied();
             let spent = spent_at.unwrap_or(books.ledger().settled());
-            run.announced_count += 1;
+            run.news.certified_count += 1;
             let pair = |attribute| PairView::new(books, &run.account, arm, attribute);
             self.observer.notice(Notice::Certified {
                 arm,
-                id: run.candidates.id(arm),
+                id: run.roster.candidates.id(arm),
                 made: run.made(arm),
-                count: run.announced_count,
+                count: run.news.certified_count,
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
                 loan: LoanView::new(books, arm),
@@ -279,14 +299,14 @@ impl<'a> Announcer<'a> {
             overview,
             failure_count: run.account.failure_count(),
             retry_count: run.engine.retry_count(),
-            working_on: self.working_on.map(|target| {
-                let service = &run.job.service_of(target).name;
-                [service.clone(), run.name_of(target).to_owned()]
+            working_on: run.news.working_on.map(|target| {
+                let (list, place) = run.roster.place(target);
+                [run.job.service_of(target).name.clone(), list.id(place).to_owned()]
             }),
             forecast: self.forecast,
             seconds_left: self.seconds_left(run),
             conditions: self.conditions.clone(),
-            held_by: run.held_by,
+            held_by: run.news.held_by,
             is_paused: self.control.is_paused(),
             elapsed: self.started.elapsed(),
         }

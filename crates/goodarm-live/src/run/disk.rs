@@ -132,8 +132,7 @@ impl Disk {
 
     /// Takes down the outcome of a call that others have made: no one hears of it before it is durable.
     pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
-        self.journal.append(record);
-        self.gathered.is_awaited = true;
+        self.append_awaited(record);
         // What was lost, or never made, says nothing about a verifier's speed.
         let is_made =
             matches!(&record.event, Event::Settled { outcome, .. } if !outcome.is_failed());
@@ -142,13 +141,13 @@ impl Disk {
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
     pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Call) {
-        self.journal.append(record);
-        self.gathered.is_awaited = true;
+        self.append_awaited(record);
         self.gathered.calls.push(call);
     }
 
-    /// Takes down the intent of a call that waits for people, who hear of it from the journal.
-    pub(super) fn append_card(&mut self, record: &Record<'_>) {
+    /// Takes down what somebody waits for, such as the intent of a call that waits for people, who hear of it
+    /// from the journal.
+    pub(super) fn append_awaited(&mut self, record: &Record<'_>) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
     }

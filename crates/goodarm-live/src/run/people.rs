@@ -15,8 +15,8 @@ use goodarm_record::sealed_lines::SealedError;
 use tokio::time::Instant;
 
 use crate::job::Job;
-use crate::run::announce::Announcer;
-use crate::run::{Origin, Run};
+use crate::run::Run;
+use crate::run::settle::Origin;
 
 pub(super) struct People {
     /// Of each service: whether it is people.
@@ -29,6 +29,8 @@ pub(super) struct People {
     /// before it is asked, if a power cut has made a call forgotten whose card was seen.
     ticket_next: Ticket,
     look_due: Instant,
+    /// Whether the run waits when nothing but their calls is left.
+    pub(super) are_waited_for: bool,
 }
 
 /// A call, and what its reply says of it.
@@ -49,6 +51,7 @@ impl People {
             path,
             ticket_next,
             look_due: Instant::now(),
+            are_waited_for: true,
         }
     }
 
@@ -109,7 +112,7 @@ impl Run {
     /// Whether a run goes on when nothing is left to do but to wait for people, as it does unless it is
     /// told otherwise. One that ends then is resumed when they have answered.
     pub const fn set_waits_for_people(&mut self, waits: bool) {
-        self.waits_for_people = waits;
+        self.people.are_waited_for = waits;
     }
 
     /// Calls that wait for people, in whatever process they are answered.
@@ -124,16 +127,23 @@ impl Run {
 
     /// Keeps a call for people. Its card is the intent in the journal.
     pub(super) fn ask_people(&mut self, call: Call) {
-        let job = std::sync::Arc::clone(&self.job);
-        let verifier = &job.service_of(call.target).name;
-        let id = self.name_of(call.target).to_owned();
-        self.people.ask(call, verifier, &id);
+        let (list, place) = self.roster.place(call.target);
+        self.people.ask(call, &self.job.service_of(call.target).name, list.id(place));
     }
 
     /// Books what people have said.
-    pub(super) fn hear_people(&mut self, announcer: &mut Announcer<'_>) -> Result<(), RunError> {
+    pub(super) fn hear_people(&mut self) -> Result<(), RunError> {
         self.people.look()?;
-        self.settle_heard(announcer);
+        while !self.disk.is_full()
+            && let Some((call, heard)) = self.people.answered.pop_front()
+        {
+            let service = self.job.service_of(call.target);
+            let verdict = service.service.interpret(&heard.said);
+            let verdict = verdict.expect("only people's calls wait");
+            let text = format!("{}, says {}", heard.said.words(), heard.by);
+            let reply = Reply { verdict, usage: Usage::default(), text };
+            self.settle(call, reply, Origin::Others);
+        }
         Ok(())
     }
 
@@ -144,19 +154,6 @@ impl Run {
         }
         self.people.look_now()?;
         Ok(self.people.answered.is_empty())
-    }
-
-    fn settle_heard(&mut self, announcer: &mut Announcer<'_>) {
-        while !self.disk.is_full()
-            && let Some((call, heard)) = self.people.answered.pop_front()
-        {
-            let service = self.job.service_of(call.target);
-            let verdict = service.service.interpret(&heard.said);
-            let verdict = verdict.expect("only people's calls wait");
-            let text = format!("{}, says {}", heard.said.words(), heard.by);
-            let reply = Reply { verdict, usage: Usage::default(), text };
-            self.settle(call, reply, Origin::Others, announcer);
-        }
     }
 }
 

@@ -12,20 +12,19 @@ use goodarm_core::{
 use goodarm_files::words::were;
 use goodarm_record::changes;
 use goodarm_record::charter::Charter;
-use goodarm_record::control::Control;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::job_file::Scores;
 use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
-use goodarm_record::roster::Roster;
 
 use crate::job::Job;
-use crate::run::announce::Announcer;
 use crate::run::disk::{Files, Media, Medium};
-use crate::run::{Origin, Run, keep_inputs, new_session, place_of};
+use crate::run::settle::Origin;
+use crate::run::{Run, keep_inputs, opening, place_of};
 use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
@@ -46,6 +45,20 @@ pub(super) fn open_journal(
     }
 }
 
+/// What a journal begins with, and the problem that it is about; `None` if its first frame never came to be.
+fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
+    let journal = |error| RunError::Journal { path: path.to_owned(), error };
+    match History::open(path) {
+        Ok(history) => {
+            let problem = history.problem().map_err(journal)?;
+            Ok(Some((history, problem)))
+        }
+        Err(HistoryError::NeverBegun) => Ok(None),
+        Err(HistoryError::Charter(error)) => Err(error.into()),
+        Err(error) => Err(journal(error)),
+    }
+}
+
 pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
@@ -55,29 +68,20 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
     }
     let lock = FolderLock::take(folder.path())?;
     let storage = open_journal(media, &folder)?.ok_or_else(nothing)?;
-    let journal_error = |error| RunError::Journal { path: path.clone(), error };
-    let history = match History::open(&path) {
-        Ok(history) => history,
-        Err(HistoryError::NeverBegun) => {
-            return Run::begin_in(media, &folder, Some(storage), job, lock);
-        }
-        Err(HistoryError::Charter(error)) => return Err(error.into()),
-        Err(error) => return Err(journal_error(error)),
+    let Some((history, problem)) = open_history(&path)? else {
+        return Run::begin_in(media, &folder, Some(storage), job, lock);
     };
-    let problem = history.problem().map_err(journal_error)?;
     // Before books are made for as many candidates as it says.
     check_terms(history.header(), &history.charter, &job)?;
     let Replay { history, follower, .. } = Past::read(history, problem, &job)?;
     let Past { balance, refused, ticket_next, .. } = follower;
     let lost = history.in_flight().collect();
-    let tail = history.finish().map_err(journal_error)?;
+    let tail = history.finish().map_err(|error| RunError::Journal { path, error })?;
     folder.check_seen()?;
     labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let Balance { books: session, account, roster } = balance;
-    let answers = roster.expect("a run has its answers").into_answers();
-    let mut run = Run::assemble(job, (session, account, answers), (journal, ticket_next), lock)?;
-    run.bytes_cut = tail.bytes_cut;
+    let mut run = Run::assemble(job, balance, journal, ticket_next, lock)?;
+    run.recovery.bytes_cut = tail.bytes_cut;
     for (target, count) in refused {
         let service = run.job.problem.service(target);
         // After a fixed number of attempts a call is given up whatever becomes of others.
@@ -109,25 +113,14 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
         Err(error) => refusals.push(error.into()),
         Ok(_) => refusals.extend(open_journal(&Files, &folder).err()),
     }
-    let history = match History::open(&path) {
-        Ok(history) => history,
-        Err(HistoryError::NeverBegun) => {
+    let (history, problem) = match open_history(&path) {
+        Ok(Some(opened)) => opened,
+        Ok(None) => {
             refusals.extend(in_the_way(&folder).err());
             return refusals;
         }
-        Err(HistoryError::Charter(error)) => {
-            refusals.push(error.into());
-            return refusals;
-        }
         Err(error) => {
-            refusals.push(RunError::Journal { path, error });
-            return refusals;
-        }
-    };
-    let problem = match history.problem() {
-        Ok(problem) => problem,
-        Err(error) => {
-            refusals.push(RunError::Journal { path, error });
+            refusals.push(error);
             return refusals;
         }
     };
@@ -159,7 +152,7 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
 /// The journal's beginning is the first thing that a run writes: without it, anything else here was paid
 /// for in a run that is lost, or is not ours.
 pub(super) fn in_the_way(folder: &Folder) -> Result<(), RunError> {
-    let file = folder.outputs().into_iter().find(|path| path.exists());
+    let file = folder.outputs().find(|path| path.exists());
     file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
 }
 
@@ -208,11 +201,9 @@ impl Follower for Past<'_> {
 impl<'a> Past<'a> {
     /// Does again what is in the journal of this job.
     fn read(history: History, problem: Problem, job: &'a Job) -> Result<Replay<Self>, RunError> {
-        let roster =
-            Roster::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
         let past = Self {
             job,
-            balance: Balance::opening(new_session(job, problem)).with(Some(roster)),
+            balance: opening(job, problem),
             refused: BTreeMap::new(),
             ticket_next: Ticket(0),
         };
@@ -252,11 +243,7 @@ fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
 fn of_replay<R>(error: ReplayError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
     match error {
         ReplayError::History { path, error } => RunError::Journal { path, error },
-        ReplayError::Refused { error, .. } => refused(error),
-        ReplayError::Read { path, error } => {
-            let error = HistoryError::Journal(error.into());
-            RunError::Journal { path, error }
-        }
+        ReplayError::Mismatch { error, .. } => refused(error),
     }
 }
 
@@ -278,21 +265,13 @@ impl Run {
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
             let terms = self.job.charter.terms(target);
-            let (ceiling, is_exact) = (terms.ceiling, terms.is_exact);
+            let (ceiling, is_exact) = (terms.ceiling, terms.scores == Scores::Exact);
             if terms.people.is_some() {
                 self.ask_people(Call::again(ticket, target, ceiling));
                 continue;
             }
             if let Some(Answered::Now(reply)) = self.own_answer(target) {
-                let control = Control::default();
-                let mut observer = ();
-                let mut announcer = Announcer::new(self, &control, &mut observer);
-                self.settle(
-                    Call::again(ticket, target, ceiling),
-                    reply,
-                    Origin::Own,
-                    &mut announcer,
-                );
+                self.settle(Call::again(ticket, target, ceiling), reply, Origin::Own);
                 continue;
             }
             // An exact verifier would say the same again, so asking again takes no second chance.
@@ -306,14 +285,14 @@ impl Run {
             let outcome = Outcome::Failed(failure);
             let call = SettledCall { ticket, target, outcome, cost: ceiling, note };
             self.book(&call, Origin::Others);
-            self.lost_count += 1;
+            self.recovery.lost += 1;
         }
     }
 
     /// Takes up the candidates that are in the job and not in the journal. The run's folder has them
     /// already, so that whoever reads of them in the journal finds them.
     fn add_candidates(&mut self) -> Result<(), RunError> {
-        let candidates = &self.candidates;
+        let candidates = &self.roster.candidates;
         let count = candidates.len() - self.session.books().problem().arm_count();
         if count == 0 {
             return Ok(());
@@ -326,7 +305,7 @@ impl Run {
         };
         let note = Note { candidates: candidates.fingerprint(), ..Note::default() };
         self.disk.append(&Record { event, note });
-        self.added_count = count;
+        self.recovery.added = count;
         Ok(())
     }
 

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::schema::{Schema, text_bytes};
+use super::kind::problems_of;
 use super::{KindKeys, Setting};
 use crate::pricing::Pricing;
 use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service, Work};
@@ -289,17 +290,13 @@ fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
     let extracts = matches!(name, CheckName::FinalAnswer | CheckName::NumberEquals);
     let compares = matches!(name, CheckName::Equals | CheckName::NumberEquals);
     let pattern = name == CheckName::Regex || extracts;
-    [
+    problems_of([
         ("with", keys.with.is_some() && !compares, "only equals and number-equals compare"),
         ("schema", keys.schema.is_some() && name != CheckName::JsonSchema, "for json-schema only"),
         ("extract", keys.extract.is_some() && !extracts, "for final-answer and number-equals only"),
         ("pattern", keys.pattern.is_some() && !pattern, "this check has no pattern"),
         ("pointer", keys.pointer.is_some() && !extracts, "this check has no pointer"),
-    ]
-    .into_iter()
-    .filter(|(_, is_wrong, _)| *is_wrong)
-    .map(|(key, _, message)| Problem::new(key, message))
-    .collect()
+    ])
 }
 
 /// It runs here and costs nothing worth counting, but a price must be more than 0.

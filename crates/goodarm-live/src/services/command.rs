@@ -20,8 +20,7 @@ use tokio::time::Instant;
 use self::environment::Environment;
 use self::process::Process;
 use self::worker::Pool;
-use super::rubric::Rubric;
-use super::score::{answer_at, cost_of, score_at, score_of};
+use super::score::{Wanted, answer_at, cost_of, score_at, score_of};
 use super::{KindKeys, Setting};
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
@@ -54,11 +53,7 @@ pub struct CommandKeys {
 impl KindKeys for CommandKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
         let mut command = Command::new(self, setting.folder, setting.timeout)?;
-        command.program.wanted = if setting.makes_answers {
-            Wanted::Answer
-        } else {
-            Rubric::of(setting.keys).map_or(Wanted::Score, Wanted::Scores)
-        };
+        command.program.wanted = Wanted::of(setting);
         Ok(Service::remote(command.manifest(), command))
     }
 }
@@ -83,18 +78,6 @@ struct Program {
     environment: Environment,
     secrets: Arc<Secrets>,
     wanted: Wanted,
-}
-
-/// What a program is to say.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum Wanted {
-    /// A score.
-    #[default]
-    Score,
-    /// A score for each criterion.
-    Scores(Rubric),
-    /// An answer to the question.
-    Answer,
 }
 
 /// What a process has said, or why it has not.
@@ -139,14 +122,9 @@ impl Command {
             extent: Extent { timeout: self.timeout, ..Extent::default() },
             // Its three pipes.
             files_per_request: 3,
-            criteria_count: match &self.program.wanted {
-                Wanted::Scores(rubric) => rubric.count(),
-                Wanted::Score | Wanted::Answer => 0,
-            },
-            answers_questions: matches!(self.program.wanted, Wanted::Answer),
             files: self.files.clone(),
             secrets: Some(Arc::clone(&self.program.secrets)),
-            ..Manifest::default()
+            ..self.program.wanted.manifest(Manifest::default())
         }
     }
 

@@ -27,7 +27,9 @@ pub(crate) use self::secrets::{
 };
 use self::transport::{Answer, Cut, Unanswered};
 use self::void_status::VoidStatus;
+use crate::pricing::Extent;
 use crate::secrets::Secrets;
+use crate::service::Manifest;
 use crate::service::attempt::{Attempt, attempts_at};
 use crate::throttle::Throttle;
 use crate::transcript;
@@ -139,19 +141,16 @@ impl Endpoint {
         lines.join("\n")
     }
 
-    /// How many addresses there are.
-    pub(crate) const fn address_count(&self) -> usize {
-        self.addresses.len()
-    }
-
-    /// Until a request counts as failed.
-    pub(crate) const fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    /// What looks wrong before anything is sent.
-    pub(crate) fn warning(&self) -> Option<String> {
-        self.warning.clone()
+    /// What is known of a service behind it.
+    pub(crate) fn manifest(&self) -> Manifest {
+        Manifest {
+            extent: Extent { timeout: self.timeout, ..Extent::default() },
+            address_count: self.addresses.len(),
+            files_per_request: 1,
+            secrets: Some(Arc::clone(&self.secrets)),
+            warning: self.warning.clone(),
+            ..Manifest::default()
+        }
     }
 
     /// Of a server that spoke when no call was made: once for each address.
@@ -230,11 +229,6 @@ impl Endpoint {
             | Attempt::Hopeless { reason }
             | Attempt::Mistrusted { reason, .. } => reason.clone(),
         }
-    }
-
-    /// What it must not let out.
-    pub(crate) const fn secrets(&self) -> &Arc<Secrets> {
-        &self.secrets
     }
 
     /// A text without the secrets, as much of it as is kept.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use goodarm_core::{Cost, CountedFailure};
 use schemars::JsonSchema;
@@ -13,14 +12,12 @@ use serde_json::Value;
 use super::endpoint::{
     Endpoint, EndpointKeys, KeyHeader, Received, has_pasted_key, pasted_key_problem,
 };
-use super::rubric::Rubric;
-use super::score::{answer_at, cost_of, score_of};
+use super::score::{Wanted, answer_at, cost_of, score_of};
 use super::{KindKeys, Setting};
-use crate::pricing::Extent;
 use crate::service::{Called, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use goodarm_data::answer::checked_pointer;
-use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{Problem, collect};
 use goodarm_data::template::Template;
 use goodarm_files::words::in_short;
@@ -51,23 +48,8 @@ pub struct HttpKeys {
 
 impl KindKeys for HttpKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
-        let http = if setting.makes_answers {
-            self.generator(setting)?
-        } else {
-            Http::new(self, setting)?
-        };
+        let http = Http::new(self, setting)?;
         Ok(Service::remote(http.manifest(), http))
-    }
-}
-
-impl HttpKeys {
-    fn generator(&self, setting: &Setting<'_>) -> Result<Http, Vec<Problem>> {
-        let questions = setting.questions.unwrap_or(setting.candidates);
-        let pointer = self.answer.as_deref().unwrap_or("/answer");
-        let mut http =
-            Http::reading(self, Pointer { key: "answer", path: pointer }, setting, questions)?;
-        http.scores = Scores::Answer { pointer: pointer.to_owned() };
-        Ok(http)
     }
 }
 
@@ -76,76 +58,29 @@ impl HttpKeys {
 pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
-    scores: Scores,
-}
-
-/// Where a reply is read, and the key of the job that says so.
-struct Pointer<'a> {
-    key: &'a str,
-    path: &'a str,
-}
-
-/// Where the reply has them.
-#[derive(Debug)]
-enum Scores {
-    One {
-        pointer: String,
-    },
-    Each(Rubric),
-    /// It has an answer to a question in their place.
-    Answer {
-        pointer: String,
-    },
+    wanted: Wanted,
+    /// Where the reply has it; each criterion has its own.
+    pointer: String,
 }
 
 impl Http {
-    /// A verifier; keys are read from the environment now.
+    /// A verifier or a generator; keys are read from the environment now.
     pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let rubric = Rubric::of(setting.keys);
-        if keys.answer.is_some() {
+        let wanted = Wanted::of(setting);
+        if keys.answer.is_some() && !setting.makes_answers {
             problems.push(Problem::new("answer", "only a generator has it"));
         }
-        if rubric.is_some() && keys.pointer.is_some() {
+        if matches!(wanted, Wanted::Scores(_)) && keys.pointer.is_some() {
             let message = "not together with criteria: each of them has its own";
             problems.push(Problem::new("pointer", message));
         }
-        let path = keys.pointer.as_deref().unwrap_or("/score");
-        match Self::reading(keys, Pointer { key: "pointer", path }, setting, setting.candidates) {
-            Ok(http) if problems.is_empty() => {
-                Ok(Self { scores: rubric.map_or(http.scores, Scores::Each), ..http })
-            }
-            Ok(_) => Err(problems),
-            Err(more) => Err(problems.into_iter().chain(more).collect()),
-        }
-    }
-
-    /// What is known about it.
-    pub fn manifest(&self) -> Manifest {
-        Manifest {
-            fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
-            extent: Extent { timeout: self.endpoint.timeout(), ..Extent::default() },
-            address_count: self.endpoint.address_count(),
-            files_per_request: 1,
-            criteria_count: match &self.scores {
-                Scores::One { .. } | Scores::Answer { .. } => 0,
-                Scores::Each(rubric) => rubric.count(),
-            },
-            answers_questions: matches!(self.scores, Scores::Answer { .. }),
-            secrets: Some(Arc::clone(self.endpoint.secrets())),
-            warning: self.endpoint.warning(),
-            ..Manifest::default()
-        }
-    }
-
-    /// A server whose reply is read at a pointer.
-    fn reading(
-        keys: &HttpKeys,
-        pointer: Pointer<'_>,
-        setting: &Setting<'_>,
-        shown: &Candidates,
-    ) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
+        let (key, pointer, shown) = if setting.makes_answers {
+            let questions = setting.questions.unwrap_or(setting.candidates);
+            ("answer", keys.answer.as_deref().unwrap_or("/answer"), questions)
+        } else {
+            ("pointer", keys.pointer.as_deref().unwrap_or("/score"), setting.candidates)
+        };
         let own = EndpointKeys {
             url: keys.url.as_deref(),
             urls: keys.urls.as_deref(),
@@ -156,8 +91,7 @@ impl Http {
         };
         let endpoint =
             Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        let Pointer { key, path } = pointer;
-        let pointer = checked_pointer(Some(path))
+        let pointer = checked_pointer(Some(pointer))
             .map_err(|problem| Problem { key: key.to_owned(), ..problem });
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
@@ -172,9 +106,17 @@ impl Http {
         problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
         match (endpoint, pointer, body) {
             (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
-                Ok(Self { endpoint, body, scores: Scores::One { pointer } })
+                Ok(Self { endpoint, body, wanted, pointer })
             }
             _ => Err(problems),
+        }
+    }
+
+    /// What is known about it.
+    pub fn manifest(&self) -> Manifest {
+        Manifest {
+            fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
+            ..self.wanted.manifest(self.endpoint.manifest())
         }
     }
 
@@ -210,38 +152,34 @@ impl Http {
 
     /// The score, and the cost if the reply says one.
     fn read(&self, received: &Received) -> (Verdict, Option<Cost>) {
-        let unreadable = |reason| {
-            let reason = self.endpoint.reason_at(received.address, reason);
-            Verdict::Failed(CountedFailure::Unreadable, reason)
-        };
+        let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
         let value: Value = match serde_json::from_slice(&received.body) {
             Ok(value) => value,
-            Err(error) => return (unreadable(format!("the reply is not JSON: {error}")), None),
+            Err(error) => {
+                let reason = format!("the reply is not JSON: {error}");
+                let reason = self.endpoint.reason_at(received.address, reason);
+                return (unreadable(reason), None);
+            }
         };
-        let verdict = match &self.scores {
-            Scores::Each(rubric) => match rubric.verdict(&value, |found| {
-                score_of(found).ok_or_else(|| {
-                    let found = in_short(&self.endpoint.clean(found.to_string()));
-                    format!("not a score: {found}")
-                })
-            }) {
-                Verdict::Failed(_, reason) => unreadable(reason),
-                verdict => verdict,
+        let pointer = self.pointer.as_str();
+        let score = |found: &Value| {
+            let shown = || in_short(&self.endpoint.clean(found.to_string()));
+            score_of(found).ok_or_else(|| format!("not a score: {}", shown()))
+        };
+        let verdict = match (&self.wanted, value.pointer(pointer)) {
+            (Wanted::Scores(rubric), _) => rubric.verdict(&value, score),
+            (Wanted::Answer, found) => answer_at(found, pointer),
+            (Wanted::Score, Some(found)) => match score(found) {
+                Ok(score) => Verdict::Score(score),
+                Err(reason) => unreadable(format!("{pointer} is {reason}")),
             },
-            Scores::Answer { pointer } => match answer_at(value.pointer(pointer), pointer) {
-                Verdict::Failed(_, reason) => unreadable(reason),
-                verdict => verdict,
-            },
-            Scores::One { pointer } => match value.pointer(pointer) {
-                Some(found) => match score_of(found) {
-                    Some(score) => Verdict::Score(score),
-                    None => {
-                        let found = in_short(&self.endpoint.clean(found.to_string()));
-                        unreadable(format!("{pointer} is not a score: {found}"))
-                    }
-                },
-                None => unreadable(format!("nothing at {pointer} of the reply")),
-            },
+            (Wanted::Score, None) => unreadable(format!("nothing at {pointer} of the reply")),
+        };
+        let verdict = match verdict {
+            Verdict::Failed(_, reason) => {
+                unreadable(self.endpoint.reason_at(received.address, reason))
+            }
+            verdict => verdict,
         };
         (verdict, cost_of(value.get("cost")))
     }

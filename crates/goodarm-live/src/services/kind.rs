@@ -15,6 +15,12 @@ use serde::de::DeserializeOwned;
 use super::KINDS;
 use crate::service::Service;
 
+/// Problems with keys: the name of each, whether it is wrong, and why.
+pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<Problem> {
+    let wrong = keys.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
+    wrong.map(|(key, _, message)| Problem::new(key, message)).collect()
+}
+
 /// A kind of service.
 #[derive(Clone, Copy)]
 pub struct Kind {

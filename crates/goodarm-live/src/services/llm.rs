@@ -11,20 +11,15 @@ mod solver;
 mod temperature;
 mod usage;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
-
 use goodarm_core::{Cost, CountedFailure};
-use goodarm_data::candidates::{Candidate, Candidates};
+use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{Problem, collect};
 use goodarm_data::steps::BYTES_AT_ONCE;
 use goodarm_data::template::{Template, TemplateError};
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::reply::{NOTHING, Remark, Reply, Verdict, shorten};
 
-use self::chat::Chat;
-pub use self::chat::ChatReply;
+use self::chat::{Chat, ChatReply};
 use self::freshness::Freshness;
 pub use self::freshness::Repeats;
 use self::judge::Parser;
@@ -35,33 +30,22 @@ pub use self::temperature::Temperature;
 use super::rubric::Rubric;
 use super::{KindKeys, Setting};
 use crate::pricing::{Extent, Meter, Pricing};
-use crate::secrets::Secrets;
 use crate::service::{Called, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
-        let llm = if setting.makes_answers {
-            Llm::generator(self, setting)?
-        } else {
-            Llm::new(self, setting)?
-        };
+        let llm = Llm::new(self, setting)?;
         Ok(Service::remote(llm.manifest(setting.unit), llm))
     }
 }
 
-/// A model and what it is asked about a candidate.
+/// A model that verifies, or answers questions.
 #[derive(Debug)]
-pub struct Model {
+pub struct Llm {
     chat: Chat,
     prompt: Template,
     system: Option<Template>,
-}
-
-/// A model that verifies.
-#[derive(Debug)]
-pub struct Llm {
-    model: Model,
     task: Task,
     /// What the user says of the longest prompt.
     input_tokens_max: Option<u32>,
@@ -79,12 +63,34 @@ enum Task {
     },
 }
 
-impl Model {
-    /// A model; keys are read from the environment now.
-    pub fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let chat = Chat::new(keys, timeout).map_err(|more| problems.extend(more)).ok();
-        let prompt = match (keys.prompt.as_deref(), keys.role.unwrap_or_default()) {
+impl Task {
+    fn new(keys: &LlmKeys, setting: &Setting<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        match keys.role.unwrap_or_default() {
+            _ if setting.makes_answers => Some(Self::Answer { votes: setting.has_votes() }),
+            Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
+                Logprobs::new(keys, setting, problems).map(Self::Weigh)
+            }
+            Role::Judge => Parser::new(keys, Rubric::of(setting.keys), problems).map(Self::Judge),
+            Role::Solver => {
+                Solver::new(keys, setting.questions.is_some(), problems).map(Self::Solve)
+            }
+        }
+    }
+}
+
+impl Llm {
+    /// A verifier or a generator; keys are read from the environment now.
+    pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = if setting.makes_answers {
+            keys.generator_problems(setting)
+        } else {
+            keys.problems(setting)
+        };
+        // The prompt of a generator has the question alone, as a solver's.
+        let role = if setting.makes_answers { Role::Solver } else { keys.role.unwrap_or_default() };
+        let known_count = problems.len();
+        let chat = Chat::new(keys, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        let prompt = match (keys.prompt.as_deref(), role) {
             (Some(source), _) => Template::of_key("prompt", source),
             (None, Role::Solver) => Template::of_key("prompt", "{{ question }}"),
             (None, Role::Judge) => Err(Problem::missing("prompt", "a template is needed")),
@@ -93,143 +99,33 @@ impl Model {
         let system = keys.system.as_deref();
         let system = system.map(|source| Template::of_key("system", source)).transpose();
         let system = collect(system, &mut problems);
-        if let (Some(prompt), Some(system)) = (&prompt, &system)
-            && let Some(message) = prompt.sameness()
-            && system.as_ref().is_none_or(|system| system.sameness().is_some())
-        {
-            problems.push(Problem::new("prompt", message));
+        if let (Some(prompt), Some(system)) = (&prompt, &system) {
+            if let Some(message) = prompt.sameness()
+                && system.as_ref().is_none_or(|system| system.sameness().is_some())
+            {
+                problems.push(Problem::new("prompt", message));
+            }
+            if problems.len() == known_count {
+                // A solver is asked the question, and compared with every answer to it.
+                let questions = setting.questions.filter(|_| role == Role::Solver);
+                let shown = questions.unwrap_or(setting.candidates);
+                problems.extend(prompt.misfit("prompt", shown));
+                problems.extend(system.as_ref().and_then(|it| it.misfit("system", shown)));
+            }
         }
-        match (chat, prompt, system) {
-            (Some(chat), Some(prompt), Some(system)) if problems.is_empty() => {
-                Ok(Self { chat, prompt, system })
+        let task = Task::new(keys, setting, &mut problems);
+        match (chat, prompt, system, task) {
+            (Some(chat), Some(prompt), Some(system), Some(task)) if problems.is_empty() => {
+                let (input_tokens_max, freshness) = (keys.input_tokens_max, Box::default());
+                Ok(Self { chat, prompt, system, task, input_tokens_max, freshness })
             }
-            _ => Err(problems),
-        }
-    }
-
-    /// The candidate's fields that the messages need.
-    pub fn fields(&self) -> BTreeSet<String> {
-        let mut fields = self.prompt.fields();
-        fields.extend(self.system.iter().flat_map(Template::fields));
-        fields
-    }
-
-    /// What is wrong with its templates, for the first candidates that they do not fit.
-    pub fn misfits(&self, candidates: &Candidates) -> Vec<Problem> {
-        let templates = [("prompt", Some(&self.prompt)), ("system", self.system.as_ref())];
-        templates
-            .into_iter()
-            .filter_map(|(key, template)| template?.misfit(key, candidates))
-            .collect()
-    }
-
-    /// How many addresses its requests are spread over.
-    pub const fn address_count(&self) -> usize {
-        self.chat.address_count()
-    }
-
-    /// What it must not let out.
-    pub const fn secrets(&self) -> &Arc<Secrets> {
-        self.chat.secrets()
-    }
-
-    /// What looks wrong before anything is sent.
-    pub fn warning(&self) -> Option<String> {
-        self.chat.warning()
-    }
-
-    /// Sends the messages for a candidate once, void attempts and their retries included. What is
-    /// no text is a call's reply already.
-    pub async fn ask(
-        &self,
-        candidate: &Candidate,
-        throttle: &Throttle,
-    ) -> Result<ChatReply, Reply> {
-        let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
-        self.chat.ask(system.as_deref(), &prompt, throttle).await
-    }
-
-    /// What is sent for a candidate, for people.
-    fn preview(&self, candidate: &Candidate) -> String {
-        let messages = match self.messages(candidate) {
-            Ok((Some(system), prompt)) => format!("system: {system}\nuser: {prompt}"),
-            Ok((None, prompt)) => prompt,
-            Err(error) => error.to_string(),
-        };
-        format!("{}\n{messages}", self.chat.shown())
-    }
-
-    /// The same word for word.
-    fn request(&self, candidate: &Candidate) -> String {
-        match self.messages(candidate) {
-            Ok((system, prompt)) => self.chat.request(system.as_deref(), &prompt),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    fn messages(&self, candidate: &Candidate) -> Result<(Option<String>, String), TemplateError> {
-        let system = self.system.as_ref().map(|system| system.render(candidate)).transpose()?;
-        Ok((system, self.prompt.render(candidate)?))
-    }
-
-    /// Bytes of one request's messages.
-    fn message_bytes(&self, candidate: &Candidate) -> Result<usize, TemplateError> {
-        let (system, prompt) = self.messages(candidate)?;
-        Ok(system.map_or(0, |system| system.len()) + prompt.len())
-    }
-}
-
-impl Llm {
-    /// A verifier; keys are read from the environment now.
-    pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
-        let mut problems = keys.problems(setting);
-        let model = Model::new(keys, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        // A solver is asked the question, and compared with every answer to it.
-        let is_solver = keys.role == Some(Role::Solver);
-        let shown = setting.questions.filter(|_| is_solver).unwrap_or(setting.candidates);
-        problems.extend(model.iter().flat_map(|model| model.misfits(shown)));
-        let task = match keys.role.unwrap_or_default() {
-            Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
-                Logprobs::new(keys, setting, &mut problems).map(Task::Weigh)
-            }
-            Role::Judge => {
-                Parser::new(keys, Rubric::of(setting.keys), &mut problems).map(Task::Judge)
-            }
-            Role::Solver => {
-                Solver::new(keys, setting.questions.is_some(), &mut problems).map(Task::Solve)
-            }
-        };
-        match (model, task) {
-            (Some(model), Some(task)) if problems.is_empty() => {
-                let input_tokens_max = keys.input_tokens_max;
-                Ok(Self { model, task, input_tokens_max, freshness: Box::default() })
-            }
-            _ => Err(problems),
-        }
-    }
-
-    /// What answers questions with the prompt.
-    fn generator(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
-        let mut problems = keys.generator_problems(setting);
-        // Its prompt has the question alone, as a solver's.
-        let solver = LlmKeys { role: Some(Role::Solver), ..keys.clone() };
-        let model = Model::new(&solver, setting.timeout).map_err(|more| problems.extend(more)).ok();
-        let questions = setting.questions.unwrap_or(setting.candidates);
-        problems.extend(model.iter().flat_map(|model| model.misfits(questions)));
-        match model {
-            Some(model) if problems.is_empty() => Ok(Self {
-                model,
-                task: Task::Answer { votes: setting.has_votes() },
-                input_tokens_max: keys.input_tokens_max,
-                freshness: Box::default(),
-            }),
             _ => Err(problems),
         }
     }
 
     /// What is known about it in a job that counts this unit.
     pub fn manifest(&self, unit: Unit) -> Manifest {
-        let model = &self.model;
+        let known = self.chat.endpoint.manifest();
         let (answers_questions, final_answers) = match &self.task {
             Task::Answer { .. } => (true, None),
             Task::Solve(solver) => {
@@ -238,7 +134,8 @@ impl Llm {
             }
             Task::Judge(_) | Task::Weigh(_) => (false, None),
         };
-        let mut fields = model.fields();
+        let mut fields = self.prompt.fields();
+        fields.extend(self.system.iter().flat_map(Template::fields));
         if let Task::Solve(solver) = &self.task
             && !solver.answers_questions()
         {
@@ -250,23 +147,19 @@ impl Llm {
             price: price(unit),
             extent: Extent {
                 input_tokens: Some(self.most_input_tokens(0)),
-                output_tokens: model
+                output_tokens: self
                     .chat
-                    .max_tokens()
+                    .max_tokens
                     .map(|it| self.request_count_max() * u64::from(it)),
-                timeout: model.chat.timeout(),
+                ..known.extent
             },
-            address_count: model.address_count(),
-            files_per_request: 1,
             criteria_count: match &self.task {
                 Task::Judge(parser) => parser.criteria_count(),
                 Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
             },
             answers_questions,
-            secrets: Some(Arc::clone(model.secrets())),
-            warning: model.warning(),
             final_answers,
-            ..Manifest::default()
+            ..known
         }
     }
 
@@ -331,7 +224,7 @@ impl Llm {
         let said = if votes {
             self.fresh(question, throttle).await
         } else {
-            self.model.ask(question, throttle).await
+            self.ask(question, throttle).await
         };
         let ChatReply { text, is_cut, usage, .. } = match said {
             Ok(said) => said,
@@ -373,9 +266,21 @@ impl Llm {
         logprobs.count(solver::all(requests).await)
     }
 
+    /// Sends the messages for a candidate once, void attempts and their retries included. What is
+    /// no text is a call's reply already.
+    async fn ask(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
+        let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
+        self.chat.ask(system.as_deref(), &prompt, throttle).await
+    }
+
+    fn messages(&self, candidate: &Candidate) -> Result<(Option<String>, String), TemplateError> {
+        let system = self.system.as_ref().map(|system| system.render(candidate)).transpose()?;
+        Ok((system, self.prompt.render(candidate)?))
+    }
+
     /// One reply, of which note is taken.
     async fn fresh(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
-        let said = self.model.ask(candidate, throttle).await?;
+        let said = self.ask(candidate, throttle).await?;
         self.freshness.note(&candidate.id, &said.id, &said.text);
         Ok(said)
     }
@@ -383,11 +288,19 @@ impl Llm {
 
 impl Remote for Llm {
     fn preview(&self, candidate: &Candidate) -> String {
-        self.model.preview(candidate)
+        let messages = match self.messages(candidate) {
+            Ok((Some(system), prompt)) => format!("system: {system}\nuser: {prompt}"),
+            Ok((None, prompt)) => prompt,
+            Err(error) => error.to_string(),
+        };
+        format!("{}\n{messages}", self.chat.shown())
     }
 
     fn request(&self, candidate: &Candidate) -> String {
-        self.model.request(candidate)
+        match self.messages(candidate) {
+            Ok((system, prompt)) => self.chat.request(system.as_deref(), &prompt),
+            Err(error) => error.to_string(),
+        }
     }
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
@@ -400,11 +313,12 @@ impl Remote for Llm {
     }
 
     fn input_tokens(&self, candidate: &Candidate) -> Option<u64> {
-        self.model.message_bytes(candidate).ok().map(|bytes| self.most_input_tokens(bytes))
+        let (system, prompt) = self.messages(candidate).ok()?;
+        Some(self.most_input_tokens(system.map_or(0, |system| system.len()) + prompt.len()))
     }
 
     fn remark(&self) -> Option<Remark> {
-        if let Some(remark) = self.model.chat.remark() {
+        if let Some(remark) = self.chat.remark() {
             return Some(remark);
         }
         let margin = match &self.task {

@@ -4,12 +4,11 @@
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::problem::{Problem, collect};
 use goodarm_files::Draws;
-use goodarm_files::words::counted;
 use goodarm_record::recording::{Answers, RecordedAnswer, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
+use super::recorded::{Drawn, Manner, Recorded, Said};
 use super::{KindKeys, Setting};
 use crate::service::{FinalAnswers, Service};
 
@@ -79,12 +78,7 @@ impl PoolKeys {
             cost: answer.cost,
         };
         let of = |id: &str| by_question.remove(id).into_iter().flatten().map(drawn).collect();
-        match Recorded::new(of, questions, file, manner) {
-            Ok(recorded) => Ok(recorded.service()),
-            Err(Missing { count, first }) => {
-                let count = counted(count, "question");
-                Err(wrong(format!("{path}: no answers to {count}, the first is {first:?}")))
-            }
-        }
+        Recorded::service(of, questions, file, manner)
+            .map_err(|missing| wrong(format!("{path}: no answers to {missing}")))
     }
 }

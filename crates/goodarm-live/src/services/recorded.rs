@@ -5,6 +5,7 @@
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
 use goodarm_data::candidates::Candidates;
 use goodarm_files::Draws;
+use goodarm_files::words::counted;
 use goodarm_record::fingerprint::Fingerprint;
 use goodarm_record::job_file::Scores;
 use goodarm_record::reply::{MeanOver, Reply, Usage, Verdict};
@@ -44,25 +45,18 @@ pub(super) struct Recorded {
     calls: Vec<Drawn>,
     /// Where the calls about each subject begin, and where the last one's end.
     starts: Vec<usize>,
-    ceiling: Cost,
-    file: Fingerprint,
     manner: Manner,
 }
 
-/// Subjects that nothing was recorded about.
-pub(super) struct Missing {
-    pub(super) count: usize,
-    pub(super) first: String,
-}
-
 impl Recorded {
-    /// The calls about each of these candidates or questions; those without any are an error.
-    pub(super) fn new(
+    /// The calls about each of these candidates or questions; the error says how many have none, and which
+    /// is the first.
+    pub(super) fn service(
         mut of: impl FnMut(&str) -> Vec<Drawn>,
         subjects: &Candidates,
         file: Fingerprint,
         manner: Manner,
-    ) -> Result<Self, Missing> {
+    ) -> Result<Service, String> {
         let (mut calls, mut missing) = (Vec::new(), Vec::new());
         let mut starts = Vec::with_capacity(subjects.len() + 1);
         for subject in subjects.arms() {
@@ -75,17 +69,15 @@ impl Recorded {
         }
         starts.push(calls.len());
         if let Some(first) = missing.first() {
-            return Err(Missing { count: missing.len(), first: (*first).to_owned() });
+            let what = if manner.is_about_questions { "question" } else { "candidate" };
+            return Err(format!("{}, the first is {first:?}", counted(missing.len(), what)));
         }
         let ceiling = calls.iter().map(|call| call.cost).max().unwrap_or(Cost::ZERO);
-        Ok(Self { calls, starts, ceiling, file, manner })
-    }
-
-    pub(super) fn service(self) -> Service {
-        let Manner { draws, is_about_questions, ref own, .. } = self.manner;
-        let meter = Meter { reported: true, ceiling: Some(self.ceiling), ..Meter::default() };
+        let recorded = Self { calls, starts, manner };
+        let Manner { draws, is_about_questions, ref own, .. } = recorded.manner;
+        let meter = Meter { reported: true, ceiling: Some(ceiling), ..Meter::default() };
         let manifest = Manifest {
-            scores: self.scores(),
+            scores: recorded.scores(),
             price: DefaultPrice::Is(Pricing::Metered(meter)),
             answers_questions: is_about_questions,
             mean_over: match draws {
@@ -93,10 +85,10 @@ impl Recorded {
                 Draws::InOrder => MeanOver::FreshCalls,
             },
             draws_from: own.clone().map(|recording| DrawsFrom { recording, draws }),
-            files: vec![self.file.clone()],
+            files: vec![file],
             ..Manifest::default()
         };
-        Service::local(manifest, self)
+        Ok(Service::local(manifest, recorded))
     }
 
     fn scores(&self) -> Scores {

@@ -2,12 +2,11 @@
 
 use goodarm_data::problem::Problem;
 use goodarm_files::Draws;
-use goodarm_files::words::counted;
 use goodarm_record::recording::{Outcome, Recording, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::{Drawn, Manner, Missing, Recorded, Said};
+use super::recorded::{Drawn, Manner, Recorded, Said};
 use super::{KindKeys, Setting};
 use crate::service::Service;
 
@@ -47,12 +46,7 @@ impl KindKeys for ReplayKeys {
         let of = |id: &str| recording.of(id).into_iter().flatten().map(drawn).collect();
         let draws = self.draws.unwrap_or_default();
         let manner = Manner { draws, seed: setting.seed, ..Manner::default() };
-        match Recorded::new(of, setting.candidates, recording.file.clone(), manner) {
-            Ok(recorded) => Ok(recorded.service()),
-            Err(Missing { count, first }) => {
-                let count = counted(count, "candidate");
-                Err(wrong(format!("no outcomes for {count}, the first is {first:?}")))
-            }
-        }
+        Recorded::service(of, setting.candidates, recording.file.clone(), manner)
+            .map_err(|missing| wrong(format!("no outcomes for {missing}")))
     }
 }

@@ -6,6 +6,41 @@ use serde_json::Value;
 use goodarm_files::words::in_short;
 use goodarm_record::reply::Verdict;
 
+use super::Setting;
+use super::rubric::Rubric;
+use crate::service::Manifest;
+
+/// What a program or a server is to say.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Wanted {
+    /// A score.
+    #[default]
+    Score,
+    /// A score for each criterion.
+    Scores(Rubric),
+    /// An answer to the question.
+    Answer,
+}
+
+impl Wanted {
+    pub(crate) fn of(setting: &Setting<'_>) -> Self {
+        if setting.makes_answers {
+            return Self::Answer;
+        }
+        Rubric::of(setting.keys).map_or(Self::Score, Self::Scores)
+    }
+
+    /// What is known of a service, with what it is to say.
+    pub(crate) fn manifest(&self, known: Manifest) -> Manifest {
+        let criteria_count = match self {
+            Self::Scores(rubric) => rubric.count(),
+            Self::Score | Self::Answer => 0,
+        };
+        let answers_questions = matches!(self, Self::Answer);
+        Manifest { criteria_count, answers_questions, ..known }
+    }
+}
+
 /// A score: a finite number, or true and false as 1 and 0.
 pub(crate) fn score_of(value: &Value) -> Option<f64> {
     match value {

@@ -39,17 +39,22 @@ pub(super) enum TroubleKind {
     Mistrusted,
 }
 
-impl TroubleKind {
-    pub(super) const fn is_for_good(self) -> bool {
-        matches!(self, Self::Hopeless | Self::NeverScored | Self::Mistrusted)
-    }
-}
-
 impl Backoff {
     pub(super) const OPEN: Self = Self { closed_until: None, wait: WAIT_MIN, trouble: None };
 
     pub(super) const fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
+    }
+
+    /// The trouble, if it is for good.
+    pub(super) fn final_trouble(&self) -> Option<&Trouble> {
+        let is_final = |kind| {
+            matches!(
+                kind,
+                TroubleKind::Hopeless | TroubleKind::NeverScored | TroubleKind::Mistrusted
+            )
+        };
+        self.trouble.as_ref().filter(|trouble| is_final(trouble.kind))
     }
 
     /// When the pause ends, if there is one now.
@@ -58,7 +63,7 @@ impl Backoff {
     }
 
     pub(super) fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
-        if self.trouble.as_ref().is_some_and(|trouble| trouble.kind.is_for_good()) {
+        if self.final_trouble().is_some() {
             return;
         }
         let now = Instant::now();

@@ -52,7 +52,7 @@ fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     assert_eq!((second.candidates, second.added), (9, 3));
     have(&place, &all);
     let mut run = Run::resume(place.good_job()).expect("three more");
-    assert_eq!(run.added_count(), 3);
+    assert_eq!(run.recovery().added, 3);
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     let third = run.write_outputs(&ending).expect("the outputs");
     drop(run);
@@ -214,7 +214,7 @@ fn a_candidate_that_makes_calls_dearer_is_refused() {
         "{text}"
     );
     have(&place, &all[..8]);
-    assert_eq!(Run::resume(place.good_job()).expect("short ones").added_count(), 2);
+    assert_eq!(Run::resume(place.good_job()).expect("short ones").recovery().added, 2);
 }
 
 /// Rewrites the journal up to its end, and adds a record.

@@ -162,7 +162,7 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         }
         drop(run);
         run = Run::resume(place.good_job()).expect("a run to resume");
-        lost_total += run.lost_count();
+        lost_total += run.recovery().lost;
     }
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
@@ -407,6 +407,39 @@ fn an_audit_finds_one_flipped_score_one_missing_call_and_one_cent() {
     assert!(!place.audit().is_clean(), "a certificate gone");
     place.write("run/certified.jsonl", &certified);
     place.assert_clean();
+}
+
+/// Replies and labels, which this run has none of, have forgeries of their own.
+#[test]
+fn an_audit_finds_a_forged_file_of_each_area() {
+    let place = replay_place();
+    place.run();
+    for (area, name, from, to) in [
+        (Area::Candidates, "candidates.jsonl", "right", "wrong"),
+        (Area::Calls, "calls.jsonl", "\"latency\":0.", "\"latency\":1."),
+        (Area::Ledger, "calls.jsonl", "\"score\":1.0", "\"failure\":\"not-connected\""),
+        (Area::Findings, "certified.jsonl", "right", "wrong"),
+        (Area::Job, "job.toml", "threshold", "# threshold"),
+        (Area::Summary, "summary.json", "\"spent\": \"", "\"spent\": \"9"),
+    ] {
+        let name = format!("run/{name}");
+        let right = place.read(&name);
+        let forged = right.replacen(from, to, 1);
+        assert_ne!(forged, right, "{name} has {from}");
+        place.write(&name, &forged);
+        let report = place.audit();
+        let is_found = report.problems.iter().any(|problem| problem.area == area);
+        assert!(is_found, "{area:?}: {:#?}", report.problems);
+        place.write(&name, &right);
+        place.assert_clean();
+    }
+    place.write("run/report.html", "<p>All is well.</p>");
+    assert_eq!(place.audit().problems[0].area, Area::Page);
+    let mut journal = fs::read(place.journal()).expect("a journal");
+    let middle = journal.len() / 2;
+    journal[middle] ^= 1;
+    fs::write(place.journal(), journal).expect("it can be written");
+    assert_eq!(place.audit().problems[0].area, Area::Journal);
 }
 
 /// Neither takes tokens or time: a recording costs what was recorded, a check its ceiling.

@@ -416,7 +416,7 @@ fn what_looks_wrong_before_any_call_is_named() {
         "answers.jsonl",
         "{\"id\": 1, \"question\": null, \"answer\": \"4\"}\n{\"id\": 2, \"question\": \"?\", \"answer\": \"4\"}\n",
     );
-    let texts: Vec<String> = goodarm_live::trial::first_suspicions(&blind.place.good_job())
+    let texts: Vec<String> = goodarm_live::trial::suspicions(&blind.place.good_job(), &[])
         .iter()
         .map(ToString::to_string)
         .collect();

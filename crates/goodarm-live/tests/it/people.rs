@@ -150,7 +150,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     let control = Arc::new(Control::default());
     let mut answerer = Answerer { place: &place, control: Arc::clone(&control), answers_left: 2 };
     let mut run = Run::resume(place.good_job()).expect("a run");
-    assert_eq!((run.lost_count(), run.waiting_for_people()), (0, all));
+    assert_eq!((run.recovery().lost, run.waiting_for_people()), (0, all));
     let ending = run.drive(&control, &mut answerer).expect("it goes on");
     assert_eq!(ending, Ending::Interrupted);
     // Those that nobody has answered stand, and nothing of them is lost.

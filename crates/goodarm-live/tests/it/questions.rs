@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use goodarm_core::{ArmId, Cost, Event, Label, Outcome};
 use goodarm_live::job::Job;
+use goodarm_live::open_files;
 use goodarm_live::run::Run;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::journal::{self, FileStorage, Journal, Opened, Record};
@@ -90,6 +91,14 @@ fn commands(generate: &str, judge: &str, keys: &str) -> String {
          [[verifiers]]\nname = \"judge\"\nkind = \"command\"\nthreshold = 0.5\nscores = \"binary\"\n\
          shell = '''read line; echo x >> judged; {judge}'''\n"
     )
+}
+
+/// Four calls of each at once, and a program has three pipes.
+#[test]
+fn open_files_are_counted_for_generators_as_well() {
+    let place = place(1);
+    place.write("job.toml", &commands("echo 1", "echo 1", ""));
+    assert_eq!(open_files::needed(&place.good_job()), open_files::OTHERS + 2 * 4 * 3);
 }
 
 /// Right in two of three, by the number of calls so far.

@@ -47,10 +47,10 @@ fn of_file(
     let places: BTreeMap<ArmId, usize> = pilot.arms.iter().copied().zip(0..).collect();
     let mut labels = Vec::new();
     let mut problems = Vec::new();
-    for (row, said) in label_file::read_verdicts(path)? {
+    for row in label_file::read(path).map_err(CalibrateError::Labels)? {
         let arm = candidates.arm_of(&row.id);
         match arm.map(|arm| places.get(&arm)) {
-            Some(Some(place)) => labels.push((*place, said == Said::Right)),
+            Some(Some(place)) => labels.push((*place, row.said == Said::Right)),
             found => {
                 let what = match found {
                     None => format!("the job's candidates have no id {}", quoted(&row.id)),

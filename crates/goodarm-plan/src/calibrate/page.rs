@@ -4,11 +4,11 @@ use goodarm_plot::Figure;
 use minijinja::context;
 
 use super::finding::{Finding, Standing, StepFinding};
-use super::percent;
 use super::text::{
     adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
 };
 use goodarm_report::markup::{SHEET_STYLE, Template, own};
+use goodarm_report::words::percent;
 
 /// The whole page.
 pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> String {

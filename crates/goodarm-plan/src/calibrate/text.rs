@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::finding::{Finding, Offer, Omission, Shortfall, VerifierFinding};
-use super::{percent, quoted};
-use goodarm_report::words::{about_money, counted, number, printable};
+use super::quoted;
+use goodarm_report::words::{about_money, counted, number, percent, printable};
 
 /// What was found, in words.
 pub fn text(finding: &Finding) -> String {

@@ -198,6 +198,7 @@ class OutputError(Error):
 
     File: ClassVar[type[OutputError]]
     History: ClassVar[type[OutputError]]
+    Mismatch: ClassVar[type[OutputError]]
 
 
 class PlanError(Error, ValueError):

@@ -29,12 +29,10 @@ pub(super) fn compare_summary(
 ) {
     let before = report.problem_count;
     let path = folder.summary();
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
-    };
-    let claimed: Value = match serde_json::from_str(&text) {
-        Ok(claimed) => claimed,
+    let text = fs::read_to_string(&path);
+    let read = text.and_then(|text| Ok((serde_json::from_str::<Value>(&text)?, text)));
+    let (claimed, text) = match read {
+        Ok(read) => read,
         Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
     };
     // Which version wrote it, and why the run stopped, is not in the calls.

@@ -7,9 +7,9 @@ use goodarm_core::Claim;
 use goodarm_core::units::ErrorRate;
 use goodarm_files::words::counted;
 
-use super::line::{Begun, Given, GivenLabel, Line, Undone, Verdict};
+use super::line::{Begun, Given, GivenLabel, Line, Undone};
 use super::{LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX, Rule};
-use crate::deck::DeckError;
+use crate::deck::{DeckError, Said};
 
 /// All claims of a run.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Labelled {
     pub(crate) undone_count: usize,
     places: HashMap<String, usize>,
     /// The labels that stand, card by card, with the place of who gave them.
-    cards: Vec<Vec<(usize, Verdict)>>,
+    cards: Vec<Vec<(usize, Said)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ impl Labelled {
     /// The cards from this place on that wait for a person, in order.
     fn waiting(&self, name: &str, from: usize) -> impl Iterator<Item = usize> + '_ {
         let who = self.who(name);
-        let is_own = move |(labeller, _): &(usize, Verdict)| Some(*labeller) == who;
+        let is_own = move |(labeller, _): &(usize, Said)| Some(*labeller) == who;
         let waits = move |place: &usize| {
             let labels = &self.cards[*place];
             labels.len() < self.begun.labels_per_card && !labels.iter().any(is_own)
@@ -144,9 +144,9 @@ impl Labelled {
     }
 
     /// What a person says about a card.
-    pub(crate) fn said(&self, name: &str, place: usize) -> Option<Verdict> {
+    pub(crate) fn said(&self, name: &str, place: usize) -> Option<&Said> {
         let who = self.who(name)?;
-        self.cards[place].iter().find(|(labeller, _)| *labeller == who).map(|(_, said)| *said)
+        self.cards[place].iter().find(|(labeller, _)| *labeller == who).map(|(_, said)| said)
     }
 
     /// The last card that a person has labelled.
@@ -164,6 +164,10 @@ impl Labelled {
         if labels.is_empty() {
             return Err(unfit("no labels".into()));
         }
+        let is_unfit = |label: &&GivenLabel| matches!(label.said, Said::Score(_) | Said::Answer(_));
+        if let Some(GivenLabel { key, .. }) = labels.iter().find(is_unfit) {
+            return Err(unfit(format!("{key:?}: expected right, wrong or skip")));
+        }
         if self.who(name).is_none() && self.labellers.len() == LABELLERS_MAX {
             return Err(unfit(format!("more than {LABELLERS_MAX} people have labelled this")));
         }
@@ -176,7 +180,7 @@ impl Labelled {
                 return Ok(place);
             }
             let key = label.key.clone();
-            let is_own = |(labeller, _): &&(usize, Verdict)| Some(*labeller) == self.who(name);
+            let is_own = |(labeller, _): &&(usize, Said)| Some(*labeller) == self.who(name);
             let labels = &self.cards[place];
             let full = || labels.first().filter(|_| self.is_done(place));
             match (labels.iter().find(is_own).or_else(full), next) {
@@ -201,7 +205,7 @@ impl Labelled {
             self.labellers.push(Labeller { name: by.clone(), given: Vec::new(), cursor: 0 });
         }
         for (&place, label) in places.iter().zip(labels) {
-            self.cards[place].push((who, label.said));
+            self.cards[place].push((who, label.said.clone()));
             self.labellers[who].given.push(place);
             self.labellers[who].cursor = place + 1;
         }
@@ -242,19 +246,19 @@ impl Labelled {
     }
 
     /// The labels of the cards that count: those up to the first that still lacks one.
-    fn counting(&self) -> impl Iterator<Item = &[(usize, Verdict)]> {
-        let is_done = |labels: &&[(usize, Verdict)]| labels.len() == self.begun.labels_per_card;
+    fn counting(&self) -> impl Iterator<Item = &[(usize, Said)]> {
+        let is_done = |labels: &&[(usize, Said)]| labels.len() == self.begun.labels_per_card;
         self.cards.iter().map(Vec::as_slice).take_while(is_done)
     }
 
     /// What the labels of the cards that count come to, by the rule, one after the other.
-    pub(crate) fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = Said> {
         self.counting().map(|labels| verdict(self.begun.rule, labels))
     }
 
     /// The cards that count whose labels do not all say the same.
     pub(crate) fn disagreement_count(&self) -> usize {
-        let differ = |labels: &&[(usize, Verdict)]| labels.iter().any(|it| it.1 != labels[0].1);
+        let differ = |labels: &&[(usize, Said)]| labels.iter().any(|it| it.1 != labels[0].1);
         self.counting().filter(differ).count()
     }
 
@@ -262,23 +266,23 @@ impl Labelled {
     pub(crate) fn claim(&self) -> Claim {
         let mut claim = Claim::new(self.size(), self.error_rate);
         for verdict in self.verdicts() {
-            claim.take(verdict == Verdict::Right).expect("no answer has two places");
+            claim.take(verdict == Said::Right).expect("no answer has two places");
         }
         claim
     }
 }
 
 /// What the labels of a card come to. One that is not right is wrong if somebody says so.
-fn verdict(rule: Rule, labels: &[(usize, Verdict)]) -> Verdict {
-    let count = |wanted: Verdict| labels.iter().filter(|(_, said)| *said == wanted).count();
+fn verdict(rule: Rule, labels: &[(usize, Said)]) -> Said {
+    let count = |wanted: Said| labels.iter().filter(|(_, said)| *said == wanted).count();
     let is_right = match rule {
-        Rule::One | Rule::All => count(Verdict::Right) == labels.len(),
-        Rule::Majority => 2 * count(Verdict::Right) > labels.len(),
+        Rule::One | Rule::All => count(Said::Right) == labels.len(),
+        Rule::Majority => 2 * count(Said::Right) > labels.len(),
     };
-    match (is_right, count(Verdict::Wrong)) {
-        (true, _) => Verdict::Right,
-        (false, 0) => Verdict::Skip,
-        (false, _) => Verdict::Wrong,
+    match (is_right, count(Said::Wrong)) {
+        (true, _) => Said::Right,
+        (false, 0) => Said::Skip,
+        (false, _) => Said::Wrong,
     }
 }
 

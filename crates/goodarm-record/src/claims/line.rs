@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Rule;
+use crate::deck::Said;
 use crate::journal::Mark;
 
 /// One line. Which it is, its first key says.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Line {
     Begun(Begun),
     Given(Given),
@@ -43,21 +44,12 @@ pub(crate) struct Given {
 }
 
 /// What was said about one answer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GivenLabel {
     /// The answer's id.
     pub(crate) key: String,
-    pub(crate) said: Verdict,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Verdict {
-    Right,
-    Wrong,
-    /// The person cannot tell.
-    Skip,
+    pub(crate) said: Said,
 }
 
 /// A person takes back the last of their labels that stands.
@@ -68,44 +60,4 @@ pub(crate) struct Undone {
     pub(crate) unix_millis: u64,
     /// The answer's id.
     pub(crate) key: String,
-}
-
-/// A line as it is written.
-#[derive(Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    begun: Option<Begun>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    given: Option<Given>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    undone: Option<Undone>,
-    /// Whoever seals the line writes it and looks at it.
-    #[serde(default, rename = "crc", skip_serializing)]
-    _crc: String,
-}
-
-impl TryFrom<Written> for Line {
-    type Error = &'static str;
-
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
-        match written {
-            Written { begun: Some(begun), given: None, undone: None, .. } => Ok(Self::Begun(begun)),
-            Written { begun: None, given: Some(given), undone: None, .. } => Ok(Self::Given(given)),
-            Written { begun: None, given: None, undone: Some(undone), .. } => {
-                Ok(Self::Undone(undone))
-            }
-            _ => Err("expected one of the keys begun, given and undone"),
-        }
-    }
-}
-
-impl From<Line> for Written {
-    fn from(line: Line) -> Self {
-        match line {
-            Line::Begun(begun) => Self { begun: Some(begun), ..Self::default() },
-            Line::Given(given) => Self { given: Some(given), ..Self::default() },
-            Line::Undone(undone) => Self { undone: Some(undone), ..Self::default() },
-        }
-    }
 }

@@ -2,45 +2,20 @@
 //! empty column for the label.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use goodarm_data::table::{Column, Table};
 use serde_json::{Map, Value};
 
 use super::{Card, Deck, DeckError};
 
-/// Why cards cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CardsFileError {
-    /// The file's name says nothing that can be written.
-    #[error("{}: the name must end in .csv or .jsonl", .0.display())]
-    UnknownFormat(PathBuf),
-    /// What people have filled in must not be lost.
-    #[error("{} is there already, and may hold labels: name another file", .0.display())]
-    Exists(PathBuf),
-    /// More columns than a spreadsheet is good for.
-    #[error(
-        "the cards have {0} fields of different names, more than {COLUMNS_MAX}: name a file that ends in .jsonl"
-    )]
-    TooManyFields(usize),
-    /// The file cannot be written.
-    #[error("{}: {error}", path.display())]
-    Write {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// The deck.
-    #[error(transparent)]
-    Deck(#[from] DeckError),
-}
-
 /// Writes the cards that wait for a person; how many there are.
-pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, CardsFileError> {
+pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, DeckError> {
+    let failed =
+        |error: &dyn fmt::Display| DeckError::Folder(format!("{}: {error}", path.display()));
     let ending = path.extension().map(|it| it.to_string_lossy().to_lowercase());
     let places = deck.places(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
     let rows: Vec<(u64, Card)> =
@@ -48,7 +23,7 @@ pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, 
     let text = match ending.as_deref() {
         Some("csv") => table(&rows)?.csv(),
         Some("jsonl" | "ndjson") => rows.iter().map(|row| line(row) + "\n").collect(),
-        _ => return Err(CardsFileError::UnknownFormat(path.to_owned())),
+        _ => return Err(failed(&"the name must end in .csv or .jsonl")),
     };
     let attempt = || -> io::Result<()> {
         let mut file = File::options().write(true).create_new(true).open(path)?;
@@ -56,8 +31,11 @@ pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, 
         file.sync_all()
     };
     attempt().map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => CardsFileError::Exists(path.to_owned()),
-        _ => CardsFileError::Write { path: path.to_owned(), error },
+        io::ErrorKind::AlreadyExists => DeckError::Folder(format!(
+            "{} is there already, and may hold labels: name another file",
+            path.display()
+        )),
+        _ => failed(&error),
     })?;
     Ok(rows.len())
 }
@@ -77,7 +55,7 @@ fn line((place, card): &(u64, Card)) -> String {
     Value::from(object).to_string()
 }
 
-fn table(rows: &[(u64, Card)]) -> Result<Table, CardsFileError> {
+fn table(rows: &[(u64, Card)]) -> Result<Table, DeckError> {
     let texts = |of: fn(&Card) -> &str| Column::texts(rows.iter().map(|(_, card)| cell(of(card))));
     let mut table = Table::default();
     table.push("place", Column::texts(rows.iter().map(|(place, _)| place.to_string())));
@@ -98,12 +76,15 @@ fn table(rows: &[(u64, Card)]) -> Result<Table, CardsFileError> {
 }
 
 /// The fields that any card has, in the order in which they come.
-fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardsFileError> {
+fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, DeckError> {
     let mut seen = HashSet::new();
     let all = rows.iter().flat_map(|(_, card)| &card.fields).map(|field| field.name.as_str());
     let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
     if names.len() > COLUMNS_MAX {
-        return Err(CardsFileError::TooManyFields(names.len()));
+        let count = names.len();
+        return Err(DeckError::Folder(format!(
+            "the cards have {count} fields of different names, more than {COLUMNS_MAX}: name a file that ends in .jsonl"
+        )));
     }
     Ok(names)
 }

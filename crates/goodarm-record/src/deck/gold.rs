@@ -7,28 +7,6 @@ use serde_json::{Map, Value};
 
 use super::{Card, Deck, DeckError, Said, Wanted};
 
-/// Why cards cannot be labelled by their fields. Nothing was labelled.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GoldError {
-    /// A card has no such field.
-    #[error("{id:?} has no field {field:?}{}", hint(nearest.as_deref()))]
-    NoField {
-        /// The answer's id.
-        id: String,
-        /// The field.
-        field: String,
-        /// The one that is spelled most like it.
-        nearest: Option<String>,
-    },
-    /// A card asks for something else than right or wrong.
-    #[error("{0:?} does not ask whether an answer is right")]
-    NoVerdict(String),
-    /// The deck.
-    #[error(transparent)]
-    Deck(#[from] DeckError),
-}
-
 /// Labels up to `most` cards that wait for `labeller`: right where the two fields say the same, else wrong. How
 /// many are right, and how many there were.
 pub fn label(
@@ -36,12 +14,13 @@ pub fn label(
     labeller: &str,
     [field, equals]: [&str; 2],
     most: usize,
-) -> Result<(usize, usize), GoldError> {
+) -> Result<(usize, usize), DeckError> {
     let cards = deck.upcoming(labeller, most)?;
     let mut said = Vec::with_capacity(cards.len());
     for card in cards {
         if card.wanted != Wanted::Verdict {
-            return Err(GoldError::NoVerdict(card.id));
+            let text = format!("{:?} does not ask whether an answer is right", card.id);
+            return Err(DeckError::Unfit(text));
         }
         let is_right = same(&text(&card, field)?, &text(&card, equals)?);
         said.push((card.key, if is_right { Said::Right } else { Said::Wrong }));
@@ -54,7 +33,7 @@ pub fn label(
 }
 
 /// What a card's field says. It may be within another, as in `meta.gold`.
-fn text(card: &Card, path: &str) -> Result<String, GoldError> {
+fn text(card: &Card, path: &str) -> Result<String, DeckError> {
     if let Some(field) = card.fields.iter().find(|field| field.name == path) {
         return Ok(field.text.clone());
     }
@@ -66,11 +45,9 @@ fn text(card: &Card, path: &str) -> Result<String, GoldError> {
     match lookup(&fields, path) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value) => Ok(value.to_string()),
-        None => Err(GoldError::NoField {
-            id: card.id.clone(),
-            field: path.to_owned(),
-            nearest: nearest(path, card.fields.iter().map(|field| field.name.as_str()))
-                .map(str::to_owned),
-        }),
+        None => {
+            let meant = nearest(path, card.fields.iter().map(|field| field.name.as_str()));
+            Err(DeckError::Unfit(format!("{:?} has no field {path:?}{}", card.id, hint(meant))))
+        }
     }
 }

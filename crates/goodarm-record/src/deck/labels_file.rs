@@ -2,11 +2,10 @@
 //! checked before the first label is taken.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use goodarm_data::candidates::{Candidates, CandidatesError, Format, Unit};
-use goodarm_files::did_you_mean;
+use goodarm_data::candidates::{Candidates, CandidatesError, Format};
+use goodarm_files::{PROBLEMS_MAX, did_you_mean};
 use serde_json::{Map, Value};
 
 use super::cards_file::cell;
@@ -16,27 +15,9 @@ use super::{Deck, DeckError, Place, Said};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelsFileError {
-    /// The file's name does not say what it is.
-    #[error(
-        "{}: the name must end in .csv, .tsv, .jsonl, .ndjson or .json, each also with .gz or .zst", .0.display()
-    )]
-    UnknownFormat(PathBuf),
-    /// The file has no rows.
-    #[error("{}: there are no labels in it", .0.display())]
-    Empty(PathBuf),
-    /// The file cannot be read.
-    #[error(transparent)]
-    File(CandidatesError),
-    /// Rows are wrong.
-    #[error("{}", FaultList { path, unit: *unit, faults })]
-    Faults {
-        /// Which file.
-        path: PathBuf,
-        /// What it is made of.
-        unit: Unit,
-        /// What is wrong, each with its line; at most [`CandidatesError::FAULTS_SHOWN_MAX`].
-        faults: Vec<(u64, String)>,
-    },
+    /// The file, or rows of it.
+    #[error("{0}")]
+    File(String),
     /// The deck.
     #[error(transparent)]
     Deck(#[from] DeckError),
@@ -61,38 +42,28 @@ pub struct Imported {
 
 /// Takes the labels of a file. Rows without a `by` are `labeller`'s.
 pub fn take(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<Imported, LabelsFileError> {
-    let format = format_of(path).ok_or_else(|| LabelsFileError::UnknownFormat(path.to_owned()))?;
+    let at = |problem: &str| LabelsFileError::File(format!("{}: {problem}", path.display()));
+    let format = Format::of_table(path).ok_or_else(|| at(UNKNOWN_FORMAT))?;
     let rows = Candidates::read_rows(path, format).map_err(|error| match error {
-        CandidatesError::Empty { path, .. } => LabelsFileError::Empty(path),
-        error => LabelsFileError::File(error),
+        CandidatesError::Empty { .. } => at("there are no labels in it"),
+        error => LabelsFileError::File(error.to_string()),
     })?;
     let mut checked = Checked { labeller, people: BTreeMap::new(), imported: Imported::default() };
     let mut faults = Vec::new();
     for arm in rows.arms() {
         if let Err(fault) = checked.take(deck, rows.get(arm).fields(), rows.line(arm))? {
-            faults.push((rows.line(arm), fault));
+            faults.push(format!("{}: {}: {fault}", path.display(), rows.place(arm)));
         }
-        if faults.len() == CandidatesError::FAULTS_SHOWN_MAX {
+        if faults.len() == PROBLEMS_MAX {
+            faults.push("and perhaps more".to_owned());
             break;
         }
     }
     if !faults.is_empty() {
-        let (path, unit) = (path.to_owned(), rows.unit());
-        return Err(LabelsFileError::Faults { path, unit, faults });
+        faults.push("no label was taken".to_owned());
+        return Err(LabelsFileError::File(faults.join("\n")));
     }
     Ok(checked.say(deck)?)
-}
-
-fn format_of(path: &Path) -> Option<Format> {
-    let name = path.file_name()?.to_str()?.to_lowercase();
-    let packed = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
-    match packed.unwrap_or(&name).rsplit_once('.')?.1 {
-        "csv" => Some(Format::Csv),
-        "tsv" => Some(Format::Tsv),
-        "jsonl" | "ndjson" => Some(Format::Jsonl),
-        "json" => Some(Format::Json),
-        _ => None,
-    }
 }
 
 /// Rows that are right, as far as they were read.
@@ -303,25 +274,7 @@ fn shown(said: &Said) -> String {
     }
 }
 
-/// The faults of a file, a line each.
-struct FaultList<'a> {
-    path: &'a Path,
-    unit: Unit,
-    faults: &'a [(u64, String)],
-}
-
-impl fmt::Display for FaultList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, unit, faults } = self;
-        for (line, fault) in *faults {
-            writeln!(f, "{}: {unit} {line}: {fault}", path.display())?;
-        }
-        if faults.len() == CandidatesError::FAULTS_SHOWN_MAX {
-            writeln!(f, "and perhaps more")?;
-        }
-        write!(f, "no label was taken")
-    }
-}
-
+const UNKNOWN_FORMAT: &str =
+    "the name must end in .csv, .tsv, .jsonl, .ndjson or .json, each also with .gz or .zst";
 /// Each person has a list of all cards: so many places are about 400 MB.
 const PLACES_MAX: usize = 1_000_000;

@@ -61,10 +61,6 @@ fn card(id: &str, wanted: Wanted, fields: &[(&str, String)]) -> Card {
 }
 
 impl Deck for MemoryDeck {
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
-        Ok(self.upcoming(labeller, 1)?.pop())
-    }
-
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
         let waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index)).take(most);
         Ok(waiting.map(|index| self.cards[index].clone()).collect())

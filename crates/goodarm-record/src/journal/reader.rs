@@ -1,13 +1,16 @@
 //! Reading a journal from its beginning to its last whole frame.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use thiserror::Error;
 
-use super::format::{self, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, Malformed};
-use super::record::{Header, HeaderError, Record, TAG_END};
+use super::format::{
+    self, FORMAT_VERSION, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, Malformed,
+};
+use super::record::{Header, Record, TAG_END};
 use super::torn;
 use super::varint::Input;
 
@@ -59,10 +62,7 @@ pub enum OpenError {
     #[error("not a journal of goodarm")]
     NotAJournal,
     /// Another version of goodarm wrote it.
-    #[error(
-        "a journal of format {found}, but this goodarm reads format {}",
-        format::FORMAT_VERSION
-    )]
+    #[error("a journal of format {found}, but this goodarm reads format {FORMAT_VERSION}")]
     Format {
         /// The format of the file.
         found: u64,
@@ -147,6 +147,16 @@ enum Step {
 
 const READ_BUFFER_LEN: usize = 1 << 20;
 
+thread_local! {
+    static PASSES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often this thread has read a journal to its end: for tests that count.
+#[doc(hidden)]
+pub fn passes() -> u64 {
+    PASSES.get()
+}
+
 /// Opens the journal at `path` and reads its header. Nothing is changed.
 pub fn open(path: &Path) -> Result<Opened, OpenError> {
     let file = File::open(path)?;
@@ -209,7 +219,10 @@ impl<R: Read> Reader<R> {
             self.state = State::Broken;
             match self.frame.read(&mut self.input, &mut self.tail, self.file_len) {
                 Ok(Step::Frame) => self.state = State::Reading,
-                Ok(Step::End | Step::Torn) => self.state = State::AtEnd,
+                Ok(Step::End | Step::Torn) => {
+                    self.state = State::AtEnd;
+                    PASSES.set(PASSES.get() + 1);
+                }
                 Err(error) => {
                     self.frame.forget();
                     return Err(error);
@@ -290,14 +303,14 @@ impl Frame {
 
     fn read_header(&mut self) -> Result<Header, OpenError> {
         let mut input = Input::new(&self.payload);
-        match Header::decode(&mut input) {
-            Ok(header) => {
-                self.consumed = self.payload.len() - input.len();
-                Ok(header)
-            }
-            Err(HeaderError::Format(found)) => Err(OpenError::Format { found }),
-            Err(HeaderError::Malformed(malformed)) => Err(self.damaged(malformed)),
+        let format = Header::format(&mut input).map_err(|malformed| self.damaged(malformed))?;
+        if !(1..=FORMAT_VERSION).contains(&format) {
+            return Err(OpenError::Format { found: format });
         }
+        let header = Header::decode(format, &mut input);
+        let header = header.map_err(|malformed| self.damaged(malformed))?;
+        self.consumed = self.payload.len() - input.len();
+        Ok(header)
     }
 
     #[inline]

@@ -88,19 +88,6 @@ impl From<Event> for Record<'_> {
     }
 }
 
-/// Why a journal's first record cannot be read.
-pub(super) enum HeaderError {
-    Malformed(Malformed),
-    /// Written by a later goodarm.
-    Format(u64),
-}
-
-impl From<Malformed> for HeaderError {
-    fn from(malformed: Malformed) -> Self {
-        Self::Malformed(malformed)
-    }
-}
-
 // No tag is 0, which is what a lost sector reads as.
 const TAG_HEADER: u8 = 1;
 const TAG_ASKED: u8 = 2;
@@ -133,15 +120,13 @@ impl Header {
         put_number(bytes, self.attribute_count);
     }
 
-    pub(super) fn decode(input: &mut Input<'_>) -> Result<Self, HeaderError> {
-        if input.byte()? != TAG_HEADER {
-            return Err(Malformed::NoHeader.into());
-        }
-        // First of all, because what follows is written otherwise in another format.
-        let format = input.number()?;
-        if !(1..=FORMAT_VERSION).contains(&format) {
-            return Err(HeaderError::Format(format));
-        }
+    /// The format that the journal is written in, which stands in front of its header.
+    pub(super) fn format(input: &mut Input<'_>) -> Result<u64, Malformed> {
+        if input.byte()? == TAG_HEADER { input.number() } else { Err(Malformed::NoHeader) }
+    }
+
+    /// What stands behind the format, if this goodarm reads that.
+    pub(super) fn decode(format: u64, input: &mut Input<'_>) -> Result<Self, Malformed> {
         Ok(Self {
             version: input.text()?.to_owned(),
             // Format 1 was only ever written under the first rules.

@@ -103,35 +103,15 @@ impl<'a> Input<'a> {
 
     #[inline]
     pub(super) fn number(&mut self) -> Result<u64, Malformed> {
-        let Some(chunk) = self.rest.first_chunk() else {
-            return self.number_by_bytes();
-        };
         // Eight bytes at once, as nearly all numbers are shorter.
-        let word = u64::from_le_bytes(*chunk);
-        let ends = !word & MORE_OF_EIGHT;
-        if ends == 0 {
-            return self.number_by_bytes();
-        }
+        let word = self.rest.first_chunk().map(|chunk| u64::from_le_bytes(*chunk));
+        let ends = word.map_or(0, |word| !word & MORE_OF_EIGHT);
+        let Some(word) = word.filter(|_| ends != 0) else {
+            return self.by_bytes(64).and_then(|it| it.try_into().map_err(|_| Malformed::Number));
+        };
         let bits = ends.trailing_zeros() + 1;
         self.rest = &self.rest[bits as usize / 8..];
         Ok(without_gaps(word & !MORE_OF_EIGHT & (u64::MAX >> (64 - bits))))
-    }
-
-    #[cold]
-    fn number_by_bytes(&mut self) -> Result<u64, Malformed> {
-        let mut number = 0;
-        for shift in (0..=63).step_by(7) {
-            let byte = self.byte()?;
-            let group = u64::from(byte & !MORE);
-            if shift == 63 && group > 1 {
-                return Err(Malformed::Number);
-            }
-            number |= group << shift;
-            if byte < MORE {
-                return Ok(number);
-            }
-        }
-        Err(Malformed::Number)
     }
 
     #[inline]
@@ -147,16 +127,17 @@ impl<'a> Input<'a> {
             *self = short;
             return Ok(number.into());
         }
-        self.large_slowly()
+        self.by_bytes(128)
     }
 
+    /// A number of at most `bits` bits, byte by byte.
     #[cold]
-    fn large_slowly(&mut self) -> Result<u128, Malformed> {
+    fn by_bytes(&mut self, bits: u32) -> Result<u128, Malformed> {
         let mut number = 0;
-        for shift in (0..=126).step_by(7) {
+        for shift in (0..bits).step_by(7) {
             let byte = self.byte()?;
             let group = u128::from(byte & !MORE);
-            if shift == 126 && group > 3 {
+            if bits - shift < 7 && group >> (bits - shift) > 0 {
                 return Err(Malformed::Number);
             }
             number |= group << shift;

@@ -2,17 +2,17 @@ use std::fs;
 
 use super::*;
 
-fn at(name: &str, text: &str) -> Result<Vec<(LabelRow, Said)>, String> {
+fn at(name: &str, text: &str) -> Result<Vec<LabelRow>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, text).unwrap();
     let folder = format!("{}/", folder.path().display());
-    read_verdicts(&path).map_err(|error| error.to_string().replace(&folder, ""))
+    read(&path).map_err(|problems| problems.join("\n").replace(&folder, ""))
 }
 
 fn said(name: &str, text: &str) -> Vec<(String, String, Said)> {
     let rows = at(name, text).unwrap();
-    rows.into_iter().map(|(row, said)| (row.place, row.id, said)).collect()
+    rows.into_iter().map(|row| (row.place, row.id, row.said)).collect()
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn tables_and_lines_say_the_same() {
     assert_eq!(said("l.jsonl", lines), expected);
     let array = "[{\"id\": 7, \"label\": 1.0, \"by\": \"anna\"}]";
     let rows = at("l.json", array).unwrap();
-    assert_eq!((rows[0].0.by.as_deref(), rows[0].0.place.as_str()), (Some("anna"), "entry 1"));
-    assert_eq!((rows[0].0.id.as_str(), &rows[0].1), ("7", &Said::Right));
+    assert_eq!((rows[0].by.as_deref(), rows[0].place.as_str()), (Some("anna"), "entry 1"));
+    assert_eq!((rows[0].id.as_str(), &rows[0].said), ("7", &Said::Right));
 }
 
 #[test]

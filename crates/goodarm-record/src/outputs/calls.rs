@@ -1,10 +1,10 @@
 //! One line of `calls.jsonl`: everything about one call.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use goodarm_core::{ArmId, Cost, Failure, Label, Outcome, QuestionId, Target};
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use goodarm_data::candidates::fields;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::charter::Charter;
 use crate::history::Entry;
@@ -17,18 +17,18 @@ pub struct CallLine<'a> {
     pub call: u64,
     /// The candidate; empty for a call about a question.
     #[serde(borrow)]
-    pub id: std::borrow::Cow<'a, str>,
+    pub id: Cow<'a, str>,
     /// The question, for a call that is about one.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
-    pub question: std::borrow::Cow<'a, str>,
+    pub question: Cow<'a, str>,
     /// The verifier, or the generator.
     #[serde(borrow)]
-    pub verifier: std::borrow::Cow<'a, str>,
+    pub verifier: Cow<'a, str>,
     /// What it said; null if it failed, has a score for each criterion, or is an answer.
     pub score: Option<f64>,
     /// The final answer to the question; of a long one its hash.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
-    pub answer: std::borrow::Cow<'a, str>,
+    pub answer: Cow<'a, str>,
     /// The number of that answer among those to the question: the same for all that are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
@@ -37,10 +37,10 @@ pub struct CallLine<'a> {
     pub scores: Option<CriterionScores>,
     /// How it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<std::borrow::Cow<'a, str>>,
+    pub failure: Option<Cow<'a, str>>,
     /// Why it failed, in words.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
-    pub reason: std::borrow::Cow<'a, str>,
+    pub reason: Cow<'a, str>,
     /// The share of δ that the candidate, or one to the question, was lent with this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lent: Option<f64>,
@@ -57,7 +57,7 @@ pub struct CallLine<'a> {
     pub answered: u64,
     /// What was answered.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
-    pub reply: std::borrow::Cow<'a, str>,
+    pub reply: Cow<'a, str>,
 }
 
 impl<'a> CallLine<'a> {
@@ -132,22 +132,7 @@ impl Serialize for CriterionScores {
 
 impl<'de> Deserialize<'de> for CriterionScores {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = CriterionScores;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with a score for each criterion")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut scores = Vec::new();
-                while let Some(score) = map.next_entry()? {
-                    scores.push(score);
-                }
-                Ok(CriterionScores(scores))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
+        let expected = "an object with a score for each criterion";
+        fields::deserialize(deserializer, expected).map(Self)
     }
 }

@@ -11,10 +11,11 @@ use goodarm_files::words::counted;
 use super::replies::{Line, ReplyTo};
 use super::{Asker, Replies, verdict, wanted};
 use crate::charter::Charter;
+use crate::claims::NAME_BYTES_MAX;
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::journal::unix_millis;
-use crate::replay::{Replay, ReplayError};
+use crate::replay::Replay;
 use crate::reply::Verdict;
 use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
@@ -75,7 +76,7 @@ impl PeopleDeck {
     }
 
     fn read(folder: &Folder) -> Result<Self, DeckError> {
-        let charter = Replay::open(&folder.journal()).map_err(of_replay)?.history.charter;
+        let charter = Replay::open(&folder.journal())?.history.charter;
         let id_field = charter.id_field();
         let askers = charter.rows().enumerate().filter_map(|(row, terms)| {
             Some((row, Asker::new(terms.people?, wanted(&terms), &id_field)))
@@ -98,15 +99,15 @@ impl PeopleDeck {
         self.replies.read_on()?;
         let journal = self.folder.journal();
         let found = fs::metadata(&journal)
-            .map_err(|error| of_replay(ReplayError::Read { path: journal.clone(), error }))?;
+            .map_err(|error| DeckError::Folder(format!("{}: {error}", journal.display())))?;
         let seen = Some((found.len(), found.modified().ok()));
         if seen == self.seen {
             return Ok(());
         }
-        let mut replay = Replay::open(&journal).map_err(of_replay)?;
+        let mut replay = Replay::open(&journal)?;
         let is_peoples = |target| self.askers.contains_key(&self.charter.row(target));
         let mut known = BTreeMap::new();
-        while let Some(entry) = replay.step().map_err(of_replay)? {
+        while let Some(entry) = replay.step()? {
             if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
                 known.insert(call.ticket.0, call.target);
             }
@@ -352,9 +353,4 @@ fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
     }
 }
 
-fn of_replay(error: ReplayError) -> DeckError {
-    DeckError::Folder(error.to_string())
-}
-
 const BUSY_TRIES_MAX: u32 = 20;
-const NAME_BYTES_MAX: usize = 200;

@@ -1,44 +1,26 @@
 //! The folder of a run as a recording: its journal has every call.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Books, EventError, Failure, GeneratorId, Label,
-    QuestionId, Source, Target, Ticket,
+    ArmId, AttributeId, BlockingFailure, Books, Failure, GeneratorId, Label, QuestionId, Source,
+    Target, Ticket,
 };
 
 use super::{Answers, Outcome, RecordedAnswer, Recording, nothing_of};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
-use crate::history::{HistoryError, SettledCall};
+use crate::history::SettledCall;
 use crate::replay::{Balance, Replay, ReplayError};
-use crate::roster::{Roster, RosterError};
+use crate::roster::Roster;
 
-/// Why a folder is no recording.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RunsError {
-    #[error("there is no run in this folder, and a recording is the folder of a run, or a file")]
-    NoRun,
-    #[error(transparent)]
-    Journal(HistoryError),
-    #[error(transparent)]
-    Roster(#[from] RosterError),
-    #[error(transparent)]
-    File(#[from] io::Error),
-    #[error("the journal does not agree with itself: {0}")]
-    Books(EventError),
-    #[error("{0}")]
-    Nothing(String),
-}
-
-impl From<ReplayError> for RunsError {
-    fn from(error: ReplayError) -> Self {
-        match error {
-            ReplayError::History { error, .. } => Self::Journal(error),
-            ReplayError::Refused { error, .. } => Self::Books(error),
-            ReplayError::Read { error, .. } => Self::File(error),
+/// Why a journal cannot be read, without its path.
+fn of_replay(error: ReplayError) -> String {
+    match error {
+        ReplayError::History { error, .. } => error.to_string(),
+        ReplayError::Mismatch { error, .. } => {
+            format!("the journal does not agree with itself: {error}")
         }
     }
 }
@@ -54,40 +36,42 @@ struct Kept {
 }
 
 impl Kept {
-    fn open(path: &Path) -> Result<Self, RunsError> {
+    fn open(path: &Path) -> Result<Self, String> {
         let folder = Folder::new(path);
         if !folder.journal().exists() {
-            return Err(RunsError::NoRun);
+            return Err(NO_RUN.to_owned());
         }
-        let replay = Replay::open(&folder.journal())?;
-        let roster = Roster::read(&folder, &replay.history.charter, None)?;
-        let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())?;
+        let replay = Replay::open(&folder.journal()).map_err(of_replay)?;
+        let roster = Roster::read(&folder, &replay.history.charter, None);
+        let roster = roster.map_err(|error| error.to_string())?;
+        let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())
+            .map_err(|error| error.to_string())?;
         Ok(Self { replay, roster, file })
     }
 }
 
 /// The names of all that a run's answers are scored by.
-pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, RunsError> {
+pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, String> {
     let Kept { replay, .. } = Kept::open(path)?;
     Ok(replay.history.charter.verifiers.into_iter().map(|terms| terms.name).collect())
 }
 
 /// What one verifier said, or of one with criteria what it said about one of them.
-pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, RunsError> {
+pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String> {
     let Kept { replay, roster, file } = Kept::open(path)?;
     let charter = &replay.history.charter;
     let names: Vec<String> = charter.verifiers.iter().map(|it| it.name.clone()).collect();
     let place = names.iter().position(|name| name == verifier);
-    let nothing = || RunsError::Nothing(nothing_of("verifier", verifier, &names));
+    let nothing = || nothing_of("verifier", verifier, &names);
     let place = place.ok_or_else(nothing)?;
     let first = charter.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
     let [place, lead] = [place, first].map(attribute_at);
-    let problem = replay.problem()?;
+    let problem = replay.problem().map_err(of_replay)?;
     let declared = problem.attribute(place).clone();
     let mut replay = replay.followed_by(Balance::opening(Books::new(problem)));
     let mut on_arms: Calls<ArmId, Outcome> = BTreeMap::new();
     let mut votes: Calls<QuestionId, (Option<Label>, Outcome)> = BTreeMap::new();
-    while let Some(entry) = replay.step()? {
+    while let Some(entry) = replay.step().map_err(of_replay)? {
         let Some(call) = entry.call.filter(counts) else { continue };
         let score = call.outcome_for(place.index() - lead.index(), &declared).ok();
         let outcome = Outcome { score, cost: call.cost };
@@ -124,7 +108,7 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, RunsErr
 }
 
 /// What one generator or solver answered.
-pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, RunsError> {
+pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, String> {
     let Kept { mut replay, roster, file } = Kept::open(path)?;
     let charter = &replay.history.charter;
     let solvers = (0..).zip(&charter.verifiers).filter(|(_, terms)| terms.solves.is_some());
@@ -135,10 +119,10 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, RunsError> {
     let sources: Vec<(String, Source)> =
         solvers.chain(generators).map(|(name, source)| (name.clone(), source)).collect();
     let names: Vec<String> = sources.iter().map(|(name, _)| name.clone()).collect();
-    let nothing = || RunsError::Nothing(nothing_of("generator or solver", of, &names));
+    let nothing = || nothing_of("generator or solver", of, &names);
     let (_, wanted) = sources.iter().find(|(name, _)| name == of).ok_or_else(nothing)?;
     let mut calls: Calls<QuestionId, RecordedAnswer> = BTreeMap::new();
-    while let Some(entry) = replay.step()? {
+    while let Some(entry) = replay.step().map_err(of_replay)? {
         let Some(call) = entry.call.filter(counts) else { continue };
         if let Target::Question(question, source) = call.target
             && source == *wanted
@@ -180,3 +164,6 @@ fn label(call: &SettledCall<'_>) -> Option<Label> {
 fn attribute_at(place: usize) -> AttributeId {
     AttributeId(u32::try_from(place).expect("a charter has fewer than 2^32 verifiers"))
 }
+
+const NO_RUN: &str =
+    "there is no run in this folder, and a recording is the folder of a run, or a file";

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::claims::Rule;
 use crate::claims::labelled::{Labelled, Labels};
-use crate::claims::line::Verdict;
+use crate::deck::Said;
 
 /// At least so many of the answers that were certified when the labels began are right.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,8 +89,8 @@ impl ClaimView {
     fn of(labelled: &Labelled, certified: usize, lines: usize) -> Self {
         let begun = &labelled.begun;
         let claim = labelled.claim();
-        let verdicts: Vec<Verdict> = labelled.verdicts().collect();
-        let count = |wanted: Verdict| verdicts.iter().filter(|it| **it == wanted).count();
+        let verdicts: Vec<Said> = labelled.verdicts().collect();
+        let count = |wanted: Said| verdicts.iter().filter(|it| **it == wanted).count();
         let labeller =
             |(name, labels): (&String, usize)| LabellerView { name: name.clone(), labels };
         let labellers = labelled.labellers.iter().map(|it| (&it.name, it.given.len()));
@@ -105,9 +105,9 @@ impl ClaimView {
             rule: begun.rule,
             labels_per_card: begun.labels_per_card,
             labels: verdicts.len(),
-            right: count(Verdict::Right),
-            wrong: count(Verdict::Wrong),
-            skipped: count(Verdict::Skip),
+            right: count(Said::Right),
+            wrong: count(Said::Wrong),
+            skipped: count(Said::Skip),
             behind_gap: labelled.label_count() - verdicts.len() * begun.labels_per_card,
             disagreements: labelled.disagreement_count(),
             changed: labelled.undone_count,

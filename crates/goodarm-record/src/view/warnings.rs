@@ -6,6 +6,7 @@ use goodarm_files::words::counted;
 
 use crate::account::{Account, OutcomeTotals, ServiceTotals};
 use crate::charter::{Charter, ServiceTerms};
+use crate::job_file::Scores;
 
 /// Something that a person should know about a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +122,7 @@ fn about(
         };
         found.push((WarningKind::Exhausted, text));
     }
-    if terms.is_exact && totals.counted_failure_count > 0 {
+    if terms.scores == Scores::Exact && totals.counted_failure_count > 0 {
         let text = format!(
             "failed to score {}: without its word they are neither certified nor rejected.",
             counted(totals.counted_failure_count, "answer")

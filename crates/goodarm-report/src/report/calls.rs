@@ -138,3 +138,75 @@ pub(super) const REPLY_BYTES_MAX: usize = 8_000;
 pub(super) const REPLIES_BYTES_TOTAL: u64 = 16 << 20;
 pub(super) const CALLS_OF_ROW_MAX: usize = 5_000;
 pub(super) const CALLS_TOTAL: u64 = 500_000;
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use goodarm_core::{AttributeId, Cost, Event, Outcome, Target, Ticket};
+    use goodarm_record::history::SettledCall;
+    use goodarm_record::journal::Note;
+
+    use super::*;
+
+    /// Takes so many calls of a row, each with a reply of so many bytes.
+    fn take(calls: &mut Calls, replies: &mut Lengths, row: u32, [count, reply]: [usize; 2]) {
+        let note = Note { reply: Cow::Owned("é".repeat(reply / 2)), ..Note::default() };
+        let target = Target::Arm(ArmId(row), AttributeId(0));
+        let (ticket, outcome, cost) = (Ticket(0), Outcome::Score(1.0), Cost::ZERO);
+        let event = Event::Settled { ticket, outcome: outcome.clone(), cost };
+        let call = Some(SettledCall { ticket, target, outcome, cost, note });
+        let (loan, candidates) = (None, None);
+        let entry = Entry { index: 0, unix_millis: 0, event, call, asked: 0, loan, candidates };
+        for _ in 0..count {
+            replies.take(reply);
+            let row = row as usize;
+            let call = Shown { entry: &entry, row, started_millis: 0, criterion_count: 1 };
+            calls.take(call, replies);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_enough_for_all_rows_at_the_end() {
+        let (mut calls, mut replies) = (Calls::wanted(), Lengths::new(REPLY_BYTES_MAX));
+        let counts: Vec<usize> = (0..1500).map(|row| 1 + row * 7 % 2000).collect();
+        for (row, &count) in (0..).zip(&counts) {
+            take(&mut calls, &mut replies, row, [count, 40 + row as usize % 50]);
+            assert!(calls.kept_count <= CALLS_TOTAL + CALLS_TOTAL / 2);
+            assert!(calls.kept_bytes <= REPLIES_BYTES_TOTAL + REPLIES_BYTES_TOTAL / 2);
+        }
+        let mut lengths = Lengths::new(CALLS_OF_ROW_MAX);
+        counts.iter().for_each(|&count| lengths.take(count));
+        let limits = Limits {
+            field_bytes: 0,
+            reply_bytes: replies.limit(REPLIES_BYTES_TOTAL),
+            calls: lengths.limit(CALLS_TOTAL),
+        };
+        assert!(calls.row_max < 2000 && calls.reply_bytes_max < 89, "some were dropped");
+        assert!(calls.are_enough(&limits));
+        // As if they had been taken within the limits.
+        let mut expected = Calls::of(&limits);
+        for (row, &count) in (0..).zip(&counts) {
+            take(&mut expected, &mut replies, row, [count, 40 + row as usize % 50]);
+        }
+        let json = |calls: &Calls, row| {
+            let kept = calls.of_row(row, &limits);
+            let lines: Vec<_> = kept.iter().map(|(_, line)| line).collect();
+            serde_json::to_string(&lines).unwrap()
+        };
+        for row in [0, 1, 284, 285, 286, 700, 1499] {
+            assert_eq!(json(&calls, row), json(&expected, row), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_leaves_rows_out_has_room_for_more_than_is_kept() {
+        let (mut calls, mut replies) = (Calls::wanted(), Lengths::new(REPLY_BYTES_MAX));
+        for row in 0..200 {
+            take(&mut calls, &mut replies, row, [4000, 0]);
+        }
+        let limits = Limits { field_bytes: 0, reply_bytes: 0, calls: 4000 };
+        assert!(!calls.are_enough(&limits));
+        assert!(!Calls::unwanted().are_enough(&limits));
+    }
+}

@@ -13,7 +13,7 @@ use goodarm_record::replay::Replay;
 
 use super::calls::{Calls, Limits, Shown};
 use super::data::{Answer, Data};
-use super::lines::{Detail, FieldLine, field_lines, pair_line};
+use super::lines::{Detail, FieldLine, field_lines};
 use super::{Report, ReportError};
 
 /// What the page keeps of the rows and their calls.
@@ -49,9 +49,8 @@ impl<'a> Details<'a> {
         if self.report.has_questions() {
             return self.question_json(row);
         }
-        let (fields, field_count) = self.fields(row);
         let answer = &self.report.data.answers[row as usize];
-        json(&detail(answer, fields, field_count))
+        json(&Detail::new(self.fields(row), &answer.evidence, answer.loan))
     }
 
     /// Its calls, which are read only when it is opened.
@@ -67,16 +66,6 @@ impl<'a> Details<'a> {
         let Some(candidates) = self.report.candidates() else { return (Vec::new(), 0) };
         let json = candidates.json(ArmId(arm));
         field_lines(json, &self.report.id_field, self.limits.field_bytes)
-    }
-}
-
-/// An answer with these fields of it.
-fn detail(answer: &Answer, fields: Vec<FieldLine>, field_count: usize) -> Detail {
-    Detail {
-        f: fields,
-        n: field_count,
-        p: answer.evidence.iter().map(pair_line).collect(),
-        s: answer.loan,
     }
 }
 

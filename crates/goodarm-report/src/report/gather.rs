@@ -7,7 +7,6 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::{Entry, History, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::replay::{Balance, Follower};
-use goodarm_record::roster::Roster;
 use goodarm_record::view::noise::{Scores, noise};
 use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
 use serde::Deserialize;
@@ -20,33 +19,18 @@ use super::trail::Trail;
 
 /// The books, the account and the answers of a run, and what is counted beside them.
 pub(super) struct Gatherer {
-    balance: Balance,
+    pub(super) balance: Balance,
     /// How many candidates there were after each addition, with their fingerprints.
-    added: Vec<(usize, [u8; 32])>,
+    pub(super) added: Vec<(usize, [u8; 32])>,
     /// Of each pair, arm by arm.
     scores: Vec<Scores>,
     trails: Vec<Trail>,
     /// Of each arm.
     call_counts: Vec<u32>,
     by_question: ByQuestion,
-    reply_lengths: Lengths,
-    calls: Calls,
-    started_millis: Option<u64>,
-    entry_count: u64,
-}
-
-/// What the journal says.
-pub(super) struct Gathered {
-    pub(super) roster: Option<Roster>,
-    /// How many candidates there were after each addition, with their fingerprints.
-    pub(super) added: Vec<(usize, [u8; 32])>,
-    /// In the order of their certificates.
-    pub(super) certified: Vec<ArmId>,
-    /// Ids are still to be filled in.
-    pub(super) data: Data,
-    /// Of all replies.
     pub(super) reply_lengths: Lengths,
     pub(super) calls: Calls,
+    started_millis: Option<u64>,
     pub(super) entry_count: u64,
 }
 
@@ -179,20 +163,8 @@ impl Gatherer {
         }
     }
 
-    /// At the end of the journal.
-    pub(super) fn finish(mut self, history: &History, mark: Mark, folder: &Folder) -> Gathered {
-        Gathered {
-            roster: self.balance.roster.take(),
-            added: std::mem::take(&mut self.added),
-            certified: self.balance.books.certified().to_vec(),
-            reply_lengths: std::mem::replace(&mut self.reply_lengths, Lengths::new(0)),
-            calls: std::mem::replace(&mut self.calls, Calls::unwanted()),
-            entry_count: self.entry_count,
-            data: self.data(history, mark, folder),
-        }
-    }
-
-    fn data(self, history: &History, mark: Mark, folder: &Folder) -> Data {
+    /// At the end of the journal: everything but ids, which are still to be filled in.
+    pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> Data {
         let mut overview = Overview::in_full(
             &folder.present(&history.charter),
             &self.balance.books,
@@ -216,10 +188,10 @@ impl Gatherer {
         Data { overview, by_question, answers: self.answers() }
     }
 
-    fn answers(self) -> Vec<Answer> {
+    fn answers(&mut self) -> Vec<Answer> {
+        let mut trails = std::mem::take(&mut self.trails).into_iter();
         let books = &self.balance.books;
         let ranks = ranks(books);
-        let mut trails = self.trails.into_iter();
         let answer = |arm: ArmId| {
             let evidence: Vec<Pair> = books
                 .problem()

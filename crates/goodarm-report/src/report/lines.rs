@@ -71,6 +71,23 @@ pub(crate) struct Detail {
     pub(crate) s: Option<LoanView>,
 }
 
+impl Detail {
+    /// An answer with these fields of it, and how many it has.
+    pub(crate) fn new(
+        (f, n): (Vec<FieldLine>, usize),
+        pairs: &[Pair],
+        loan: Option<LoanView>,
+    ) -> Self {
+        Self { f, n, p: pairs.iter().map(pair_line).collect(), s: loan }
+    }
+
+    /// Without the trails of the evidence, where those are not known.
+    pub(crate) fn without_shares(mut self) -> Self {
+        self.p.iter_mut().for_each(|pair| pair.7.clear());
+        self
+    }
+}
+
 /// Name, text, and the length of the whole text if it was cut.
 #[derive(Serialize)]
 pub(crate) struct FieldLine(
@@ -89,15 +106,7 @@ impl FieldLine {
 #[derive(Serialize)]
 pub(crate) struct PairLine(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
 
-impl PairLine {
-    /// Without the trail of the evidence, where that is not known.
-    pub(crate) fn without_shares(mut self) -> Self {
-        self.7.clear();
-        self
-    }
-}
-
-pub(crate) fn pair_line(pair: &Pair) -> PairLine {
+fn pair_line(pair: &Pair) -> PairLine {
     let [means, shares] = pair.trail.letters();
     PairLine(
         pair.view.calls,

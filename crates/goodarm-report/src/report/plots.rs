@@ -1,14 +1,10 @@
 //! The report's plots as figures.
 
-use goodarm_core::ArmStatus;
-use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Content, Figure, Key, Kind, LineChart, Panel, Point, Role,
-    Series,
-};
-use goodarm_record::view::questions::QuestionsView;
-use goodarm_record::view::{Overview, VerifierView};
+use goodarm_plot::{Axis, Bar, BarChart, BarSeries, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_record::view::Overview;
 
 use super::data::Data;
+use super::spending::Spending;
 use crate::words::{about_money, achieved, confidence, printable, whole};
 
 /// Every plot with the name of its file.
@@ -24,20 +20,14 @@ fn coverage(overview: &Overview) -> Figure {
         true => ["questions", "Treating all alike"],
         false => ["answers", "Checking all alike"],
     };
-    let point = |x: f64, y: f64| Point { x, y, error: None };
-    let mut points = vec![point(0.0, 0.0)];
-    points.extend(
-        overview.coverage.iter().flatten().map(|step| point(step.spent, real(step.certified))),
-    );
-    points.push(point(overview.money.spent.units(), real(overview.certified)));
+    let steps = overview.coverage.iter().flatten();
+    let steps = steps.map(|step| Point::new(step.spent, real(step.certified)));
+    let end = Point::new(overview.money.spent.units(), real(overview.certified));
+    let points = [Point::new(0.0, 0.0)].into_iter().chain(steps).chain([end]);
+    let all = [Point::new(0.0, real(whole(overview)))];
     let mut series = vec![
-        Series { name: "certified".into(), role: Role(0), kind: Kind::Step, points },
-        Series {
-            name: format!("all {things}"),
-            role: Role(0),
-            kind: Kind::Reference,
-            points: vec![point(0.0, real(whole(overview)))],
-        },
+        Series::new("certified", Role(0), Kind::Step, points),
+        Series::new(format!("all {things}"), Role(0), Kind::Reference, all),
     ];
     let mut caption = format!(
         "{} at 1 − δ = {}, over what was spent.",
@@ -47,78 +37,41 @@ fn coverage(overview: &Overview) -> Figure {
     if let Some(uniform) = &overview.uniform {
         // A point far away would squeeze the curve that the figure is about.
         if uniform.cost <= UNIFORM_SHOWN_MAX * overview.money.spent.units() {
-            let points = vec![point(0.0, 0.0), point(uniform.cost, real(overview.certified))];
+            let end = Point::new(uniform.cost, real(overview.certified));
             let name = format!("{alike} (estimate)").to_lowercase();
-            series.push(Series { name, role: Role(1), kind: Kind::Line, points });
+            series.push(Series::new(name, Role(1), Kind::Line, [Point::new(0.0, 0.0), end]));
         }
         let cost = about_money(uniform.cost, unit);
         caption += &format!(" {alike}: about {cost} {unit}. {}", uniform.rule);
     }
-    single(
-        if has_questions {
-            "Questions answered over what was spent"
-        } else {
-            "Answers certified over what was spent"
-        },
-        caption,
-        Content::Lines(LineChart {
-            x: Axis::linear(format!("spent ({unit})")),
-            y: Axis::linear(if has_questions { "answered questions" } else { "certified answers" }),
-            series,
-        }),
-    )
+    let (title, y) = match has_questions {
+        true => ("Questions answered over what was spent", "answered questions"),
+        false => ("Answers certified over what was spent", "certified answers"),
+    };
+    let x = Axis::linear(format!("spent ({unit})"));
+    Figure::new(title, caption, vec![Panel::lines("", x, Axis::linear(y), series)])
 }
 
 fn spending(overview: &Overview) -> Figure {
-    if let Some(questions) = &overview.questions {
-        return spending_by_question(overview, questions);
-    }
-    // The calls of a verifier with criteria are paid once.
-    let services = || overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
-    let name = |verifier: &VerifierView| {
-        printable(verifier.criterion_of.as_ref().unwrap_or(&verifier.name))
+    let Spending { statuses, services, .. } = Spending::new(overview);
+    let (things, who, x_label) = match &overview.questions {
+        Some(_) => ("questions", "verifier and generator", "verifier or generator"),
+        None => ("answers", "verifier", "verifier"),
     };
-    let series = ArmStatus::ALL.iter().enumerate().map(|(index, status)| BarSeries {
-        name: format!("on {} answers", status.name()),
+    let series = statuses.iter().enumerate().map(|(index, status)| BarSeries {
+        name: format!("on {status} {things}"),
         role: [Role(0), Role(5), Role(1)][index],
-        bars: services().map(|v| bar(v.spent_by_status[index].units())).collect(),
+        bars: services.iter().map(|service| bar(service.parts[index].units())).collect(),
     });
-    single(
+    bars(
         "Where the money went",
-        "What was paid to each verifier, by what became of the answers in the end.".into(),
-        Content::Bars(BarChart {
-            x_label: "verifier".into(),
+        &format!("What was paid to each {who}, by what became of the {things} in the end."),
+        BarChart {
+            x_label: x_label.into(),
             y: Axis::linear(format!("spent ({})", overview.money.unit)),
-            groups: services().map(name).collect(),
             series: series.collect(),
-        }),
-    )
-}
-
-fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> Figure {
-    let verifiers = overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
-    let verifiers =
-        verifiers.map(|it| (it.criterion_of.as_ref().unwrap_or(&it.name), it.spent_by_question));
-    let generators = questions.generators.iter().map(|it| (&it.name, it.spent_by_question));
-    let services: Vec<_> = verifiers.chain(generators).collect();
-    let series = ["answered", "open"].into_iter().enumerate().map(|(index, status)| BarSeries {
-        name: format!("on {status} questions"),
-        role: [Role(0), Role(5)][index],
-        bars: services
-            .iter()
-            .map(|(_, parts)| bar(parts.map_or(0.0, |it| it[index].units())))
-            .collect(),
-    });
-    single(
-        "Where the money went",
-        "What was paid to each verifier and generator, by what became of the questions in the end."
-            .into(),
-        Content::Bars(BarChart {
-            x_label: "verifier or generator".into(),
-            y: Axis::linear(format!("spent ({})", overview.money.unit)),
-            groups: services.iter().map(|(name, _)| printable(name)).collect(),
-            series: series.collect(),
-        }),
+            groups: services.into_iter().map(|service| service.name).collect(),
+        },
     )
 }
 
@@ -139,29 +92,24 @@ fn noise(overview: &Overview) -> Figure {
             bars: share(|noise| noise.mixed as f64 / noise.answers as f64),
         },
     ];
-    single(
+    bars(
         "How often verifiers contradict themselves",
-        "Over the answers that a verifier scored at least twice. A verdict is whether a score reaches the verifier's threshold.".into(),
-        Content::Bars(BarChart {
+        "Over the answers that a verifier scored at least twice. A verdict is whether a score reaches the verifier's threshold.",
+        BarChart {
             x_label: "verifier".into(),
             y: Axis { range: Some((0.0, 1.0)), ..Axis::linear("share") },
-            groups: names(overview),
+            groups: overview.verifiers.iter().map(|it| printable(&it.name)).collect(),
             series,
-        }),
+        },
     )
-}
-
-fn names(overview: &Overview) -> Vec<String> {
-    overview.verifiers.iter().map(|verifier| printable(&verifier.name)).collect()
 }
 
 const fn bar(value: f64) -> Bar {
     Bar { value, error: None }
 }
 
-fn single(title: &str, caption: String, content: Content) -> Figure {
-    let panels = vec![Panel { title: String::new(), content }];
-    Figure { title: title.into(), caption, panels, columns: 1, key: Key::InPanels }
+fn bars(title: &str, caption: &str, chart: BarChart) -> Figure {
+    Figure::new(title, caption, vec![Panel::bars("", chart)])
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of answers on an axis")]

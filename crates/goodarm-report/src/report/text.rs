@@ -2,15 +2,16 @@
 
 use std::fmt::Write;
 
-use goodarm_core::{ArmStatus, Cost};
+use goodarm_core::Cost;
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::view::questions::QuestionsView;
 use goodarm_record::view::{ClaimView, Overview, VerifierView};
 
 use super::data::Data;
+use super::spending::Spending;
 use crate::words::{
     self, about, about_money, achieved, amount, claimed, confidence, counted, duration, failures,
-    failures_of_generator, is_free, number, printable, printable_note, rate, remaining, tried,
+    failures_of_generator, number, percent, printable, printable_note, rate, remaining, tried,
 };
 
 /// The whole report as text.
@@ -130,60 +131,25 @@ fn coverage(overview: &Overview) -> String {
 }
 
 fn spending(overview: &Overview) -> String {
-    if let Some(questions) = &overview.questions {
-        return spending_by_question(overview, questions);
-    }
+    let Spending { statuses, services, sums } = Spending::new(overview);
     let shown = |cost: Cost| amount(cost, overview.money.unit);
-    let mut rows = vec![vec!["Where the money went".to_owned()]];
-    rows[0].extend(ArmStatus::ALL.map(|status| status.name().to_owned()));
-    rows[0].push("all".into());
-    // The calls of a verifier with criteria are paid once.
-    for verifier in overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none()) {
-        let name = verifier.criterion_of.as_ref().unwrap_or(&verifier.name);
-        let mut row = vec![printable(name)];
-        if is_free(verifier.ceiling) {
-            row.extend(["–", "–", "–", "free"].map(str::to_owned));
-        } else {
-            row.extend(verifier.spent_by_status.map(shown));
-            row.push(shown(verifier.spent));
+    let title = |status: &&str| match &overview.questions {
+        Some(_) => format!("{status} questions"),
+        None => (*status).to_owned(),
+    };
+    let row = |name: &str, parts: Vec<String>, all: &str| {
+        [vec![name.to_owned()], parts, vec![all.to_owned()]].concat()
+    };
+    let mut rows = vec![row("Where the money went", statuses.iter().map(title).collect(), "all")];
+    rows.extend(services.into_iter().map(|service| match service.is_free {
+        true => row(&service.name, vec!["–".to_owned(); statuses.len()], "free"),
+        false => {
+            let parts = service.parts.into_iter().map(shown).collect();
+            row(&service.name, parts, &shown(service.all))
         }
-        rows.push(row);
-    }
-    let mut row = vec!["all".to_owned()];
-    row.extend((0..ArmStatus::ALL.len()).map(|index| {
-        shown(sum(overview.verifiers.iter().map(|verifier| verifier.spent_by_status[index])))
     }));
-    row.push(shown(overview.money.spent));
-    rows.push(row);
-    table(&rows)
-}
-
-/// Every call is about a question, or about an answer to one.
-fn spending_by_question(overview: &Overview, questions: &QuestionsView) -> String {
-    let shown = |cost: Cost| amount(cost, overview.money.unit);
-    let titles = ["Where the money went", "answered questions", "open questions", "all"];
-    let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    let verifiers = overview.verifiers.iter().filter(|verifier| verifier.paid_with.is_none());
-    let verifiers = verifiers.map(|verifier| {
-        let name = verifier.criterion_of.as_ref().unwrap_or(&verifier.name);
-        (name, verifier.ceiling, verifier.spent_by_question, verifier.spent)
-    });
-    let generators = questions
-        .generators
-        .iter()
-        .map(|it| (&it.name, it.ceiling, it.spent_by_question, it.spent));
-    let mut sums = [Cost::ZERO; 2];
-    for (name, ceiling, parts, spent) in verifiers.chain(generators) {
-        let parts = parts.unwrap_or([Cost::ZERO; 2]);
-        let amounts = match is_free(ceiling) {
-            true => ["–".to_owned(), "–".to_owned(), "free".to_owned()],
-            false => [parts[0], parts[1], spent].map(shown),
-        };
-        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum = sum.saturating_add(part));
-        rows.push([&[printable(name)], &amounts[..]].concat());
-    }
-    let amounts = [sums[0], sums[1], overview.money.spent].map(shown);
-    rows.push([&["all".to_owned()], &amounts[..]].concat());
+    let sums = sums.into_iter().map(shown).collect();
+    rows.push(row("all", sums, &shown(overview.money.spent)));
     table(&rows)
 }
 
@@ -200,8 +166,6 @@ fn verifiers(overview: &Overview) -> String {
     ];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for verifier in &overview.verifiers {
-        let decimal =
-            |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
         rows.push(vec![
             printable(&verifier.name),
             number(verifier.calls),
@@ -230,7 +194,6 @@ fn generators(questions: &QuestionsView) -> String {
     let titles =
         ["Generators", "calls", "failed", "new answers", "certified", "median s", "95 % s"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    let decimal = |number: Option<f64>| number.map_or_else(|| "–".into(), |n| format!("{n:.3}"));
     rows.extend(questions.generators.iter().map(|generator| {
         vec![
             printable(&generator.name),
@@ -357,17 +320,9 @@ fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-fn sum(costs: impl Iterator<Item = Cost>) -> Cost {
-    costs.fold(Cost::ZERO, Cost::saturating_add)
-}
-
-/// 21.9 %.
-fn percent(share: f64) -> String {
-    without_zeros(&format!("{:.1}", 100.0 * share))
-}
-
-fn without_zeros(number: &str) -> String {
-    format!("{} %", number.trim_end_matches('0').trim_end_matches('.'))
+/// Three digits after the point.
+fn decimal(number: Option<f64>) -> String {
+    number.map_or_else(|| "–".into(), |number| format!("{number:.3}"))
 }
 
 /// A sentence that is not ours: each of its words is made printable, and none is endless.

@@ -12,11 +12,11 @@ use serde::Serialize;
 use super::WatchedJob;
 use super::state::Certificate;
 use crate::report::Trail;
-use crate::report::lines::{CallLine, Detail, call_line, pair_line};
+use crate::report::lines::{CallLine, Detail, call_line};
 
 /// An answer as JSON.
 pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &Certificate) -> String {
-    let (fields, field_count) = certificate.fields(job, FIELD_BYTES_MAX);
+    let fields = certificate.fields(job, FIELD_BYTES_MAX);
     // Without its calls an answer is still worth showing.
     let calls = Calls::read(job, journal, certificate).unwrap_or_default();
     let mut pairs = certificate.pairs.clone();
@@ -30,12 +30,7 @@ pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &Certificate) 
         }
     }
     let answer = Answer {
-        detail: Detail {
-            f: fields,
-            n: field_count,
-            p: pairs.iter().map(|pair| pair_line(pair).without_shares()).collect(),
-            s: certificate.loan,
-        },
+        detail: Detail::new(fields, &pairs, certificate.loan).without_shares(),
         calls: calls.lines,
         call_count: calls.count,
     };

@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use goodarm_record::notice::{Notice, Progress};
+use goodarm_record::outputs::Standing;
 use goodarm_record::view::questions::AnsweredView;
 use goodarm_record::view::{LoanView, PairView, Step};
 
+use super::WatchedJob;
 use super::state::{Certificate, Phase, Snapshot};
-use super::{Standing, WatchedJob};
 use crate::report::Trail;
 use crate::report::data::Pair;
 
@@ -24,8 +25,8 @@ pub(super) struct SnapshotBuilder {
 
 impl SnapshotBuilder {
     /// A run that begins, or is taken up again.
-    pub(super) fn new(job: &WatchedJob, standing: &Standing<'_>) -> Self {
-        let &Standing { progress, books, account, candidates } = standing;
+    pub(super) fn new(job: &WatchedJob, standing: &Standing<'_>, progress: &Progress) -> Self {
+        let &Standing { books, account, candidates, .. } = standing;
         let mut builder = Self {
             phase: Phase::Running,
             progress: Arc::new(progress.clone()),

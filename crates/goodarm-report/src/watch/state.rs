@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::WatchedJob;
 use crate::report::beginning;
 use crate::report::data::Pair;
-use crate::report::lines::{Detail, FieldLine, field_lines, pair_line};
+use crate::report::lines::{Detail, FieldLine, field_lines};
 use crate::words::{condition_name, condition_text};
 
 /// What the server may know. Its locks are held for a moment only: no work is done under them.
@@ -151,7 +151,7 @@ impl Shared {
 
     fn line(&self, certificate: &Certificate) -> Line {
         let &Certificate { arm, rank, ref pairs, .. } = certificate;
-        let (fields, field_count) = certificate.fields(&self.job, PREVIEW_BYTES_MAX);
+        let fields = certificate.fields(&self.job, PREVIEW_BYTES_MAX);
         let of_pairs = || {
             let calls = pairs.iter().map(|pair| pair.view.calls).sum();
             (calls, pairs.iter().map(|pair| pair.view.spent.units()).sum())
@@ -167,12 +167,7 @@ impl Shared {
             by_then: certificate.spent_by_then,
             calls,
             spent,
-            detail: Detail {
-                f: fields,
-                n: field_count,
-                p: pairs.iter().map(pair_line).collect(),
-                s: certificate.loan,
-            },
+            detail: Detail::new(fields, pairs, certificate.loan),
         }
     }
 

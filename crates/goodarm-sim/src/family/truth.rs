@@ -30,7 +30,6 @@ pub struct BiasedSpec {
     /// The threshold of all verifiers,
     pub threshold: f64,
     /// unless thresholds are found by labels.
-    #[serde(default)]
     pub calibrated: Option<CalibratedSpec>,
 }
 

@@ -23,7 +23,6 @@ pub struct GeneratorPlan {
     /// What an answer costs.
     pub price: f64,
     /// The share of its answers that are good; as the plan says if not given.
-    #[serde(default)]
     pub good: Option<f64>,
 }
 

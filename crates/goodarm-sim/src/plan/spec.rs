@@ -14,13 +14,11 @@ pub struct PlanSpec {
     /// The error probability.
     pub delta: f64,
     /// What might be spent; without it, what everything costs is found out.
-    #[serde(default)]
     pub budget: Option<f64>,
     /// ε of the theorems.
     #[serde(default = "slack")]
     pub slack: f64,
     /// The guarantee that will be asked for; what suits the policy if not given.
-    #[serde(default)]
     pub guarantee: Option<GuaranteeName>,
     /// The policy that will be used.
     #[serde(default = "policy")]
@@ -40,7 +38,6 @@ pub struct PlanSpec {
     #[serde(default)]
     pub answers: Vec<AnswerSpec>,
     /// How many questions, if one answer to each is to be certified.
-    #[serde(default)]
     pub questions: Option<usize>,
     /// How many answers each question has from the start.
     #[serde(default)]
@@ -49,25 +46,19 @@ pub struct PlanSpec {
     #[serde(skip)]
     pub given_each: Vec<usize>,
     /// Who makes answers.
-    #[serde(default)]
     pub generator: Option<GeneratorPlan>,
     /// Several of them, in place of `generator`.
     #[serde(default)]
     pub generators: Vec<GeneratorPlan>,
     /// How many answers may be made for a question.
-    #[serde(default)]
     pub candidates_max: Option<usize>,
     /// The share of answers to questions that are good.
-    #[serde(default)]
     pub good: Option<f64>,
     /// How much questions differ: 0 if all are alike, 1 if all answers to one are good or none is.
-    #[serde(default)]
     pub difficulty: Option<f64>,
     /// How much the means of answers to questions differ: their standard deviation.
-    #[serde(default)]
     pub spread: Option<f64>,
     /// Simulated calls, over all sessions with one budget: what would take more is cut off.
-    #[serde(default)]
     pub calls_max: Option<u64>,
 }
 
@@ -100,10 +91,8 @@ pub struct VerifierSpec {
     /// What its scores are like.
     pub scores: Scores,
     /// How much bounded scores scatter: the standard deviation at a mean of a half.
-    #[serde(default)]
     pub deviation: Option<f64>,
     /// An earlier verifier whose calls score this one, too: one reply, one price.
-    #[serde(default)]
     pub calls_of: Option<String>,
     /// Whether it is asked the question, and each reply is a vote on all answers to it.
     #[serde(default)]
@@ -112,10 +101,8 @@ pub struct VerifierSpec {
     #[serde(default)]
     pub proposes: bool,
     /// The mean score of a good answer to a question; half-way from the threshold to 1 if not given.
-    #[serde(default)]
     pub good_mean: Option<f64>,
     /// That of another answer; half the threshold if not given.
-    #[serde(default)]
     pub bad_mean: Option<f64>,
 }
 

@@ -1,22 +1,15 @@
 //! `goodarm audit`: every certificate and the ledger, computed again from the raw calls.
 
 use goodarm_record::audit;
-use goodarm_record::folder::Folder;
 use goodarm_report::words::printable_note;
 
 use crate::advice;
 use crate::cli::AuditArguments;
-use crate::commands::Failure;
+use crate::commands::{Failure, run_folder};
 use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
-    let journal = Folder::new(&arguments.folder).journal();
-    if !journal.is_file() {
-        let folder = arguments.folder.display();
-        return Err(Failure::wrong_input(format!(
-            "{folder} holds no run: there is no journal in it; name the output folder of a job"
-        )));
-    }
+    run_folder(&arguments.folder)?;
     let report = audit::audit(&arguments.folder);
     let mut text = String::new();
     if arguments.json {

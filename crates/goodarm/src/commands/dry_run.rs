@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use goodarm_core::{Cost, Options, Role, ServiceId};
 use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
-use goodarm_live::trial::first_suspicions;
+use goodarm_live::trial::suspicions;
 use goodarm_plan::forecast::{self, Design, Forecast};
 use goodarm_plan::plan::cut_off;
 use goodarm_record::charter::{PeopleTerms, Solves, VerifierTerms};
@@ -54,7 +54,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
     text += &calls_max(job);
     text += &in_flight(job);
     text += &people(job);
-    for suspicion in first_suspicions(job) {
+    for suspicion in suspicions(job, &[]) {
         let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
     }
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());

@@ -34,6 +34,8 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     let folder = Folder::new(&run.job().settings.output);
     let finished = finish_run(&run.standing(&folder), &ending).map_err(Failure::wrong_input)?;
     let Finished { overview: summary, page } = finished;
+    // It holds the lock of the folder, and labels are about to be published there.
+    drop(run);
     let run = folder;
     let mut text = format!("{}wrote {}\n", summary_text(&summary), run.path().display());
     text += &advice::about_page(&page, run.path());

@@ -19,18 +19,12 @@ use goodarm_report::site::{Port, SiteError};
 use goodarm_report::words::counted;
 
 use crate::cli::{LabelArguments, RuleName};
-use crate::commands::Failure;
+use crate::commands::{Failure, run_folder};
 use crate::shell::label_command;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {
-    let folder = Folder::new(&arguments.folder);
-    if !folder.journal().is_file() {
-        let path = arguments.folder.display();
-        return Err(Failure::wrong_input(format!(
-            "{path} holds no run: there is no journal in it; name the output folder of a job"
-        )));
-    }
+    let folder = run_folder(&arguments.folder)?;
     let subject = Subject::of(arguments, &folder)?;
     if arguments.status {
         return status(arguments, &folder, subject);
@@ -295,11 +289,7 @@ fn name(arguments: &LabelArguments) -> String {
 }
 
 fn page_failure(error: SiteError) -> Failure {
-    let hint = match error {
-        SiteError::Port { .. } => ": choose another with --port, or leave it out for a free one",
-        _ => "",
-    };
-    Failure::wrong_input(format!("{error}{hint}"))
+    Failure::wrong_input(super::page_failure(&error, "--port"))
 }
 
 /// An answer is the longest that anybody types.

@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
 use goodarm_live::run::Run;
-use goodarm_live::trial::first_suspicions;
+use goodarm_live::trial::suspicions;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
 use goodarm_record::view::EndingView;
 use goodarm_report::site::{Port, SiteError};
-use goodarm_report::watch::{Standing, Watch, WatchedJob};
+use goodarm_report::watch::{Watch, WatchedJob};
 use goodarm_report::words::printable_note;
 use goodarm_report::{Finished, finish_run, report_recovery, summary_text, why_stopped};
 
 use crate::advice;
 use crate::cli::RunArguments;
-use crate::commands::{Failure, dry_run, tell_notes};
+use crate::commands::{Failure, dry_run, page_failure, tell_notes};
 use crate::display::Display;
 use crate::shell::label_command;
 use crate::terminal::{self, Exit};
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
-    for suspicion in first_suspicions(&job) {
+    for suspicion in suspicions(&job, &[]) {
         display.say(&format!("warning: {}", printable_note(&suspicion.to_string())));
     }
     if let Err(shortage) = open_files::make_room(open_files::needed(&job)) {
@@ -137,15 +137,10 @@ fn open(
     arguments: &RunArguments,
 ) -> Result<Watch, Failure> {
     let address = port.address();
-    let progress = run.progress();
-    let standing = Standing {
-        progress: &progress,
-        books: run.session().books(),
-        account: run.account(),
-        candidates: run.candidates(),
-    };
+    let folder = Folder::new(&run.job().settings.output);
     let job = watched(run.job(), advice::run_command(arguments, "--resume"));
-    let watch = Watch::open(port, job, &standing, control).map_err(watch_failure)?;
+    let watch = Watch::open(port, job, &run.standing(&folder), &run.progress(), control);
+    let watch = watch.map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if arguments.json {
@@ -217,13 +212,7 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
 }
 
 fn watch_failure(error: SiteError) -> Failure {
-    let hint = match error {
-        SiteError::Port { .. } => {
-            ": choose another with --watch-port, or leave it out for a free one"
-        }
-        _ => "",
-    };
-    Failure::wrong_input(format!("--watch: {error}{hint}"))
+    Failure::wrong_input(format!("--watch: {}", page_failure(&error, "--watch-port")))
 }
 
 /// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.

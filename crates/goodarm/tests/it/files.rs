@@ -227,14 +227,6 @@ fn a_format_that_there_is_not_gets_the_nearest_spelling() {
 fn results_are_exported_for_other_tools() {
     let place = place("gsm8k.jsonl", WITHOUT_IDS);
     init(place.path(), "gsm8k.jsonl", &[]);
-    let job = read(place.path(), "job.toml");
-    write(place.path(), "job.toml", &job.replace("delta =", "certified = \"parquet\"\ndelta ="));
-    let told = message(&goodarm(&["run", &path(place.path(), "job.toml")]));
-    assert!(
-        told.contains("certified: no such key") && told.contains("export --to parquet"),
-        "{told}"
-    );
-    write(place.path(), "job.toml", &job);
     run_all(place.path());
     let run = path(place.path(), "run");
     assert!(ok(&["export", &run, "--to", "csv"]).contains("certified.csv with 3 answers"));

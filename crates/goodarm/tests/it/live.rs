@@ -326,6 +326,9 @@ fn the_example_certifies_and_compares() {
         assert!(said.contains(part), "{said}");
     }
     assert_eq!(said, ok(&["example", &folder]), "the same recording gives the same run");
+    let summary = fs::read_to_string(path(place.path(), "example/run/summary.json"));
+    let summary: Value = serde_json::from_str(&summary.expect("a file")).expect("a summary");
+    assert!(summary["claim"].is_object(), "the labels are in the results: {summary}");
     ok(&["audit", &path(place.path(), "example/run")]);
 }
 

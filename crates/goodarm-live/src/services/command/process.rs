@@ -77,7 +77,7 @@ impl Process {
                     Ok(())
                 };
                 let follow = async {
-                    complaint.follow(&mut stderr).await;
+                    Tail::follow(&mut stderr, |bytes| complaint.push(bytes)).await;
                     Ok(())
                 };
                 let listen = read_all(&mut stdout, &mut output);
@@ -177,10 +177,10 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Reads to the end and keeps the last part.
-    pub(super) async fn follow(&mut self, stderr: &mut ChildStderr) {
+    pub(super) async fn follow(stderr: &mut ChildStderr, mut take: impl FnMut(&[u8])) {
         let mut buffer = [0; 1024];
         while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
-            self.push(&buffer[..count]);
+            take(&buffer[..count]);
         }
     }
 

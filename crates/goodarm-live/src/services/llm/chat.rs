@@ -1,6 +1,5 @@
 //! A chat endpoint: one prompt in, one text out.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
@@ -15,26 +14,26 @@ use super::keys::ParseName;
 use super::reply::Said;
 use super::temperature::Temperature;
 use super::usage::{Disbelief, Exchanged};
-use crate::secrets::Secrets;
-use crate::services::endpoint::{Endpoint, EndpointKeys};
+use crate::services::endpoint::{Endpoint, EndpointKeys, Received};
 use crate::throttle::Throttle;
 
 /// An endpoint with everything that stays the same from request to request.
 #[derive(Debug)]
 pub(super) struct Chat {
-    endpoint: Endpoint,
+    pub(super) endpoint: Endpoint,
     api: Api,
     /// The model's name.
     model: String,
     /// The request up to its messages.
     head: String,
-    max_tokens: Option<u32>,
+    /// The most tokens of a reply, if the requests say.
+    pub(super) max_tokens: Option<u32>,
     disbelief: Disbelief,
 }
 
 /// A text from a model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ChatReply {
+pub(super) struct ChatReply {
     /// What it said, without thoughts and without secrets.
     pub text: String,
     /// The limit of tokens cut it off.
@@ -76,34 +75,9 @@ impl Chat {
         }
     }
 
-    /// The most tokens of a reply, if the requests say.
-    pub(super) const fn max_tokens(&self) -> Option<u32> {
-        self.max_tokens
-    }
-
     /// What is to be said of the server, each thing once.
     pub(super) fn remark(&self) -> Option<Remark> {
         self.endpoint.remark().or_else(|| self.disbelief.remark())
-    }
-
-    /// What looks wrong before anything is sent.
-    pub(super) fn warning(&self) -> Option<String> {
-        self.endpoint.warning()
-    }
-
-    /// How many addresses there are.
-    pub(super) const fn address_count(&self) -> usize {
-        self.endpoint.address_count()
-    }
-
-    /// What it must not let out.
-    pub(super) const fn secrets(&self) -> &Arc<Secrets> {
-        self.endpoint.secrets()
-    }
-
-    /// Until a request counts as failed.
-    pub(super) const fn timeout(&self) -> Duration {
-        self.endpoint.timeout()
     }
 
     /// The addresses, each with the model, for people.
@@ -128,11 +102,9 @@ impl Chat {
         let answered = match self.api.read(&received.body) {
             Ok(answered) => answered,
             Err(error) => {
-                let text = String::from_utf8_lossy(&received.body).into_owned();
                 let reason = format!("the reply is not {}: {error}", self.api.reply_name());
-                let reason = self.endpoint.clean(reason);
-                let reason = self.endpoint.reason_at(received.address, reason);
-                return Err(self.failed(CountedFailure::Unreadable, reason, text, received.worked));
+                let usage = Usage { worked: received.worked, ..Usage::default() };
+                return Err(self.unreadable(&received, self.endpoint.clean(reason), usage));
             }
         };
         let text = match &answered.said {
@@ -152,24 +124,14 @@ impl Chat {
                 let reason = in_short(&self.endpoint.clean(said));
                 Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
             }
-            Said::Nothing(reason) => {
-                let reason = self.endpoint.reason_at(received.address, reason.to_owned());
-                let text =
-                    self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
-                Err(Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) })
-            }
+            Said::Nothing(reason) => Err(self.unreadable(&received, reason.to_owned(), usage)),
         }
     }
 
-    fn failed(
-        &self,
-        failure: CountedFailure,
-        reason: String,
-        text: String,
-        worked: Duration,
-    ) -> Reply {
-        let usage = Usage { worked, ..Usage::default() };
-        Reply { usage, text: self.endpoint.clean(text), ..Reply::failed(failure, reason) }
+    fn unreadable(&self, received: &Received, reason: String, usage: Usage) -> Reply {
+        let reason = self.endpoint.reason_at(received.address, reason);
+        let text = self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
+        Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) }
     }
 
     fn body(&self, system: Option<&str>, prompt: &str) -> String {

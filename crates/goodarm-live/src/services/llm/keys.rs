@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::temperature::Temperature;
 use crate::services::Setting;
 use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
+use crate::services::kind::problems_of;
 
 /// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -136,19 +137,16 @@ impl LlmKeys {
 
     /// The same for a generator, whose answers may be alike unless they are votes.
     pub(super) fn generator_problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
-        let foreign = [
-            ("role", self.role.is_some()),
-            ("parse", self.parse.is_some()),
-            ("range", self.range.is_some()),
-            ("votes", self.votes.is_some()),
-            ("verdict", self.verdict.is_some()),
-            ("top_logprobs", self.top_logprobs.is_some()),
-            ("margin", self.margin.is_some()),
-        ];
-        let foreign = foreign.into_iter().filter(|(_, is_there)| *is_there);
-        let mut problems: Vec<Problem> = foreign
-            .map(|(key, _)| Problem::new(key, "a generator's reply is the answer"))
-            .collect();
+        let why = "a generator's reply is the answer";
+        let mut problems = problems_of([
+            ("role", self.role.is_some(), why),
+            ("parse", self.parse.is_some(), why),
+            ("range", self.range.is_some(), why),
+            ("votes", self.votes.is_some(), why),
+            ("verdict", self.verdict.is_some(), why),
+            ("top_logprobs", self.top_logprobs.is_some(), why),
+            ("margin", self.margin.is_some(), why),
+        ]);
         if setting.has_votes() {
             problems.extend(self.stale(None));
         }
@@ -171,7 +169,7 @@ impl LlmKeys {
         let is_judge = self.role.unwrap_or_default() == Role::Judge;
         let has_logprobs = self.parse == Some(ParseName::Logprobs);
         let logprobs_only = "needs parse = \"logprobs\"";
-        [
+        problems_of([
             (
                 "parse",
                 self.parse.is_some() && !is_judge,
@@ -193,11 +191,7 @@ impl LlmKeys {
                 self.margin.is_some() && !self.exact_verdict(),
                 "needs parse = \"logprobs\" and verdict = \"first\"",
             ),
-        ]
-        .into_iter()
-        .filter(|(_, is_wrong, _)| *is_wrong)
-        .map(|(key, _, message)| Problem::new(key, message))
-        .collect()
+        ])
     }
 
     /// Settings under which a second call tells nothing new, or under which one call does not tell

@@ -29,15 +29,6 @@ impl Temperature {
     }
 }
 
-impl fmt::Display for Temperature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Degrees(degrees) => degrees.fmt(f),
-            Self::Default => f.write_str(WORD),
-        }
-    }
-}
-
 impl Serialize for Temperature {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -10,7 +10,8 @@ use goodarm_core::CountedFailure;
 use goodarm_data::candidates::Candidates;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::{Remote as _, Service, Verdict};
-use goodarm_live::services::llm::{Llm, Model, Repeats};
+use goodarm_live::services::Setting;
+use goodarm_live::services::llm::{Llm, Repeats};
 use goodarm_live::throttle::{Limits, Throttle};
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::notice::Condition;
@@ -268,11 +269,11 @@ async fn a_cache_in_between_is_noticed() {
 #[tokio::test]
 async fn a_text_can_be_had_unjudged() {
     let server = Server::start([completion("Paris")]).await;
-    let keys = solver_keys(&server.url("/v1"), json!({"temperature": 0.0}));
-    let keys = serde_json::from_value(keys).expect("keys");
-    let model = Model::new(&keys, Duration::from_secs(60)).expect("a model");
-    let said = model.ask(&question(), &line(None)).await.expect("a text");
-    assert_eq!((said.text.as_str(), said.is_cut), ("Paris", false));
+    let keys = json!({"url": server.url("/v1"), "model": "m", "temperature": 0.0});
+    let generator =
+        make(keys, |keys, setting| Llm::new(keys, &Setting { makes_answers: true, ..*setting }));
+    let said = generator.expect("a generator").call(&question(), &line(None)).await;
+    assert_eq!(said.verdict, Verdict::answer("Paris".into(), String::new()));
     assert_eq!(said.usage.output_tokens, Some(2));
 }
 

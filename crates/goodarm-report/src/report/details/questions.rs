@@ -7,7 +7,7 @@ use goodarm_record::questions::Questions;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ANSWERS_MAX, Details, detail, json};
+use super::{ANSWERS_MAX, Details, json};
 use crate::report::cut::beginning;
 use crate::report::data::{Data, Question};
 use crate::report::lines::{CallLine, Detail, FieldLine, field_lines, field_lines_where, rounded};
@@ -55,13 +55,13 @@ impl Details<'_> {
         let question = &data.by_question[row as usize];
         let parts = [question.spent_on_answers, question.spent_on_votes].map(|it| it.units());
         let checks = question.spent.units() - parts[0] - parts[1];
-        let (fields, field_count) = self.question_fields(row);
+        let (f, n) = self.question_fields(row);
         let own = self.report.roster.as_ref().and_then(|roster| roster.questions.as_ref());
         let own = own.map(|questions| Own::new(questions, row));
         let tried = kept(question).map(|arm| self.tried(data, arm, own.as_ref()));
         json(&QuestionDetail {
-            f: fields,
-            n: field_count,
+            f,
+            n,
             // A check that costs nothing has the smallest price that there is.
             m: [parts[0], parts[1], rounded(checks.max(0.0), 1e6)],
             g: question.asked,
@@ -88,7 +88,7 @@ impl Details<'_> {
 
     fn tried<'a>(&self, data: &'a Data, arm: u32, own: Option<&Own<'_>>) -> TriedLine<'a> {
         let answer = &data.answers[arm as usize];
-        let (fields, field_count) = match (self.report.candidates(), own) {
+        let fields = match (self.report.candidates(), own) {
             (Some(candidates), Some(own)) => {
                 let is_own = |name: &str, value: &Value| own.is_of_answer(name, value);
                 let json = candidates.json(ArmId(arm));
@@ -103,7 +103,7 @@ impl Details<'_> {
             c: &answer.status.name()[..1],
             o: of.map_or("", |of| &of.from),
             w: of.and_then(|of| of.why.as_deref()).map(|why| beginning(why, WHY_BYTES_MAX)),
-            detail: detail(answer, fields, field_count),
+            detail: Detail::new(fields, &answer.evidence, answer.loan),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use goodarm_record::deck::{Deck as _, Said};
 use goodarm_record::folder::Folder;
+use goodarm_record::journal;
 use goodarm_record::labels::{ClaimDeck, Terms};
-use goodarm_report::publish_claim;
+use goodarm_report::{Report, publish_claim};
 
 use super::browser::Browser;
 use super::hostile;
@@ -22,6 +23,39 @@ fn label(run: &Run, count: usize) {
     }
     drop(deck);
     publish_claim(&folder).expect("the folder takes files").expect("the run is over");
+}
+
+/// How often the journal is read to its end meanwhile.
+fn passes(work: impl FnOnce()) -> u64 {
+    let before = journal::passes();
+    work();
+    journal::passes() - before
+}
+
+#[test]
+fn a_claim_is_published_in_one_pass_through_the_journal() {
+    for run in [Run::ordinary("claim-pass"), Run::questions("claim-pass-questions", 6)] {
+        let folder = Folder::new(&run.root().join("run"));
+        label(&run, 1);
+        let before = run.read("report.html");
+        let publish = || drop(publish_claim(&folder).expect("the folder takes files"));
+        assert_eq!(passes(publish), 1);
+        assert_eq!(run.read("report.html"), before, "nothing was labelled since");
+        // What was read without the page's calls reads them from the journal: the count can be wrong.
+        let again = run.path("again.html");
+        let write = || {
+            let report = Report::read(folder.path(), None).expect("a run");
+            report.write_page(Some(&again)).expect("the folder takes files");
+        };
+        assert_eq!(passes(write), 2);
+        assert_eq!(run.read("again.html"), before);
+        let write = || {
+            let report = Report::read_for_page(folder.path(), None).expect("a run");
+            report.write_page(Some(&again)).expect("the folder takes files");
+        };
+        assert_eq!(passes(write), 1);
+        assert_eq!(run.read("again.html"), before);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
@@ -77,10 +77,15 @@ impl Said {
 impl Worker {
     pub(super) fn start(program: &Program, repeats_calls: bool) -> io::Result<Self> {
         let mut process = Process::start(program)?;
-        let Pipes { stdin, stdout, stderr } =
+        let Pipes { stdin, stdout, mut stderr } =
             process.pipes().ok_or_else(|| io::Error::other("its pipes are gone"))?;
         let complaint = Arc::new(Mutex::new(Tail::default()));
-        let listener = tokio::spawn(follow(stderr, Arc::clone(&complaint)));
+        let heard = Arc::clone(&complaint);
+        let listener = tokio::spawn(async move {
+            let take =
+                |bytes: &[u8]| heard.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+            Tail::follow(&mut stderr, take).await;
+        });
         Ok(Self {
             process,
             stdin,
@@ -255,13 +260,6 @@ async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, Said>
             // Half a line, then the end.
             (Ok(_), _) => return Err(Said::End),
         }
-    }
-}
-
-async fn follow(mut stderr: ChildStderr, complaint: Arc<Mutex<Tail>>) {
-    let mut buffer = [0; 1024];
-    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
-        complaint.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]);
     }
 }
 

@@ -1,0 +1,196 @@
+//! How the services of a run are doing: which have yet to give a score, and what is to be known of one.
+
+use std::collections::BTreeSet;
+
+use goodarm_core::{
+    Attribute, BlockingFailure, CountedFailure, Failure, Problem, Role, ServiceId, Target,
+};
+use goodarm_record::account::{Account, OutcomeTotals};
+use goodarm_record::ending::{Ending, NeverScored};
+use goodarm_record::history::SettledCall;
+use goodarm_record::notice::Condition;
+use goodarm_record::roster::Roster;
+
+use crate::job::{Job, JobService};
+use crate::run::{outcome, place_of};
+use crate::service::{Remark, Reply, Verdict};
+use crate::throttle::Throttle;
+
+/// What each service has yet to show. People are not on trial: one who cannot tell works all the same.
+pub(super) struct Health(Vec<Trial>);
+
+/// A service that has yet to give a score.
+struct Trial {
+    /// What it has yet to give a score for: its only attribute, or some criteria, counted from 0. A
+    /// generator has one, its answers.
+    silent: BTreeSet<usize>,
+    /// The first call that brought no score.
+    unscored: Option<SettledCall<'static>>,
+}
+
+impl Health {
+    pub(super) fn new(job: &Job, account: &Account) -> Self {
+        let trial = |(service, called): (ServiceId, &JobService)| Trial {
+            silent: match called.service.people() {
+                Some(_) => BTreeSet::new(),
+                None => never_scored(job, account, service),
+            },
+            unscored: None,
+        };
+        Self(job.problem.services().zip(job.services()).map(trial).collect())
+    }
+
+    /// Of each service: whether it has yet to give a score.
+    pub(super) fn on_trial(&self) -> impl Iterator<Item = bool> + '_ {
+        self.0.iter().map(|trial| !trial.silent.is_empty())
+    }
+
+    /// How a run ends whose services are in these conditions, if no more calls are made of one.
+    pub(super) fn ending(
+        &self,
+        job: &Job,
+        roster: &Roster,
+        conditions: impl Iterator<Item = Condition>,
+    ) -> Option<Ending> {
+        job.problem.services().zip(conditions).find_map(|(service, condition)| {
+            let verifier = || job.service(service).name.clone();
+            match condition {
+                Condition::GivenUp { reason } => {
+                    Some(Ending::VerifierDown { verifier: verifier(), reason })
+                }
+                Condition::Mistrusted { reason } => {
+                    Some(Ending::Mistrusted { verifier: verifier(), reason })
+                }
+                Condition::NeverScored { reason } => {
+                    Some(self.never_scored(job, roster, service, reason))
+                }
+                Condition::Open
+                | Condition::Partly { .. }
+                | Condition::BackingOff { .. }
+                | Condition::Down { .. } => None,
+            }
+        })
+    }
+
+    fn never_scored(
+        &self,
+        job: &Job,
+        roster: &Roster,
+        service: ServiceId,
+        reason: String,
+    ) -> Ending {
+        let verifier = job.service(service);
+        let call = self.0[service.index()].unscored.as_ref();
+        let target = call.map_or_else(|| job.target_of(service), |call| call.target);
+        let (list, place) = roster.place(target);
+        let candidate = list.get(place);
+        let answers = verifier.service.manifest.answers_questions;
+        Ending::NeverScored(Box::new(NeverScored {
+            verifier: verifier.name.clone(),
+            lacks: if answers { "an answer" } else { "a score" },
+            request: verifier.request(&candidate),
+            id: candidate.id,
+            // Of one that nobody answered, all addresses are worth knowing.
+            reason: match call {
+                Some(call) if !matches!(call.failure(), Some(Failure::Void(_))) => {
+                    call.note.reason.to_string()
+                }
+                _ => reason,
+            },
+            reply: call.map(|call| call.note.reply.to_string()).unwrap_or_default(),
+        }))
+    }
+
+    /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not
+    /// asked for long.
+    pub(super) fn note(&mut self, problem: &Problem, throttle: &Throttle, call: &SettledCall<'_>) {
+        let Trial { silent, unscored } = &mut self.0[problem.service(call.target).index()];
+        match call.target {
+            Target::Arm(_, lead) => {
+                for (criterion, attribute) in problem.members(lead).iter().enumerate() {
+                    if call.outcome_for(criterion, problem.attribute(*attribute)).is_ok() {
+                        silent.remove(&criterion);
+                    }
+                }
+            }
+            Target::Question(..) if !call.outcome.is_failed() => silent.clear(),
+            Target::Question(..) => {}
+        }
+        let is_on_trial = match call.failure() {
+            None if silent.is_empty() => {
+                throttle.scored();
+                *unscored = None;
+                return;
+            }
+            None => throttle.unscored(&call.note.reason),
+            // It was turned away for its answer, which says nothing about the verifier.
+            Some(Failure::Counted(CountedFailure::GivenUp))
+                if throttle.on_answer(place_of(call.target)).is_refused() =>
+            {
+                throttle.unmade()
+            }
+            Some(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
+                throttle.unscored(&call.note.reason)
+            }
+            Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
+                throttle.unmade() && !call.note.reason.is_empty()
+            }
+        };
+        if is_on_trial && unscored.is_none() {
+            let note = call.note.clone().into_owned();
+            let outcome = call.outcome.clone();
+            *unscored = Some(SettledCall { note, outcome, ..*call });
+        }
+    }
+}
+
+/// What is to be known about a service since this reply, and is not in the journal yet. A reply is to have a
+/// score for each of `declared`.
+pub(super) fn remark(
+    service: &JobService,
+    declared: &[&Attribute],
+    reply: &Reply,
+    known: &[Remark],
+) -> Option<Remark> {
+    if known.len() >= REMARKS_MAX {
+        return None;
+    }
+    let scores: Vec<Option<f64>> = match &reply.verdict {
+        Verdict::Score(score) => vec![Some(*score)],
+        Verdict::Scores(scores) => scores.iter().map(|it| it.as_ref().ok().copied()).collect(),
+        _ => Vec::new(),
+    };
+    let is_one_of_several = declared.len() > 1;
+    let off_scale = declared.iter().zip(scores).find_map(|(declared, score)| {
+        let [lowest, highest] = outcome::off_scale(declared, score?)?;
+        // The remark stands with the first criterion, whose calls they are.
+        let who = if is_one_of_several { declared.name() } else { "it" };
+        Some(Remark {
+            is_doubt: false,
+            text: format!(
+                "{who} scores on another scale than it declares, {lowest} to {highest}: such calls count as failed"
+            ),
+        })
+    });
+    let of_verifier = || service.remark();
+    off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
+}
+
+/// The criteria of a service that no call has scored yet, counted from 0.
+fn never_scored(job: &Job, account: &Account, service: ServiceId) -> BTreeSet<usize> {
+    let is_silent = |totals: &OutcomeTotals| totals.score_count() == 0;
+    match job.problem.role(service).expect("a service of this job") {
+        Role::Verifier(lead) => {
+            let members = job.problem.members(lead).iter().enumerate();
+            let silent = members.filter(|(_, member)| is_silent(account.attribute(**member)));
+            silent.map(|(criterion, _)| criterion).collect()
+        }
+        Role::Generator(_) => {
+            let is_silent = is_silent(&account.service(service).outcomes);
+            is_silent.then_some(0).into_iter().collect()
+        }
+    }
+}
+
+/// More about one verifier is not kept.
+const REMARKS_MAX: usize = 8;

@@ -1,0 +1,58 @@
+//! Where the money went: what each service was paid, by what became of the answers or of the questions.
+
+use goodarm_core::{ArmStatus, Cost};
+use goodarm_record::view::Overview;
+
+use crate::words::{is_free, printable};
+
+/// What all services were paid.
+pub(super) struct Spending {
+    /// What can become of an answer, or of a question.
+    pub(super) statuses: Vec<&'static str>,
+    /// Verifiers, then generators. The calls of a verifier with criteria are paid once.
+    pub(super) services: Vec<Paid>,
+    /// Of each status.
+    pub(super) sums: Vec<Cost>,
+}
+
+/// What one service was paid.
+pub(super) struct Paid {
+    pub(super) name: String,
+    pub(super) is_free: bool,
+    /// For each status.
+    pub(super) parts: Vec<Cost>,
+    pub(super) all: Cost,
+}
+
+impl Spending {
+    pub(super) fn new(overview: &Overview) -> Self {
+        let statuses = match &overview.questions {
+            Some(_) => vec!["answered", "open"],
+            None => ArmStatus::ALL.map(ArmStatus::name).to_vec(),
+        };
+        let paid = |name: &str, ceiling: Cost, parts: Vec<Cost>, all: Cost| Paid {
+            name: printable(name),
+            is_free: is_free(ceiling),
+            parts,
+            all,
+        };
+        let by_question = |parts: Option<[Cost; 2]>| parts.unwrap_or_default().to_vec();
+        let verifiers = overview.verifiers.iter().filter(|it| it.paid_with.is_none()).map(|it| {
+            let parts = match &overview.questions {
+                Some(_) => by_question(it.spent_by_question),
+                None => it.spent_by_status.to_vec(),
+            };
+            paid(it.criterion_of.as_ref().unwrap_or(&it.name), it.ceiling, parts, it.spent)
+        });
+        let generators = overview.questions.iter().flat_map(|questions| &questions.generators);
+        let generators = generators
+            .map(|it| paid(&it.name, it.ceiling, by_question(it.spent_by_question), it.spent));
+        let services: Vec<Paid> = verifiers.chain(generators).collect();
+        let sum = |status: usize| {
+            let parts = services.iter().map(|service| service.parts[status]);
+            parts.fold(Cost::ZERO, Cost::saturating_add)
+        };
+        let sums = (0..statuses.len()).map(sum).collect();
+        Self { statuses, services, sums }
+    }
+}
