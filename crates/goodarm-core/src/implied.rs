@@ -90,7 +90,6 @@ pub fn implied(
         let is_implied = turns_down && passed >= ARMS_MIN && 10 * passed >= 9 * tried;
         if is_implied { passed } else { 0 }
     };
-    let id = |index: usize| AttributeId(u32::try_from(index).unwrap_or(u32::MAX));
     let is_large = |of: &usize| spent[*of] >= SHARE_MIN * total && total > 0.0;
     (0..spent.len())
         .filter(is_large)
@@ -98,7 +97,12 @@ pub fn implied(
             let cheaper = (0..spent.len()).filter(|&by| prices[by] < prices[of]);
             let (arm_count, by) = cheaper.map(|by| (arms_implied(of, by), by)).max()?;
             let share = spent[of] / total;
-            (arm_count > 0).then(|| Implied { attribute: id(of), by: id(by), arm_count, share })
+            (arm_count > 0).then(|| Implied {
+                attribute: AttributeId::at(of),
+                by: AttributeId::at(by),
+                arm_count,
+                share,
+            })
         })
         .max_by(|one, other| one.share.total_cmp(&other.share))
 }

@@ -120,6 +120,10 @@ impl Prospect {
             Process::Paper(paper) => paper.remaining(0, 0.0, self.gap),
             _ => need / self.growth,
         };
+        self.after(remaining)
+    }
+
+    fn after(&self, remaining: f64) -> Outlook {
         let remaining = remaining.max(1.0);
         let revision = remaining.min(self.revision_max);
         Outlook { pass_probability: self.pass_probability, remaining, revision }
@@ -131,9 +135,7 @@ impl Prospect {
 
     /// The outlook for a pair whose evidence must reach what is needed.
     pub(crate) fn outlook(&self, books: &Books, pair: (ArmId, AttributeId), need: f64) -> Outlook {
-        let remaining = self.remaining(books, pair, need).max(1.0);
-        let revision = remaining.min(self.revision_max);
-        Outlook { pass_probability: self.pass_probability, remaining, revision }
+        self.after(self.remaining(books, pair, need))
     }
 
     /// Calls until the evidence is that, if the gap is as assumed.

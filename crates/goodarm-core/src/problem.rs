@@ -409,7 +409,7 @@ impl Problem {
         }
         let calls = Calls::new(&design.scored_by, &attributes, design.questions.is_some())?;
         for index in 0..attributes.len() {
-            let lead = calls.lead(AttributeId::at(index));
+            let lead = calls.leads[index];
             attributes[index].price = attributes[lead.index()].price;
         }
         let proposes = (0..attributes.len()).any(|index| calls.propose(AttributeId::at(index)));
@@ -457,12 +457,12 @@ impl Problem {
 
     /// The attribute whose calls score this one: mostly itself.
     pub fn lead(&self, attribute: AttributeId) -> AttributeId {
-        self.calls.lead(attribute)
+        self.calls.leads[attribute.index()]
     }
 
     /// What a call of this attribute scores, itself first; nothing if its calls are another's.
     pub fn members(&self, lead: AttributeId) -> &[AttributeId] {
-        self.calls.members(lead)
+        &self.calls.members[lead.index()]
     }
 
     fn generators(&self) -> &[Generator] {
@@ -476,7 +476,7 @@ impl Problem {
 
     /// How many services there are.
     pub fn service_count(&self) -> usize {
-        self.calls.verifiers().len() + self.generators().len()
+        self.calls.verifiers.len() + self.generators().len()
     }
 
     /// Which service a call is made to.
@@ -498,17 +498,17 @@ impl Problem {
     /// The service whose calls score an attribute.
     #[inline]
     pub fn service_of(&self, attribute: AttributeId) -> ServiceId {
-        self.calls.service_of(attribute)
+        self.calls.services[attribute.index()]
     }
 
     /// The service that a generator is.
     pub fn generator_service(&self, generator: GeneratorId) -> ServiceId {
-        ServiceId::at(self.calls.verifiers().len() + generator.index())
+        ServiceId::at(self.calls.verifiers.len() + generator.index())
     }
 
     /// What a service does; `None` if there is no such service.
     pub fn role(&self, service: ServiceId) -> Option<Role> {
-        let verifiers = self.calls.verifiers();
+        let verifiers = &self.calls.verifiers;
         if let Some(lead) = verifiers.get(service.index()) {
             return Some(Role::Verifier(*lead));
         }

@@ -5,6 +5,8 @@
 //! described. Questions have the realistic one only.
 
 mod asked;
+mod found;
+mod spec;
 
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -13,10 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use goodarm_core::cost::CostError;
 use goodarm_core::implied::{Verdict, implied};
 use goodarm_core::policy::Parameters;
-use goodarm_core::{AttributeSpec, Cost, Guarantee, Options, ScoreModel, ScoredBy};
-use goodarm_files::{GuaranteeName, Scores};
+use goodarm_core::{Cost, Guarantee, Options, ScoreModel, ScoredBy};
+use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::instance::Instance;
 use crate::noise::{self, DeviationError};
@@ -29,235 +30,10 @@ use crate::world::{BillLaw, Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
 pub use self::asked::GeneratorPlan;
-
-/// What is to be planned.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlanSpec {
-    /// The error probability.
-    pub delta: f64,
-    /// What might be spent; without it, what everything costs is found out.
-    pub budget: Option<f64>,
-    /// ε of the theorems.
-    #[serde(default = "slack")]
-    pub slack: f64,
-    /// The guarantee that will be asked for; what suits the policy if not given.
-    pub guarantee: Option<GuaranteeName>,
-    /// The policy that will be used.
-    #[serde(default = "policy")]
-    pub policy: String,
-    /// Calls in flight at once.
-    #[serde(default = "concurrency")]
-    pub concurrency: usize,
-    /// How many sessions are simulated.
-    #[serde(default = "repetitions")]
-    pub repetitions: u64,
-    /// All luck comes from this.
-    #[serde(default)]
-    pub seed: u64,
-    /// The verifiers.
-    pub verifiers: Vec<VerifierSpec>,
-    /// Groups of answers; none where there are questions.
-    #[serde(default)]
-    pub answers: Vec<AnswerSpec>,
-    /// How many questions, if one answer to each is to be certified.
-    pub questions: Option<usize>,
-    /// How many answers each question has from the start.
-    #[serde(default)]
-    pub given: usize,
-    /// The same, question by question, where that is known.
-    #[serde(skip)]
-    pub given_each: Vec<usize>,
-    /// Who makes answers.
-    pub generator: Option<GeneratorPlan>,
-    /// Several of them, in place of `generator`.
-    #[serde(default)]
-    pub generators: Vec<GeneratorPlan>,
-    /// How many answers may be made for a question.
-    pub candidates_max: Option<usize>,
-    /// The share of answers to questions that are good.
-    pub good: Option<f64>,
-    /// How much questions differ: 0 if all are alike, 1 if all answers to one are good or none is.
-    pub difficulty: Option<f64>,
-    /// How much the means of answers to questions differ: their standard deviation.
-    pub spread: Option<f64>,
-    /// Simulated calls, over all sessions with one budget: what would take more is cut off.
-    pub calls_max: Option<u64>,
-}
-
-const fn slack() -> f64 {
-    0.1
-}
-
-fn policy() -> String {
-    "rcb".into()
-}
-
-const fn concurrency() -> usize {
-    1
-}
-
-const fn repetitions() -> u64 {
-    40
-}
-
-/// One verifier.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VerifierSpec {
-    /// What reports call it.
-    pub name: String,
-    /// What a call costs; of calls that score several, the first one's price is paid.
-    pub price: f64,
-    /// The mean score that is asked for.
-    pub threshold: f64,
-    /// What its scores are like.
-    pub scores: Scores,
-    /// How much bounded scores scatter: the standard deviation at a mean of a half.
-    pub deviation: Option<f64>,
-    /// An earlier verifier whose calls score this one, too: one reply, one price.
-    pub calls_of: Option<String>,
-    /// Whether it is asked the question, and each reply is a vote on all answers to it.
-    #[serde(default)]
-    pub solver: bool,
-    /// Whether an answer of a solver that is new is to be certified, too.
-    #[serde(default)]
-    pub proposes: bool,
-    /// The mean score of a good answer to a question; half-way from the threshold to 1 if not given.
-    pub good_mean: Option<f64>,
-    /// That of another answer; half the threshold if not given.
-    pub bad_mean: Option<f64>,
-}
-
-/// Answers that are alike.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AnswerSpec {
-    /// How many.
-    pub count: usize,
-    /// The mean score of each verifier.
-    pub means: Vec<f64>,
-    /// How much the means differ from answer to answer: their standard deviation.
-    #[serde(default)]
-    pub spread: f64,
-}
-
-/// What came out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
-    /// δ.
-    pub delta: f64,
-    /// Questions, of which one answer each is certified; none if all answers stand for themselves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub questions: Option<usize>,
-    /// Answers described; of questions those that are given.
-    pub answers: usize,
-    /// Good ones among them: every mean at its threshold or above.
-    pub good: usize,
-    /// For ℓ = 1, 2, …: what ℓ certificates cost.
-    pub steps: Vec<PlanStep>,
-    /// What the budget buys, if there is one.
-    pub purchase: Option<Purchase>,
-    /// A dear verifier that another one implies, if the answers are as described.
-    pub implied: Option<Omission>,
-    /// Sessions simulated.
-    pub repetitions: u64,
-    /// That sessions were cut off, if any were.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Cut>,
-}
-
-/// Sessions that would have taken too long to simulate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Cut {
-    /// After so many calls each.
-    pub calls: u64,
-    /// How many of those that were to find out what so many certificates cost.
-    pub of_steps: usize,
-    /// How many of those with the budget: what they certified is what it buys at least.
-    pub of_purchase: usize,
-}
-
-/// A verifier that takes much of the budget although, as the answers are described, all that pass another
-/// one pass it, too; and what the budget buys without it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Omission {
-    /// Which.
-    pub verifier: String,
-    /// The other one.
-    pub by: String,
-    /// Answers that pass both.
-    pub answers: usize,
-    /// What it takes, as a share of the spend.
-    pub share: f64,
-    /// Certified answers in the same sessions without it.
-    pub realistic: Spread,
-    /// Their mean.
-    pub mean: f64,
-}
-
-/// What so many certificates cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PlanStep {
-    /// ℓ.
-    pub certified: usize,
-    /// What theory says; it says nothing of questions.
-    #[serde(flatten)]
-    pub theory: Option<StepTheory>,
-    /// What simulated sessions had spent at the ℓ-th certificate; none if most did not get there.
-    pub realistic: Option<Spread>,
-}
-
-/// What so many certificates cost as δ → 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct StepTheory {
-    /// h_q of the ℓ-th cheapest good answer.
-    pub complexity: f64,
-    /// T*_ℓ.
-    pub characteristic: f64,
-    /// T*_ℓ log(1/δ).
-    pub asymptotic: f64,
-}
-
-/// Where simulated sessions lie.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// One in ten is below.
-    pub low: f64,
-    /// Half are below.
-    pub median: f64,
-    /// One in ten is above.
-    pub high: f64,
-}
-
-/// What a budget buys.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Purchase {
-    /// What might be spent.
-    pub budget: f64,
-    /// What theory says; it says nothing of questions.
-    #[serde(flatten)]
-    pub theory: Option<PurchaseTheory>,
-    /// Certified answers in simulated sessions with this budget.
-    pub realistic: Spread,
-    /// Their mean.
-    pub mean: f64,
-    /// What they spent on average.
-    pub spent: f64,
-}
-
-/// What a budget buys as δ → 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PurchaseTheory {
-    /// b: the budget over log(1/δ).
-    pub normalized: f64,
-    /// K(b).
-    pub asymptotic: usize,
-    /// Reached as δ → 0 with a slack of ε.
-    pub asymptotic_lower: usize,
-    /// Exceeded by no reliable policy as δ → 0, with a slack of ε.
-    pub asymptotic_upper: usize,
-}
+pub use self::found::{
+    Cut, Omission, Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory,
+};
+pub use self::spec::{AnswerSpec, PlanSpec, VerifierSpec};
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -648,33 +424,6 @@ impl PlanSpec {
     }
 }
 
-impl VerifierSpec {
-    /// A verifier with calls of its own on each answer.
-    pub fn new(name: &str, price: f64, threshold: f64, scores: Scores) -> Self {
-        Self {
-            name: name.to_owned(),
-            price,
-            threshold,
-            scores,
-            deviation: None,
-            calls_of: None,
-            solver: false,
-            proposes: false,
-            good_mean: None,
-            bad_mean: None,
-        }
-    }
-
-    fn attribute(&self) -> AttributeSpec {
-        AttributeSpec {
-            name: self.name.clone(),
-            price: self.price,
-            threshold: self.threshold,
-            scores: noise::model(self.scores),
-        }
-    }
-}
-
 /// The tenth, half and nine tenths of a sample; none if even the half is infinite.
 fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.collect();
@@ -692,6 +441,8 @@ const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {
+    use goodarm_files::Scores;
+
     use super::*;
 
     fn spec() -> PlanSpec {

@@ -167,13 +167,12 @@ impl Books {
                     self.reconsider(arm);
                 }
             }
-            Target::Question(question, Source::Votes(attribute)) => {
-                for arm in self.active_answers(question) {
-                    self.changes.push(Change::Dispatched(arm, attribute));
+            Target::Question(question, source) => {
+                if let Source::Votes(attribute) = source {
+                    for arm in self.active_answers(question) {
+                        self.changes.push(Change::Dispatched(arm, attribute));
+                    }
                 }
-                self.changes.push(Change::Question(question));
-            }
-            Target::Question(question, Source::Generator(_)) => {
                 self.changes.push(Change::Question(question));
             }
         }
@@ -487,7 +486,7 @@ impl Books {
             self.absorb_early(arm, lead);
         } else {
             let place = Place { target: Target::Arm(arm, lead), order };
-            self.streams.keep_early(place, scores);
+            self.streams.early.insert(place, scores);
         }
         for member in 0..count {
             let attribute = self.problem.members(lead)[member];
@@ -539,9 +538,9 @@ impl Books {
     /// Scores that waited for an earlier call of their stream.
     fn absorb_early(&mut self, arm: ArmId, lead: AttributeId) {
         let target = Target::Arm(arm, lead);
-        while self.streams.has_early() {
+        while !self.streams.early.is_empty() {
             let order = self.pair(arm, lead).evidence.count;
-            let Some(scores) = self.streams.take_early(Place { target, order }) else { break };
+            let Some(scores) = self.streams.early.remove(&Place { target, order }) else { break };
             self.absorb_all(arm, lead, &scores);
         }
     }
@@ -560,7 +559,7 @@ impl Books {
                 self.question(question).vote(attribute, order, label).map(Some)
             }
             target @ Target::Arm(_, lead) => {
-                let scores = self.streams.early(Place { target, order })?;
+                let scores = self.streams.early.get(&Place { target, order })?;
                 let member = self.problem.members(lead).iter().position(|it| *it == attribute)?;
                 Some(scores.score(member))
             }

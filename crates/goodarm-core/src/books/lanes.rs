@@ -108,17 +108,15 @@ impl Lanes {
     /// One more call in flight; true if the service is held since.
     pub(super) fn enter(&mut self, service: ServiceId) -> bool {
         let lane = self.get_mut(service);
-        let was_held = lane.is_held();
         lane.in_flight_count += 1;
-        lane.is_held() != was_held
+        lane.limit == Some(lane.in_flight_count)
     }
 
     /// One call less in flight; true if the service was held until now.
     pub(super) fn leave(&mut self, service: ServiceId) -> bool {
         let lane = self.get_mut(service);
-        let was_held = lane.is_held();
         lane.in_flight_count -= 1;
-        lane.is_held() != was_held
+        lane.limit == Some(lane.in_flight_count + 1)
     }
 
     pub(crate) fn is_anything_affordable(&self) -> bool {

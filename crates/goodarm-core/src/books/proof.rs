@@ -1,22 +1,18 @@
 //! What the scores prove: evidence in dispatch order, certificates, rejections.
 
-use crate::books::{ArmStatus, Books, Change};
+use crate::books::{ArmStatus, AttributeState, Books, Change};
 use crate::call::Target;
 use crate::evidence::{Process, Rule};
 use crate::guarantee::Certificate;
-use crate::problem::Guarantee;
+use crate::problem::{Guarantee, Problem};
 use crate::units::{ArmId, AttributeId};
 
 impl Books {
     pub(super) fn absorb(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
-        let state = &self.attributes[attribute.index()];
         let rule = Rule {
-            process: &state.process,
-            weights: &state.weights,
-            threshold: self.problem.attribute(attribute).threshold(),
             floor: self.certifier.level(arm) - self.floor_below_level,
             floor_against: self.rejection_level.of(arm, attribute),
-            keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
+            ..rule(&self.problem, &self.attributes, attribute)
         };
         let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
         pair.evidence.absorb(rule, wealths, score);
@@ -145,15 +141,7 @@ impl Books {
     }
 
     pub(super) fn rule(&self, attribute: AttributeId) -> Rule<'_> {
-        let state = &self.attributes[attribute.index()];
-        Rule {
-            process: &state.process,
-            weights: &state.weights,
-            threshold: self.problem.attribute(attribute).threshold(),
-            floor: f64::NEG_INFINITY,
-            floor_against: f64::NEG_INFINITY,
-            keeps_maximum: self.problem.guarantee() != Guarantee::FalseDiscovery,
-        }
+        rule(&self.problem, &self.attributes, attribute)
     }
 
     /// What the evidence of an attribute is measured from: ξ where it is the paper's L.
@@ -163,5 +151,21 @@ impl Books {
             Process::Paper(_) => self.problem.attribute(attribute).threshold(),
             _ => 0.0,
         }
+    }
+}
+
+fn rule<'a>(
+    problem: &Problem,
+    attributes: &'a [AttributeState],
+    attribute: AttributeId,
+) -> Rule<'a> {
+    let state = &attributes[attribute.index()];
+    Rule {
+        process: &state.process,
+        weights: &state.weights,
+        threshold: problem.attribute(attribute).threshold(),
+        floor: f64::NEG_INFINITY,
+        floor_against: f64::NEG_INFINITY,
+        keeps_maximum: problem.guarantee() != Guarantee::FalseDiscovery,
     }
 }

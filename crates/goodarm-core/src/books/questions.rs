@@ -21,12 +21,9 @@ pub struct QuestionState {
     certified: Option<ArmId>,
     spent_on_votes: Cost,
     spent_on_answers: Cost,
-    /// Fresh answers that were asked for, in flight or back.
-    asked_count: usize,
-    back_count: usize,
-    /// The same for each generator.
-    asked_counts: Vec<u64>,
-    back_counts: Vec<u64>,
+    /// Fresh answers that each generator was asked for, in flight or back.
+    asked_counts: Vec<usize>,
+    back_counts: Vec<usize>,
     new_count: usize,
     /// Of each attribute with votes.
     votes: Vec<(AttributeId, Votes)>,
@@ -81,8 +78,6 @@ impl QuestionState {
             certified: None,
             spent_on_votes: Cost::ZERO,
             spent_on_answers: Cost::ZERO,
-            asked_count: 0,
-            back_count: 0,
             asked_counts: vec![0; generator_count],
             back_counts: vec![0; generator_count],
             new_count: 0,
@@ -127,12 +122,10 @@ impl QuestionState {
     }
 
     pub(super) fn ask_fresh(&mut self, generator: GeneratorId) {
-        self.asked_count += 1;
         self.asked_counts[generator.index()] += 1;
     }
 
     fn note_back(&mut self, generator: GeneratorId) {
-        self.back_count += 1;
         self.back_counts[generator.index()] += 1;
     }
 
@@ -155,23 +148,23 @@ impl QuestionState {
     }
 
     /// Fresh answers that were asked for; void calls that are made again count once.
-    pub const fn asked_count(&self) -> usize {
-        self.asked_count
+    pub fn asked_count(&self) -> usize {
+        self.asked_counts.iter().sum()
     }
 
     /// Those that this generator was asked for.
     pub fn asked_count_of(&self, generator: GeneratorId) -> u64 {
-        self.asked_counts[generator.index()]
+        self.asked_counts[generator.index()] as u64
     }
 
     /// Those that this generator was asked for and that are back.
     pub fn back_count_of(&self, generator: GeneratorId) -> u64 {
-        self.back_counts[generator.index()]
+        self.back_counts[generator.index()] as u64
     }
 
     /// Fresh answers that are back, failed ones among them.
-    pub const fn back_count(&self) -> usize {
-        self.back_count
+    pub fn back_count(&self) -> usize {
+        self.back_counts.iter().sum()
     }
 
     /// Fresh answers that no earlier one equalled.
@@ -235,7 +228,7 @@ impl Books {
         let state = self.question(question);
         generator.index() < questions.generators().len()
             && state.certified.is_none()
-            && state.asked_count < questions.candidates_max()
+            && state.asked_count() < questions.candidates_max()
             && !state.exhausted.contains(&generator)
     }
 

@@ -14,7 +14,7 @@ use crate::units::ServiceId;
 pub(crate) struct Streams {
     pub(super) out: Outstanding<InFlight>,
     /// Scores that are back but wait for an earlier call of their stream.
-    early: BTreeMap<Place, Outcome>,
+    pub(super) early: BTreeMap<Place, Outcome>,
     owed: VecDeque<Owed>,
     /// How many of them each stream has; never 0.
     owed_counts: BTreeMap<Target, u64>,
@@ -128,25 +128,5 @@ impl Streams {
             self.early.insert(Place { order: moved.order - 1, ..moved }, scores);
         }
         self.early.append(&mut later);
-    }
-
-    /// Keeps scores that wait for an earlier call.
-    pub(super) fn keep_early(&mut self, place: Place, scores: Outcome) {
-        self.early.insert(place, scores);
-    }
-
-    /// Scores that are back and wait for an earlier call.
-    pub(super) fn early(&self, place: Place) -> Option<&Outcome> {
-        self.early.get(&place)
-    }
-
-    /// The same, which wait no longer.
-    pub(super) fn take_early(&mut self, place: Place) -> Option<Outcome> {
-        self.early.remove(&place)
-    }
-
-    /// Whether any scores wait.
-    pub(super) fn has_early(&self) -> bool {
-        !self.early.is_empty()
     }
 }

@@ -14,7 +14,6 @@ use alloc::vec::Vec;
 
 use crate::books::{ArmStatus, Books, Change};
 use crate::call::{Source, Target};
-use crate::evidence::Pair;
 use crate::min_tree::{Key, MinTree};
 use crate::num::real;
 use crate::offer::{offered_level, offered_share};
@@ -203,17 +202,13 @@ impl RemainingCost {
             let prospect = self.memory.prospect(books, (arm, attribute), OPTIMISM);
             let outlook = prospect.outlook(books, (arm, attribute), need);
             let lead = problem.lead(attribute);
-            let earlier = self.stages.iter().position(|stage| stage.attribute == lead);
-            let stage = match earlier {
-                // One call for all of them: as many as the slowest needs, and all must pass.
-                Some(earlier) => self.stages.remove(earlier).with(outlook),
-                None => Stage {
-                    is_slow: books.lane_of(lead).is_slow(),
-                    ..Stage::new(bills.get(lead), (lead, pair), outlook)
-                },
-            };
-            let place = self.stages.iter().position(|later| stage.is_before(later));
-            self.stages.insert(place.unwrap_or(self.stages.len()), stage);
+            let ahead = pair.tally.dispatched_count - pair.evidence.count;
+            let is_slow = books.lane_of(lead).is_slow();
+            add_stage(&mut self.stages, lead, outlook, || Stage {
+                ahead,
+                is_slow,
+                ..Stage::new(bills.get(lead), lead, outlook)
+            });
         }
         Some(())
     }
@@ -231,18 +226,11 @@ impl RemainingCost {
             let need = self.offered_level_of(books) + books.base(attribute) + MARGIN;
             let outlook = prospect.outlook_of_nobody(books, attribute, need);
             let lead = problem.lead(attribute);
-            let earlier = stages.iter().position(|stage| stage.attribute == lead);
-            let stage = match earlier {
-                Some(earlier) => stages.remove(earlier).with(outlook),
-                None => {
-                    let cost = books.lane_of(lead).mean_bill();
-                    let order = rejection_price(cost, outlook);
-                    let is_slow = books.lane_of(lead).is_slow();
-                    Stage { attribute: lead, cost, outlook, order, ahead: 0, is_slow }
-                }
-            };
-            let place = stages.iter().position(|later| stage.is_before(later));
-            stages.insert(place.unwrap_or(stages.len()), stage);
+            let lane = books.lane_of(lead);
+            add_stage(&mut stages, lead, outlook, || Stage {
+                is_slow: lane.is_slow(),
+                ..Stage::new(lane.mean_bill(), lead, outlook)
+            });
         }
         let chance = stages.iter().map(|stage| stage.outlook.pass_probability).product();
         (stages, chance)
@@ -289,10 +277,9 @@ impl RemainingCost {
 }
 
 impl Stage {
-    fn new(cost: f64, (attribute, pair): (AttributeId, &Pair), outlook: Outlook) -> Self {
-        let ahead = pair.tally.dispatched_count - pair.evidence.count;
+    fn new(cost: f64, attribute: AttributeId, outlook: Outlook) -> Self {
         let order = rejection_price(cost, outlook);
-        Self { attribute, cost, outlook, order, ahead, is_slow: false }
+        Self { attribute, cost, outlook, order, ahead: 0, is_slow: false }
     }
 
     /// The cheapest rejection first, and behind all others those that take hours.
@@ -309,6 +296,22 @@ impl Stage {
         };
         Self { outlook, order: rejection_price(self.cost, outlook), ..self }
     }
+}
+
+/// One more test in its place.
+fn add_stage(
+    stages: &mut Vec<Stage>,
+    lead: AttributeId,
+    outlook: Outlook,
+    new: impl FnOnce() -> Stage,
+) {
+    let stage = match stages.iter().position(|stage| stage.attribute == lead) {
+        // One call for all of them: as many as the slowest needs, and all must pass.
+        Some(earlier) => stages.remove(earlier).with(outlook),
+        None => new(),
+    };
+    let place = stages.iter().position(|later| stage.is_before(later));
+    stages.insert(place.unwrap_or(stages.len()), stage);
 }
 
 /// The price of a rejection, √(cost of changing our mind)/P(fail).

@@ -168,19 +168,14 @@ pub enum DesignError {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Calls {
     /// Of each attribute, the one whose calls score it.
-    leads: Vec<AttributeId>,
+    pub(super) leads: Vec<AttributeId>,
     /// Of each attribute with calls of its own, all that they score; itself first.
-    members: Vec<Vec<AttributeId>>,
+    pub(super) members: Vec<Vec<AttributeId>>,
     /// The attributes with calls of their own: of each verifier, the first.
-    verifiers: Vec<AttributeId>,
+    pub(super) verifiers: Vec<AttributeId>,
     /// Of each attribute, the verifier that scores it.
-    services: Vec<ServiceId>,
-    votes: Vec<Option<Votes>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Votes {
-    proposes: bool,
+    pub(super) services: Vec<ServiceId>,
+    scored_by: Vec<ScoredBy>,
 }
 
 impl Calls {
@@ -200,11 +195,10 @@ impl Calls {
             members: (0..attributes.len()).map(|index| vec![AttributeId::at(index)]).collect(),
             verifiers: Vec::new(),
             services: Vec::new(),
-            votes: vec![None; attributes.len()],
+            scored_by: scored_by.to_vec(),
         };
         for (attribute, by) in scored_by.iter().enumerate() {
             match *by {
-                ScoredBy::OwnCalls => {}
                 ScoredBy::CallsOf(with) => {
                     if with >= attribute || scored_by[with] != ScoredBy::OwnCalls {
                         return Err(DesignError::CallsOf { attribute, with });
@@ -219,12 +213,10 @@ impl Calls {
                 ScoredBy::Votes { .. } if !has_questions => {
                     return Err(DesignError::VotesWithoutQuestions { attribute });
                 }
-                ScoredBy::Votes { proposes } => {
-                    if attributes[attribute].scores() != ScoreModel::Binary {
-                        return Err(DesignError::VotesNotBinary { attribute });
-                    }
-                    calls.votes[attribute] = Some(Votes { proposes });
+                ScoredBy::Votes { .. } if attributes[attribute].scores() != ScoreModel::Binary => {
+                    return Err(DesignError::VotesNotBinary { attribute });
                 }
+                ScoredBy::OwnCalls | ScoredBy::Votes { .. } => {}
             }
         }
         for (attribute, &lead) in calls.leads.iter().enumerate() {
@@ -242,28 +234,12 @@ impl Calls {
         Ok(calls)
     }
 
-    pub(super) fn verifiers(&self) -> &[AttributeId] {
-        &self.verifiers
-    }
-
-    pub(super) fn service_of(&self, attribute: AttributeId) -> ServiceId {
-        self.services[attribute.index()]
-    }
-
-    pub(super) fn lead(&self, attribute: AttributeId) -> AttributeId {
-        self.leads[attribute.index()]
-    }
-
-    pub(super) fn members(&self, lead: AttributeId) -> &[AttributeId] {
-        &self.members[lead.index()]
-    }
-
     pub(super) fn are_votes(&self, attribute: AttributeId) -> bool {
-        self.votes[attribute.index()].is_some()
+        matches!(self.scored_by[attribute.index()], ScoredBy::Votes { .. })
     }
 
     pub(super) fn propose(&self, attribute: AttributeId) -> bool {
-        self.votes[attribute.index()].is_some_and(|votes| votes.proposes)
+        self.scored_by[attribute.index()] == ScoredBy::Votes { proposes: true }
     }
 }
 

@@ -182,10 +182,7 @@ impl RemainingCost {
         if let FreshRule::Fixed { count } = self.fresh_rule {
             let given = questions.answers(question).len() - state.new_count();
             let first = GeneratorId::at(0);
-            let is_due = given + state.asked_count() < count
-                && books.takes_fresh(question, first)
-                && lane(books, first).is_affordable()
-                && !lane(books, first).is_held();
+            let is_due = given + state.asked_count() < count && may_ask(books, question, first);
             return is_due.then_some((0.0, Source::Generator(first)));
         }
         // One at a time: what it is worth depends on what the last one was.
@@ -205,13 +202,8 @@ impl RemainingCost {
         };
         let new = (real_size(state.new_count()) + 1.0) / (real_size(state.back_count()) + 1.0);
         let mut best: Option<(f64, Source)> = None;
-        for generator in questions.generator_ids() {
-            if !books.takes_fresh(question, generator)
-                || !lane(books, generator).is_affordable()
-                || lane(books, generator).is_held()
-            {
-                continue;
-            }
+        let asked = questions.generator_ids().filter(|&it| may_ask(books, question, it));
+        for generator in asked {
             let own = self.population.thetas.get(generator.index()).copied();
             let theta = blend(theta, own.unwrap_or(theta), self.population.theta);
             let bill = lane(books, generator).mean_bill();
@@ -274,11 +266,13 @@ fn is_tested(books: &Books, arm: ArmId) -> bool {
 }
 
 fn may_be_fresh(books: &Books, question: QuestionId) -> bool {
-    let count = books.problem().questions().map_or(0, |it| it.generators().len());
-    (0..count).any(|index| {
-        let generator = GeneratorId::at(index);
-        books.takes_fresh(question, generator) && lane(books, generator).is_affordable()
-    })
+    let mut generators = books.problem().questions().into_iter().flat_map(|it| it.generator_ids());
+    generators.any(|it| books.takes_fresh(question, it) && lane(books, it).is_affordable())
+}
+
+fn may_ask(books: &Books, question: QuestionId, generator: GeneratorId) -> bool {
+    let lane = lane(books, generator);
+    books.takes_fresh(question, generator) && lane.is_affordable() && !lane.is_held()
 }
 
 fn lane(books: &Books, generator: GeneratorId) -> &Lane {
