@@ -24,12 +24,6 @@ pub enum CostError {
     /// Above [`Cost::UNITS_MAX`].
     #[error("{0} is more than 10^15")]
     TooLarge(f64),
-    /// Of a call that costs something.
-    #[error("a price must be more than 0")]
-    ZeroPrice,
-    /// Of what may be spent.
-    #[error("a budget must be more than 0")]
-    ZeroBudget,
     /// The text is not a plain decimal number such as `12.5`.
     #[error("not a plain decimal number")]
     NotADecimal,

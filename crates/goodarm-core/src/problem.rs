@@ -64,21 +64,21 @@ pub trait Amount {
 
 impl Amount for f64 {
     fn to_price(&self) -> Result<Cost, CostError> {
-        Cost::of_price(*self)?.to_price()
+        Cost::of_price(*self)
     }
 
     fn to_budget(&self) -> Result<Cost, CostError> {
-        Cost::of_budget(*self)?.to_budget()
+        Cost::of_budget(*self)
     }
 }
 
 impl Amount for Cost {
     fn to_price(&self) -> Result<Cost, CostError> {
-        if *self == Self::ZERO { Err(CostError::ZeroPrice) } else { self.checked() }
+        self.checked()
     }
 
     fn to_budget(&self) -> Result<Cost, CostError> {
-        if *self == Self::ZERO { Err(CostError::ZeroBudget) } else { self.checked() }
+        self.checked()
     }
 }
 
@@ -164,6 +164,12 @@ pub enum SpecError {
         /// Why it is none.
         reason: CostError,
     },
+    /// A price must not be zero.
+    #[error("price of attribute {attribute}: a price must be more than 0")]
+    PriceZero {
+        /// Whose price.
+        attribute: usize,
+    },
     /// A threshold must be strictly between 0 and 1, or within the declared range.
     #[error(
         "threshold of attribute {attribute}: {value} is not strictly between {lowest} and {highest}"
@@ -216,6 +222,9 @@ pub enum SpecError {
     /// The budget must be positive and finite.
     #[error("budget: {0}")]
     Budget(CostError),
+    /// The budget must not be zero.
+    #[error("budget: a budget must be more than 0")]
+    BudgetZero,
     /// One weight for every arm.
     #[error("prior weights: {given} weights for {arms} arms")]
     WeightCount {
@@ -354,6 +363,9 @@ impl Attribute {
     fn new<M: Amount>(spec: &AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
         let price = spec.price.to_price();
         let price = price.map_err(|reason| SpecError::Price { attribute, reason })?;
+        if price == Cost::ZERO {
+            return Err(SpecError::PriceZero { attribute });
+        }
         let (lowest, highest) = spec.scores.range();
         let allowed = -SCORE_ABS_MAX..=SCORE_ABS_MAX;
         let is_range = allowed.contains(&lowest) && allowed.contains(&highest);
@@ -404,6 +416,9 @@ impl Problem {
         }
         let delta = ErrorRate::new(spec.delta).map_err(|error| SpecError::Delta(error.0))?;
         let budget = spec.budget.to_budget().map_err(SpecError::Budget)?;
+        if budget == Cost::ZERO {
+            return Err(SpecError::BudgetZero);
+        }
         if let Some(weights) = &spec.prior_weights {
             check_weights(weights, spec.arms, spec.guarantee)?;
         }

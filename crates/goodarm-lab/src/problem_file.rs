@@ -190,6 +190,9 @@ fn in_file_terms(error: &SpecError) -> FieldError {
             each("name", *attribute, format!("{name:?} is taken by an earlier attribute"))
         }
         SpecError::Price { attribute, reason } => each("price", *attribute, reason.to_string()),
+        SpecError::PriceZero { attribute } => {
+            each("price", *attribute, "a price must be more than 0".into())
+        }
         SpecError::Threshold { attribute, value, lowest, highest } => {
             let fault = format!("{value} is not strictly between {lowest} and {highest}");
             each("threshold", *attribute, fault)
@@ -208,6 +211,7 @@ fn in_file_terms(error: &SpecError) -> FieldError {
         }
         SpecError::Delta(value) => FieldError::new("delta", not_inside(*value)),
         SpecError::Budget(reason) => FieldError::new("budget", reason.to_string()),
+        SpecError::BudgetZero => FieldError::new("budget", "a budget must be more than 0"),
         SpecError::WeightCount { given, arms } => {
             let fault = format!("expected a weight for each arm, which is {arms}, found {given}");
             FieldError::new("prior_weights", fault)

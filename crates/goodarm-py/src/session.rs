@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use goodarm_core::policy::{self, Parameters};
 use goodarm_core::{
     ArmId, Ask, AttributeSpec, Call, Cost, Event, Failure, Guarantee, Options, Outcome, Policy,
-    Problem, ProblemSpec, ScoreModel, Share, StopReason, Ticket,
+    Problem, ProblemSpec, ScoreModel, SettleError, Share, StopReason, Ticket,
 };
 use goodarm_files::GuaranteeName;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::books::books_table;
-use crate::errors::{exception, raised, unknown};
+use crate::errors::{exception, raised, unknown, variant_of};
 use crate::events::{event_of, event_tuple, named_failure};
 use crate::money::{Decimal, price};
 use crate::policy::{PythonPolicy, Raised};
@@ -377,7 +377,12 @@ impl Session {
             })
         })?;
         self.raised.check()?;
-        result.map_err(|error: goodarm_core::SettleError| raised("TellError", &error))
+        result.map_err(|error| match error {
+            SettleError::Score { reason, .. } => {
+                exception("TellError", &variant_of(&reason), error.to_string())
+            }
+            error => raised("TellError", &error),
+        })
     }
 
     fn pull(&self, py: Python<'_>, call: &Call) -> Pull {

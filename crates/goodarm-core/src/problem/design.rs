@@ -156,6 +156,12 @@ pub enum DesignError {
         /// Why it is none.
         reason: CostError,
     },
+    /// A price must not be zero.
+    #[error("price of generator {generator}: a price must be more than 0")]
+    GeneratorPriceZero {
+        /// Whose price.
+        generator: usize,
+    },
     /// Where answers are made, at least one may be.
     #[error("candidates max: {0} is not between 1 and {PROPOSED_ANSWERS_MAX}")]
     CandidatesMax(usize),
@@ -319,7 +325,10 @@ impl Questions {
         let proposed_max = if proposes { PROPOSED_ANSWERS_MAX } else { 0 };
         let checked = |(index, spec): (usize, GeneratorSpec<M>)| {
             let failed = |reason| DesignError::GeneratorPrice { generator: index, reason };
-            Ok(Generator { name: spec.name, price: spec.price.to_price().map_err(failed)? })
+            match spec.price.to_price().map_err(failed)? {
+                Cost::ZERO => Err(DesignError::GeneratorPriceZero { generator: index }),
+                price => Ok(Generator { name: spec.name, price }),
+            }
         };
         Ok(Self {
             answered: given.iter().map(|&(question, _)| question).collect(),

@@ -46,13 +46,13 @@ fn money_is_checked() {
     let infinite = price(CostError::NotAnAmount(f64::INFINITY));
     check_flaw(|spec| spec.attributes[1].price = f64::INFINITY, &infinite);
     check_flaw(|spec| spec.attributes[1].price = 2e15, &price(CostError::TooLarge(2e15)));
-    let zero = price(CostError::ZeroPrice);
+    let zero = SpecError::PriceZero { attribute: 1 };
     check_flaw(|spec| spec.attributes[1].price = 0.0, &zero);
     let negative = SpecError::Budget(CostError::NotAnAmount(-0.5));
     check_flaw(|spec| spec.budget = -0.5, &negative);
-    check_flaw(|spec| spec.budget = 0.0, &SpecError::Budget(CostError::ZeroBudget));
+    check_flaw(|spec| spec.budget = 0.0, &SpecError::BudgetZero);
     // Digits beyond the twelfth decimal are cut from a budget.
-    check_flaw(|spec| spec.budget = 1e-13, &SpecError::Budget(CostError::ZeroBudget));
+    check_flaw(|spec| spec.budget = 1e-13, &SpecError::BudgetZero);
 }
 
 /// Condition 1: ξ lies strictly between 0 and 1, σ is declared and positive, and so is δ.
