@@ -29,11 +29,10 @@ use crate::trial::{Method, Setting, Trial, TrialError};
 use crate::world::{BillLaw, Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
-pub use self::asked::GeneratorPlan;
 pub use self::found::{
     Cut, Omission, Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory,
 };
-pub use self::spec::{AnswerSpec, PlanSpec, VerifierSpec};
+pub use self::spec::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -2,9 +2,8 @@
 
 use goodarm_core::{GeneratorSpec, ScoredBy};
 use goodarm_files::Scores;
-use serde::Deserialize;
 
-use super::{PlanError, PlanSpec, VerifierSpec};
+use super::{GeneratorPlan, PlanError, PlanSpec, VerifierSpec};
 use crate::noise;
 use crate::num::size;
 use crate::questions::described::Description;
@@ -12,23 +11,6 @@ use crate::questions::world::QuestionWorld;
 use crate::theory::Test;
 use crate::world::ScoreLaw;
 use crate::world_error::PAIRS_MAX;
-
-/// Who makes answers to questions.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GeneratorPlan {
-    /// What reports call it.
-    #[serde(default = "name")]
-    pub name: String,
-    /// What an answer costs.
-    pub price: f64,
-    /// The share of its answers that are good; as the plan says if not given.
-    pub good: Option<f64>,
-}
-
-fn name() -> String {
-    "generator".into()
-}
 
 impl PlanSpec {
     /// Who makes answers.

@@ -4,7 +4,6 @@ use goodarm_core::AttributeSpec;
 use goodarm_files::{GuaranteeName, Scores};
 use serde::Deserialize;
 
-use super::GeneratorPlan;
 use crate::noise;
 
 /// What is to be planned.
@@ -144,4 +143,21 @@ impl VerifierSpec {
             scores: noise::model(self.scores),
         }
     }
+}
+
+/// Who makes answers to questions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorPlan {
+    /// What reports call it.
+    #[serde(default = "name")]
+    pub name: String,
+    /// What an answer costs.
+    pub price: f64,
+    /// The share of its answers that are good; as the plan says if not given.
+    pub good: Option<f64>,
+}
+
+fn name() -> String {
+    "generator".into()
 }
