@@ -195,7 +195,8 @@ impl RemainingCost {
                 continue;
             }
             // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
-            if !books.is_affordable(attribute) || pair.evidence.closed {
+            let lane = books.lane_of(attribute);
+            if !lane.is_affordable() || pair.evidence.closed {
                 return None;
             }
             let need = level + base + MARGIN;
@@ -203,10 +204,9 @@ impl RemainingCost {
             let outlook = prospect.outlook(books, (arm, attribute), need);
             let lead = problem.lead(attribute);
             let ahead = pair.tally.dispatched_count - pair.evidence.count;
-            let is_slow = books.lane_of(lead).is_slow();
             add_stage(&mut self.stages, lead, outlook, || Stage {
                 ahead,
-                is_slow,
+                is_slow: lane.is_slow(),
                 ..Stage::new(bills.get(lead), lead, outlook)
             });
         }
