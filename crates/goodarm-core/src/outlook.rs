@@ -261,11 +261,13 @@ pub(crate) struct ExpectedBills<'a> {
 }
 
 impl<'a> ExpectedBills<'a> {
+    #[inline]
     pub(crate) fn of(books: &'a Books, arm: ArmId) -> Self {
         Self { books, arm, common_part: books.bills.common_part(books.pairs_of(arm)) }
     }
 
     /// Of one attribute: its mean, until bills say otherwise.
+    #[inline]
     pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
         let expected = self.common_part.and_then(|common_part| {
             let pair = self.books.pair(self.arm, attribute);

@@ -356,6 +356,7 @@ impl Books {
         self.observe((arm, call.place.order), lead, scores, |_| false);
     }
 
+    #[inline]
     fn take_back(&mut self, ticket: Ticket, call: &InFlight, bill: Cost) {
         self.changes.clear();
         self.streams.out.remove(ticket);
@@ -433,6 +434,7 @@ impl Books {
         self.ledger.release(reserved);
     }
 
+    #[inline]
     fn bill(&mut self, call: &InFlight, bill: Cost) {
         match call.place.target {
             Target::Arm(arm, attribute) => {
@@ -444,6 +446,7 @@ impl Books {
         self.lanes.get_mut(call.service).take_bill(bill);
     }
 
+    #[inline]
     fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, SettleError> {
         let checked = self.problem.attribute(attribute).checked_score(score);
         checked.map_err(|reason| SettleError::Score { score, attribute, reason })
@@ -497,6 +500,7 @@ impl Books {
         self.after_observation();
     }
 
+    #[inline]
     pub(super) fn tally_score(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
         let (pair, wealths) = self.pairs.with_wealths(arm, attribute);
         pair.tally.returned_count += 1;
@@ -507,6 +511,7 @@ impl Books {
         self.attributes[attribute.index()].totals.take(score);
     }
 
+    #[inline]
     pub(super) fn after_observation(&mut self) {
         self.observation_count += 1;
         self.reconsider_affordable();
