@@ -89,6 +89,14 @@ pub enum RunError {
     /// Another process is at it.
     #[error(transparent)]
     Locked(#[from] LockError),
+    /// A file or folder.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
     /// The journal cannot be read.
     #[error("{}: {error}", path.display())]
     Journal {
@@ -131,7 +139,7 @@ pub enum RunError {
 impl RunError {
     /// A file or folder, and what happened.
     pub fn file(path: &Path, error: io::Error) -> Self {
-        OutputError::File { path: path.to_owned(), error }.into()
+        Self::File { path: path.to_owned(), error }
     }
 
     /// The journal cannot be opened to be written: another process may be at it.

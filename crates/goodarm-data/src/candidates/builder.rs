@@ -187,7 +187,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let Some(next) = self.next_arm() else {
-            return Err(self.document(format!("more than {ARMS_MAX} candidates")));
+            return Err(CandidatesError::TooMany { path: self.path.to_owned() });
         };
         let candidates = &mut self.candidates;
         if (candidates.json.len() + json.len()) as u64 > self.bytes_max {

@@ -100,7 +100,8 @@ impl Builder<'_> {
     pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesError> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-            return Err(self.document(format!("two columns are named {twice:?}")));
+            let (path, column) = (self.path.to_owned(), twice.clone());
+            return Err(CandidatesError::DuplicateColumn { path, column });
         }
         let texts = || names.iter().map(String::as_str);
         let outermost = self.id_field.split_once('.').map_or(self.id_field, |(first, _)| first);

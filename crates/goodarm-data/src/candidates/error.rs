@@ -42,6 +42,12 @@ pub enum CandidatesError {
         /// What is wrong.
         message: String,
     },
+    /// More candidates than a problem may have arms.
+    #[error("{}: more than {} candidates", path.display(), goodarm_core::problem::ARMS_MAX)]
+    TooMany {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A table has no column for the ids.
     #[error("{}: no column {column:?}, which should hold the ids{}",
         path.display(), hint(nearest.as_deref()))]
@@ -52,6 +58,14 @@ pub enum CandidatesError {
         column: String,
         /// The column that is spelled most like it.
         nearest: Option<String>,
+    },
+    /// Two columns of a table have one name.
+    #[error("{}: two columns are named {column:?}", path.display())]
+    DuplicateColumn {
+        /// Which file.
+        path: PathBuf,
+        /// Their name.
+        column: String,
     },
     /// The file is not a Parquet file that can be read.
     #[error("{}: broken or unsupported Parquet: {message}", path.display())]

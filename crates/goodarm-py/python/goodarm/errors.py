@@ -160,7 +160,6 @@ class LabelError(Error):
 
     History: ClassVar[type[LabelError]]
     Mismatch: ClassVar[type[LabelError]]
-    Read: ClassVar[type[LabelError]]
     Roster: ClassVar[type[LabelError]]
     OtherCandidates: ClassVar[type[LabelError]]
     NothingCertified: ClassVar[type[LabelError]]
@@ -182,6 +181,8 @@ class DeckError(Error, ValueError):
     Unfit: ClassVar[type[DeckError]]
     Folder: ClassVar[type[DeckError]]
     File: ClassVar[type[DeckError]]
+    History: ClassVar[type[DeckError]]
+    Mismatch: ClassVar[type[DeckError]]
 
 
 class ExportError(Error):
