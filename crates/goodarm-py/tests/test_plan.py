@@ -179,7 +179,8 @@ def test_other_wrong_input_is_refused(tmp_path: Path) -> None:
         ga.plan(PLANNED, budget=math.nan)
     with pytest.raises(FileNotFoundError, match="no-such-file.toml"):
         ga.plan("no-such-file.toml")
-    with pytest.raises(OSError):
+    # A folder is taken for that of a run, which is a recording.
+    with pytest.raises(ga.PlanError.Recording, match="no run in this folder"):
         ga.plan(tmp_path)
     with pytest.raises(TypeError, match="a path or a dict"):
         ga.plan([1])  # type: ignore[arg-type]
