@@ -10,7 +10,7 @@ mod forms;
 mod layers;
 
 use forms::Ends;
-use layers::Span;
+use layers::{MARKS, Span};
 
 /// The secrets of one verifier; those of its whole job, once it is part of one.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Secrets {
             self.own.add(secret);
             // Where a text is decoded, a key that looks encoded itself is decoded with it.
             let mut bytes = secret.as_bytes().to_vec();
-            while let Some(unescaped) = layers::unescaped(&bytes) {
+            while let Some(unescaped) = layers::unescaped(&bytes, &MARKS) {
                 bytes = unescaped.text;
                 let text = str::from_utf8(&bytes).ok().filter(|it| it.len() >= SECRET_BYTES_MIN);
                 text.into_iter().for_each(|text| self.own.add(text));
@@ -139,7 +139,8 @@ impl Known {
         if depth == LAYERS_MAX {
             return Ok(());
         }
-        layers::each(text, |decoded| {
+        let singly = self.texts.iter().flatten().any(|&c| MARKS.map(char::from).contains(&c));
+        layers::each(text, singly, |decoded| {
             let mut inner = Vec::new();
             self.search(&decoded.text, depth + 1, work, &mut inner)?;
             spans.extend(inner.into_iter().map(|span| decoded.source(span)));

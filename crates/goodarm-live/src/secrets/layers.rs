@@ -27,13 +27,18 @@ impl Decoded {
     }
 }
 
-/// Goes through everything that is written in the text in another way.
+/// Goes through everything that is written in the text in another way; `singly`: also with one kind of
+/// escapes taken off and the others kept, for secrets that look like escapes themselves.
 pub(super) fn each(
     text: &[u8],
+    singly: bool,
     mut take: impl FnMut(&Decoded) -> Result<(), TooMuch>,
 ) -> Result<(), TooMuch> {
-    if let Some(decoded) = unescaped(text) {
-        take(&decoded)?;
+    let single = MARKS.chunks(1).filter(|_| singly);
+    for marks in std::iter::once(&MARKS[..]).chain(single) {
+        if let Some(decoded) = unescaped(text, marks) {
+            take(&decoded)?;
+        }
     }
     for writing in [&BASE64, &HEXADECIMAL] {
         let mut at = 0;
@@ -55,10 +60,9 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The text with one layer of escapes taken off; none if it has none.
-pub(super) fn unescaped(text: &[u8]) -> Option<Decoded> {
-    let is_mark = |byte: &u8| matches!(byte, b'%' | b'\\' | b'&');
-    text.iter().position(is_mark)?;
+/// The text with one layer of the escapes taken off that begin with these marks; `None` if it has none.
+pub(super) fn unescaped(text: &[u8], marks: &[u8]) -> Option<Decoded> {
+    text.iter().position(|byte| marks.contains(byte))?;
     let (mut plain, mut places) = (Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -66,6 +70,7 @@ pub(super) fn unescaped(text: &[u8]) -> Option<Decoded> {
         let place = u32::try_from(at).ok()?;
         let before = plain.len();
         let len = match byte {
+            _ if !marks.contains(&byte) => None,
             b'%' => rest.get(..2).and_then(hex).map(|code| (code, 2, true)),
             b'\\' => escape(rest)
                 .map(|(code, len)| (code, len, rest[0] == b'x'))
@@ -160,4 +165,6 @@ const HEXADECIMAL: Writing = Writing {
     is_between: |byte| matches!(byte, b'\r' | b'\n' | b' ' | b':' | b'-' | b','),
 };
 
+/// What escapes begin with.
+pub(super) const MARKS: [u8; 3] = [b'%', b'\\', b'&'];
 const BETWEEN_MAX: usize = 2;

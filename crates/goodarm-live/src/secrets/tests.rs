@@ -90,6 +90,15 @@ fn encoded(text: &str, way: usize) -> String {
 const WAYS: usize = 12;
 
 #[test]
+fn a_key_that_looks_like_an_escape_is_struck_out_of_other_escapes() {
+    // Taking off all escapes at once would turn its own beginning into another byte.
+    let key = "%a0%a=&0";
+    let text = encoded(&encoded(key, 5), 5);
+    let cleaned = secrets(&[key]).remove(format!("<{text}>"));
+    assert_eq!(cleaned, "<***>");
+}
+
+#[test]
 fn a_key_that_is_encoded_twice_is_struck_out() {
     for (one, other) in (0..WAYS).flat_map(|one| (0..WAYS).map(move |other| (one, other))) {
         let text = encoded(&encoded(KEY, one), other);
@@ -191,7 +200,8 @@ proptest! {
         let text = ways.iter().fold(key.clone(), |text, way| encoded(&text, *way));
         let cleaned = secrets(&[&key]).remove(format!("{before}<{text}>"));
         prop_assert!(cleaned.contains("***"), "{} {:?}: {}", key, ways, text);
-        prop_assert!(cleaned.len() < 120, "{} {:?}: {}", key, ways, cleaned);
+        // The end of Base64, "==\r\n", holds nothing of the key and may stay, escaped by two more layers.
+        prop_assert!(cleaned.len() < 40 + 4 * 6 * 6, "{} {:?}: {}", key, ways, cleaned);
     }
 
     /// Whatever the text is, nothing panics, and it ends soon.
