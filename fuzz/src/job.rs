@@ -3,7 +3,7 @@
 use std::fs;
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_record::charter::Charter;
+use goodarm_record::terms::RunTerms;
 
 use crate::place;
 
@@ -40,7 +40,7 @@ pub(crate) fn read(bytes: &[u8]) {
     let path = place::file("job.toml", bytes);
     match Job::read(&path, &Overrides::default()) {
         Ok(job) => {
-            assert_eq!(Charter::read(&job.charter.text()).as_ref(), Ok(&job.charter));
+            assert_eq!(RunTerms::read(&job.terms.text()).as_ref(), Ok(&job.terms));
             for id in job.problem.services() {
                 let (service, subjects) = (job.service(id), job.subjects_of(id));
                 let last = subjects.arms().last().map(|arm| subjects.get(arm));

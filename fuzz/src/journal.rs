@@ -45,8 +45,8 @@ pub(crate) fn read_records(bytes: &[u8]) {
 fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
     let mut history = History::open(path)?;
     // Whoever makes books for so many arms has the candidates in hand.
-    let question_count = history.charter.questions.as_ref().map_or(0, |asked| asked.count);
-    let has_books = history.charter.candidate_count.max(question_count) <= ARMS_MAX;
+    let question_count = history.terms.questions.as_ref().map_or(0, |asked| asked.count);
+    let has_books = history.terms.candidate_count.max(question_count) <= ARMS_MAX;
     let mut books = has_books.then(|| history.problem().map(Books::new)).transpose()?;
     let mut account = books.as_ref().map(Account::new);
     while let Some(entry) = history.next_entry()? {
@@ -57,7 +57,7 @@ fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
             account.take(books, &entry);
         }
     }
-    history.charter.means_over();
+    history.terms.means_over();
     history.finish()?;
     Ok(())
 }

@@ -18,10 +18,10 @@ use goodarm_core::{ArmId, AttributeId, Cost, QuestionId, Role, ServiceId, Source
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{Problem, ProblemKind, collect};
 use goodarm_files::Draws;
-use goodarm_record::charter::{Charter, CriterionTerms, GeneratorTerms, Solves, VerifierTerms};
 use goodarm_record::fingerprint::{self, Fingerprint};
 use goodarm_record::job_file::{ExpectFile, GuaranteeName, Scores, Unit};
 use goodarm_record::questions::{Finals, Questions};
+use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, Solves, VerifierTerms};
 use serde::Serialize;
 
 use self::asked::Asked;
@@ -57,7 +57,7 @@ pub struct Job {
     services: Vec<JobService>,
     verifier_count: usize,
     /// What the run promises.
-    pub charter: Charter,
+    pub terms: RunTerms,
     /// The same, checked.
     pub problem: goodarm_core::Problem,
 }
@@ -226,7 +226,7 @@ impl Settings {
 pub struct VerifierSpec {
     /// What reports call it; no two alike.
     pub name: String,
-    /// What the charter calls its kind.
+    /// What the run terms call its kind.
     pub kind: String,
     /// What tells it from others of its kind, such as a version or a prompt: a run is not resumed
     /// with another.
@@ -470,7 +470,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let generators = checker.services(&origin.generator_places, specs, true);
     JobError::check(checker.problems)?;
     let verifier_count = ready.len();
-    let (mut services, terms) = placed(ready);
+    let (mut services, verifier_terms) = placed(ready);
     let generator_terms = generators.iter().map(Ready::generator_terms).collect();
     services.extend(generators.into_iter().map(|it| it.service));
     let places = origin.places.iter().chain(&origin.generator_places).copied();
@@ -489,14 +489,14 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
             && !place.starts_with(&settings.output)
     };
     let files = files.into_iter().filter(is_other);
-    let charter = Charter {
+    let terms = RunTerms {
         files: Some(files.map(|file| (file.path, file.blake3)).collect()),
         folder: fingerprint::way(&settings.output, folder),
         questions: asked.terms(generator_terms),
-        ..settings.charter(asked.candidates.len(), terms, origin.text.clone())
+        ..settings.terms(asked.candidates.len(), verifier_terms, origin.text.clone())
     };
     let problem =
-        charter.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
+        terms.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let Origin { path, text, candidates_name, .. } = origin;
     let Asked { candidates, questions, finals, .. } = asked;
     Ok(Job {
@@ -509,7 +509,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         finals,
         services,
         verifier_count,
-        charter,
+        terms,
         problem,
     })
 }
@@ -690,13 +690,13 @@ impl Settings {
         problems
     }
 
-    fn charter(
+    fn terms(
         &self,
         candidate_count: usize,
         verifiers: Vec<VerifierTerms>,
         job: String,
-    ) -> Charter {
-        Charter {
+    ) -> RunTerms {
+        RunTerms {
             unit: self.unit,
             budget: self.budget,
             delta: self.delta,
@@ -715,7 +715,7 @@ impl Settings {
     }
 }
 
-/// A service that is ready, with what the charter says of it.
+/// A service that is ready, with what the run terms say of it.
 struct Ready {
     service: JobService,
     /// What it claims; empty if it makes answers.
@@ -751,7 +751,7 @@ impl Ready {
         }
     }
 
-    /// What the charter says of it as a verifier whose first attribute is this one: terms for each claim.
+    /// What the run terms say of it as a verifier whose first attribute is this one: terms for each claim.
     fn verifier_terms(&self, lead: AttributeId) -> impl Iterator<Item = VerifierTerms> {
         let JobService { name, service, tariff, .. } = &self.service;
         let manifest = &service.manifest;
@@ -774,7 +774,7 @@ impl Ready {
         })
     }
 
-    /// What the charter says of it as a generator.
+    /// What the run terms say of it as a generator.
     fn generator_terms(&self) -> GeneratorTerms {
         let JobService { name, service, tariff, .. } = &self.service;
         GeneratorTerms {

@@ -204,7 +204,7 @@ impl Run {
     pub fn standing<'a>(&'a self, folder: &'a Folder) -> Standing<'a> {
         Standing {
             folder,
-            charter: &self.job.charter,
+            terms: &self.job.terms,
             books: self.session.books(),
             account: &self.account,
             candidates: &self.roster.candidates,
@@ -254,7 +254,7 @@ fn opening(job: &Job, problem: Problem) -> Balance<Session> {
         Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
     let mut session = Session::with_options(problem, policy, options)
         .expect("the default share of money in flight makes sense");
-    people::tell_who_is_slow(&mut session, &job.charter);
+    people::tell_who_is_slow(&mut session, &job.terms);
     let roster =
         Roster::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
     Balance::opening(session).with(Some(roster))
@@ -264,7 +264,7 @@ fn header(job: &Job) -> Header {
     Header {
         version: VERSION.to_owned(),
         decisions: DECISIONS,
-        charter: job.charter.text(),
+        terms: job.terms.text(),
         candidates: job.candidates.fingerprint(),
         arm_count: job.problem.arm_count() as u64,
         attribute_count: job.problem.attribute_count() as u64,

@@ -15,11 +15,11 @@ use goodarm_core::{ArmId, AttributeId, CountedFailure};
 use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Draws;
-use goodarm_record::charter::PeopleTerms;
 use goodarm_record::deck::{Said, Wanted};
 use goodarm_record::fingerprint::Fingerprint;
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::people::{Asker, verdict};
+use goodarm_record::terms::PeopleTerms;
 use tokio::sync::Semaphore;
 
 use self::attempt::{Attempt, attempts};

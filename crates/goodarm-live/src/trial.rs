@@ -110,8 +110,8 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
     runtime.shutdown_background();
     // Those first whose answers the others get to see.
     let stage = |trial: &Trial| {
-        let terms = job.charter.terms(job.target_of(trial.service));
-        (!terms.is_generator, !terms.answers_questions)
+        let service = job.terms.service(job.target_of(trial.service));
+        (!service.is_generator, !service.answers_questions)
     };
     trials.sort_by_key(|trial| (stage(trial), trial.service, trial.order));
     Ok(trials)
@@ -277,12 +277,12 @@ pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
 fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String> {
     let verifier = job.service(service);
     let answers_questions = verifier.service.manifest.answers_questions;
-    let terms = job.charter.terms(job.target_of(service));
+    let terms = job.terms.service(job.target_of(service));
     // Nobody was asked, and a run waits for them.
     if terms.people.is_some() {
         return before_any_call(job, service);
     }
-    let declared = job.charter.verifiers.get(verifier.lead.index()).filter(|_| !terms.is_generator);
+    let declared = job.terms.verifiers.get(verifier.lead.index()).filter(|_| !terms.is_generator);
     let mut texts = Vec::new();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
     let silent = verifier.criteria.iter().enumerate().filter(|(index, _)| {
@@ -357,7 +357,7 @@ fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
         job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
     let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));
     let sees_answer = fields.iter().any(|field| field.split('.').next() == Some(ANSWER));
-    let is_llm = job.charter.terms(job.target_of(service)).kind == "llm";
+    let is_llm = job.terms.service(job.target_of(service)).kind == "llm";
     if is_llm && has_answer && !fields.is_empty() && !sees_answer {
         texts.push(
             "does not see the field `answer`: {{ answer }} puts it into the prompt".to_owned(),

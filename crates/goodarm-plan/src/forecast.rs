@@ -8,8 +8,8 @@ use goodarm_core::Cost;
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
 use goodarm_live::job::{Job, JobError, JobService};
-use goodarm_record::charter::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_record::recording::{self, Recording};
+use goodarm_record::terms::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
 use thiserror::Error;
 
@@ -100,7 +100,7 @@ pub fn design(job: &Job, calls: u64) -> Design {
         design.cost_max = design.cost_max.saturating_add(Cost::from_picos(picos));
     };
     for verifier in job.verifiers() {
-        let terms = &job.charter.verifiers[verifier.lead.index()];
+        let terms = &job.terms.verifiers[verifier.lead.index()];
         let count = match (&terms.solves, terms.scores) {
             (Some(_), _) => questions.saturating_mul(calls),
             (None, Scores::Exact) => answers,
@@ -124,10 +124,10 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
         concurrency: job.settings.concurrency,
         repetitions,
         seed: job.settings.seed,
-        verifiers: job.charter.verifiers.iter().map(|terms| verifier(job, terms)).collect(),
+        verifiers: job.terms.verifiers.iter().map(|terms| verifier(job, terms)).collect(),
         ..PlanSpec::default()
     };
-    match &job.charter.questions {
+    match &job.terms.questions {
         Some(terms) => of_questions(job, terms, spec),
         None => of_answers(job, spec),
     }
@@ -136,8 +136,8 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
 /// The price of a call is its ceiling, whatever it scores.
 fn verifier(job: &Job, terms: &VerifierTerms) -> VerifierSpec {
     let criterion = terms.criterion.as_ref();
-    let lead = criterion.map(|criterion| &job.charter.verifiers[criterion.first]);
-    let mean = |is_good| job.charter.questions.as_ref().map(|_| mean_of(job, terms, is_good));
+    let lead = criterion.map(|criterion| &job.terms.verifiers[criterion.first]);
+    let mean = |is_good| job.terms.questions.as_ref().map(|_| mean_of(job, terms, is_good));
     VerifierSpec {
         calls_of: lead.filter(|lead| lead.name != terms.name).map(|lead| lead.name.clone()),
         solver: terms.solves.is_some(),
@@ -202,7 +202,7 @@ fn ratio(count: usize, simulated: usize) -> f64 {
 
 /// The mean scores of a good answer of a job, or of a bad one.
 pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
-    job.charter.verifiers.iter().map(|terms| mean_of(job, terms, is_good)).collect()
+    job.terms.verifiers.iter().map(|terms| mean_of(job, terms, is_good)).collect()
 }
 
 fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {

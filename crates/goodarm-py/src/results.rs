@@ -185,13 +185,13 @@ impl Results {
     fn read_calls(&self) -> Result<Table, ReplayError> {
         let folder = Folder::new(&self.path);
         let mut replay = Replay::open(&folder.journal())?;
-        let charter = replay.history.charter.clone();
-        let roster = Roster::read(&folder, &charter, None).ok();
+        let terms = replay.history.terms.clone();
+        let roster = Roster::read(&folder, &terms, None).ok();
         let mut columns = Columns::new();
         while let Some(entry) = replay.step()? {
             let id = |arm| roster.as_ref().map_or("", |roster| roster.id(arm));
             let question = |about| roster.as_ref().map_or("", |roster| roster.question_id(about));
-            if let Some(line) = CallLine::new(&entry, id, question, &charter) {
+            if let Some(line) = CallLine::new(&entry, id, question, &terms) {
                 columns.push(&line);
             }
         }

@@ -21,13 +21,13 @@ use goodarm_files::words::{amount, counted, money, were};
 use crate::audit::call_file::{CallFile, Next, Place};
 use crate::audit::labels::Labelled;
 use crate::changes;
-use crate::charter::Charter;
 use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
 use crate::history::{Entry, History, SettledCall};
 use crate::outputs::calls::CallLine;
 use crate::replay::{Balance, Follower, Replay, ReplayError};
 use crate::roster::Roster;
+use crate::terms::RunTerms;
 use crate::view::Overview;
 
 /// What an audit found.
@@ -132,9 +132,9 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     let Balance { books, account, .. } = &auditor.balance;
     let journal = folder.journal();
     let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
-    compare_job(folder, &history.charter, report);
-    made::look_at_files(folder, &history.charter, report);
-    let mut overview = Overview::in_full(&folder.present(&history.charter), books, account);
+    compare_job(folder, &history.terms, report);
+    made::look_at_files(folder, &history.terms, report);
+    let mut overview = Overview::in_full(&folder.present(&history.terms), books, account);
     overview.set_span(history.span_millis(), account);
     overview.journal = Some(mark.clone());
     if is_finished {
@@ -204,7 +204,7 @@ impl From<ReplayError> for Problem {
 
 /// The run, made again from what is written of its calls.
 struct Auditor {
-    charter: Charter,
+    terms: RunTerms,
     balance: Balance,
     /// As the journal has them, whatever is written of its calls.
     roster: Roster,
@@ -223,7 +223,7 @@ impl Auditor {
         let roster = findings::roster(folder, &replay.history)?;
         let balance = Balance::opening(Books::new(problem));
         Ok(Self {
-            charter: replay.history.charter.clone(),
+            terms: replay.history.terms.clone(),
             candidate_count: balance.account.began_with,
             balance,
             roster,
@@ -244,7 +244,7 @@ impl Auditor {
         let calls = (report.unfinished.is_none() || has_calls).then(|| CallFile::open(folder));
         let calls = calls.transpose().map_err(in_calls)?;
         let before = report.problem_count;
-        let people = replies::People::open(folder, &self.charter, report);
+        let people = replies::People::open(folder, &self.terms, report);
         let comparison = Comparison { auditor: self, calls, people, folder, report };
         let mut replay = replay.followed_by(comparison);
         while replay.step()?.is_some() {
@@ -303,7 +303,7 @@ impl Auditor {
         };
         report.checked(before, text);
         let ledger = books.ledger();
-        let unit = self.charter.unit;
+        let unit = self.terms.unit;
         report.checked(
             before,
             format!(
@@ -351,15 +351,15 @@ impl Follower for Comparison<'_> {
         let event = self.written(entry)?;
         let Self { auditor, calls, people, folder, report } = self;
         let is_finished = report.unfinished.is_none();
-        let Auditor { charter, balance, roster, candidate_count, loan_count, missing, .. } =
+        let Auditor { terms, balance, roster, candidate_count, loan_count, missing, .. } =
             &mut **auditor;
-        if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(charter, call)) {
+        if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(terms, call)) {
             let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
             let place = place.map_or("the journal".into(), |place| place.to_string());
             report.problem(Area::Ledger, format!("{place}: {text}"));
         }
         if let (Some(people), Some(call)) = (people, &entry.call) {
-            people.check(call, charter, roster, report);
+            people.check(call, terms, roster, report);
         }
         // Behind the first call that is missing, nothing adds up any more.
         let event = event.filter(|_| missing.is_none());
@@ -385,9 +385,9 @@ impl Follower for Comparison<'_> {
 impl Comparison<'_> {
     /// What the books are told: of a call what its file says. `None` if that is nothing.
     fn written(&mut self, entry: &Entry<'_>) -> Result<Option<Event>, Problem> {
-        let Auditor { roster, charter, missing, .. } = &mut *self.auditor;
+        let Auditor { roster, terms, missing, .. } = &mut *self.auditor;
         let (id, question) = (|arm| roster.id(arm), |question| roster.question_id(question));
-        let Some(expected) = CallLine::new(entry, id, question, charter) else {
+        let Some(expected) = CallLine::new(entry, id, question, terms) else {
             return Ok(Some(entry.event.clone()));
         };
         Ok(match next_call(&mut self.calls)? {
@@ -436,12 +436,11 @@ fn in_calls(text: String) -> Problem {
 }
 
 /// A fixed price is charged to the last digit, and what never began costs nothing.
-fn wrong_price(charter: &Charter, call: &SettledCall<'_>) -> Option<String> {
-    let terms = charter.terms(call.target);
-    let ceiling = terms.ceiling;
+fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
+    let service = terms.service(call.target);
     let is_free = call.failure().is_some_and(|failure| failure.is_free());
-    let expected = if is_free { Cost::ZERO } else { ceiling };
-    let is_wrong = call.cost != expected && (is_free || !terms.metered);
+    let expected = if is_free { Cost::ZERO } else { service.ceiling };
+    let is_wrong = call.cost != expected && (is_free || !service.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))
 }
 
@@ -457,12 +456,12 @@ fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
 }
 
 /// The copy of the job must be the one that the journal began with, as far as certificates go.
-fn compare_job(folder: &Folder, charter: &Charter, report: &mut Report) {
+fn compare_job(folder: &Folder, terms: &RunTerms, report: &mut Report) {
     let before = report.problem_count;
     match std::fs::read_to_string(folder.job()) {
         Err(error) => report.problem(Area::Job, format!("{}: {error}", folder.job().display())),
         Ok(text) => {
-            for change in changes::of_job(&charter.job, &text) {
+            for change in changes::of_job(&terms.job, &text) {
                 report.problem(Area::Job, format!("job.toml: {}", change.trim()));
             }
         }

@@ -5,13 +5,13 @@ use std::{fmt, io};
 
 use goodarm_core::{AskError, StopReason};
 
-use crate::charter::CharterError;
 use crate::folder::{Folder, OlderJournal};
 use crate::history::HistoryError;
 use crate::journal::LockError;
 use crate::labels::LabelError;
 use crate::outputs::OutputError;
 use crate::sealed_lines::SealedError;
+use crate::terms::TermsError;
 use crate::view::{DoneReason, EarlyReason, EndingFacts, EndingView};
 
 /// How a run ended.
@@ -116,9 +116,9 @@ pub enum RunError {
     /// The labels of the run's answers are damaged, or some are gone.
     #[error(transparent)]
     Labels(Box<LabelError>),
-    /// The journal's charter.
+    /// The terms of the run in its journal.
     #[error(transparent)]
-    Charter(#[from] CharterError),
+    Charter(#[from] TermsError),
     /// The candidates cannot be kept in the run's folder.
     #[error(transparent)]
     Output(#[from] OutputError),

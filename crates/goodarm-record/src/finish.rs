@@ -7,10 +7,10 @@ use crate::view::Overview;
 
 /// Writes all files of the folder but the journal and the candidates, the summary with what labels prove.
 pub fn write(standing: &Standing<'_>, ending: &Ending) -> Result<Overview, OutputError> {
-    let &Standing { folder, charter, books, candidates, .. } = standing;
+    let &Standing { folder, terms, books, candidates, .. } = standing;
     let mut overview = outputs::write(standing, ending.into())?;
     let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
-    let claim = labels::claim(folder, charter, &certified);
+    let claim = labels::claim(folder, terms, &certified);
     let claim = claim.map(|claim| overview.claim = claim);
     outputs::write_summary(folder, &overview)?;
     // No run fails for what people have said about it.

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::changes;
-use crate::charter::Charter;
 use crate::journal::Mark;
+use crate::terms::RunTerms;
 
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,11 +59,11 @@ impl Folder {
     }
 
     /// The terms of a run with its job as it is now: the pace may have changed since it began.
-    pub fn present(&self, charter: &Charter) -> Charter {
+    pub fn present(&self, terms: &RunTerms) -> RunTerms {
         let job = fs::read_to_string(self.job()).unwrap_or_default();
-        let is_same = changes::of_job(&charter.job, &job).is_empty();
-        let job = if is_same { job } else { charter.job.clone() };
-        Charter { job, ..charter.clone() }
+        let is_same = changes::of_job(&terms.job, &job).is_empty();
+        let job = if is_same { job } else { terms.job.clone() };
+        RunTerms { job, ..terms.clone() }
     }
 
     /// The candidates as they were when the run began, and those that were added.

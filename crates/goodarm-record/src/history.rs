@@ -9,10 +9,10 @@ use goodarm_core::{
     Outcome, Problem, QuestionId, Source, Target, Ticket,
 };
 
-use crate::charter::{Charter, CharterError};
 use crate::folder::Folder;
 use crate::journal::VERSION;
 use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record, Tail};
+use crate::terms::{RunTerms, TermsError};
 
 /// A call that came back.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,9 +90,9 @@ pub enum HistoryError {
     Journal(#[from] OpenError),
     /// Its first record.
     #[error(transparent)]
-    Charter(#[from] CharterError),
+    Charter(#[from] TermsError),
     /// Numbers of arms or attributes of which one is not what was written.
-    #[error("the journal's header and its charter do not agree")]
+    #[error("the journal's header and its run terms do not agree")]
     Inconsistent,
     /// The run never began.
     #[error("the journal holds nothing: the run never began")]
@@ -129,7 +129,7 @@ pub enum HistoryError {
 /// Goes through a journal.
 pub struct History {
     /// The terms of the run.
-    pub charter: Charter,
+    pub terms: RunTerms,
     reader: Reader,
     in_flight: BTreeMap<Ticket, Asked>,
     /// As many as the journal has spoken of.
@@ -169,9 +169,9 @@ impl History {
     /// From the first record on.
     pub fn new(reader: Reader) -> Result<Self, HistoryError> {
         let header = reader.header();
-        let charter = Charter::read(&header.charter)?;
+        let terms = RunTerms::read(&header.terms)?;
         // Readers use the numbers of arms and attributes as indices.
-        let counts = (charter.candidate_count as u64, charter.verifiers.len() as u64);
+        let counts = (terms.candidate_count as u64, terms.verifiers.len() as u64);
         if counts != (header.arm_count, header.attribute_count) {
             return Err(HistoryError::Inconsistent);
         }
@@ -179,7 +179,7 @@ impl History {
             candidate_count: header.arm_count,
             candidate_max: u64::MAX,
             question_max: u64::MAX,
-            charter,
+            terms,
             reader,
             in_flight: BTreeMap::new(),
             index_next: 0,
@@ -205,16 +205,16 @@ impl History {
         if self.candidate_count > self.candidate_max {
             return Err(HistoryError::TooManyCandidates(self.candidate_count));
         }
-        let question_count = self.charter.questions.as_ref().map_or(0, |asked| asked.count) as u64;
+        let question_count = self.terms.questions.as_ref().map_or(0, |asked| asked.count) as u64;
         if question_count > self.question_max {
             return Err(HistoryError::TooManyCandidates(question_count));
         }
-        Ok(self.charter.problem()?)
+        Ok(self.terms.problem()?)
     }
 
     /// The next entry.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, HistoryError> {
-        let (charter, reader) = (&self.charter, &mut self.reader);
+        let (terms, reader) = (&self.terms, &mut self.reader);
         let Some((position, Record { event, note })) = reader.next_record()? else {
             return Ok(None);
         };
@@ -234,7 +234,7 @@ impl History {
         let (ticket, outcome, cost) = match &entry.event {
             Event::Settled { ticket, outcome, cost } => (*ticket, outcome.clone(), *cost),
             &Event::Asked { ticket, target, loan } => {
-                check_asked(charter, ticket, target)?;
+                check_asked(terms, ticket, target)?;
                 self.in_flight.insert(ticket, Asked { target, index, loan });
                 return Ok(Some(Entry { loan, ..entry }));
             }
@@ -252,7 +252,7 @@ impl History {
         }
         let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
         let Asked { target, index, loan } = asked;
-        if !is_expected(charter, target, &outcome) {
+        if !is_expected(terms, target, &outcome) {
             return Err(HistoryError::OtherScores(ticket));
         }
         (entry.asked, entry.loan) = (index, loan);
@@ -287,10 +287,10 @@ impl History {
 }
 
 /// Whether a call may have such an outcome: readers use places of scores as indices.
-fn is_expected(charter: &Charter, target: Target, outcome: &Outcome) -> bool {
+fn is_expected(terms: &RunTerms, target: Target, outcome: &Outcome) -> bool {
     let criteria_count = match target {
         _ if outcome.is_failed() => return true,
-        Target::Arm(_, attribute) => charter.criteria_count(attribute.index()),
+        Target::Arm(_, attribute) => terms.criteria_count(attribute.index()),
         Target::Question(..) => return matches!(outcome, Outcome::Answer(_)),
     };
     match outcome {
@@ -301,12 +301,12 @@ fn is_expected(charter: &Charter, target: Target, outcome: &Outcome) -> bool {
 }
 
 /// Whether such a call can have been asked for.
-fn check_asked(charter: &Charter, ticket: Ticket, target: Target) -> Result<(), HistoryError> {
+fn check_asked(terms: &RunTerms, ticket: Ticket, target: Target) -> Result<(), HistoryError> {
     match target {
-        Target::Arm(_, attribute) if !charter.is_called(attribute.index()) => {
+        Target::Arm(_, attribute) if !terms.is_called(attribute.index()) => {
             Err(HistoryError::NotFirst(ticket))
         }
-        Target::Question(question, source) if !is_asked(charter, question, source) => {
+        Target::Question(question, source) if !is_asked(terms, question, source) => {
             Err(HistoryError::NoSuchQuestion(ticket))
         }
         Target::Arm(..) | Target::Question(..) => Ok(()),
@@ -314,10 +314,10 @@ fn check_asked(charter: &Charter, ticket: Ticket, target: Target) -> Result<(), 
 }
 
 /// Whether there is such a question, and somebody who answers it.
-fn is_asked(charter: &Charter, question: QuestionId, source: Source) -> bool {
-    let Some(questions) = &charter.questions else { return false };
+fn is_asked(terms: &RunTerms, question: QuestionId, source: Source) -> bool {
+    let Some(questions) = &terms.questions else { return false };
     let is_there = match source {
-        Source::Votes(attribute) => charter.are_votes(attribute.index()),
+        Source::Votes(attribute) => terms.are_votes(attribute.index()),
         Source::Generator(generator) => generator.index() < questions.generators.len(),
     };
     question.index() < questions.count && is_there

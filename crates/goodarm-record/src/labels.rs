@@ -13,7 +13,6 @@ use std::path::PathBuf;
 
 use goodarm_core::EventError;
 
-use crate::charter::Charter;
 use crate::claims::labelled::{Labelled, Labels};
 use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone};
 use crate::claims::{Rule, order};
@@ -25,6 +24,7 @@ use crate::outputs::{self, OutputError};
 use crate::replay::{Balance, Follower, Replay, ReplayError};
 use crate::roster::RosterError;
 use crate::sealed_lines::{SealedError, SealedWriter};
+use crate::terms::RunTerms;
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, Overview};
 
@@ -204,7 +204,7 @@ impl ClaimDeck {
             rule: rule.unwrap_or_else(|| Rule::natural(labels_per_card)),
             labels_per_card,
             journal: self.record.mark.clone(),
-            order: order::drawn(self.record.charter().seed(), claim, &draw, certified),
+            order: order::drawn(self.record.terms().seed(), claim, &draw, certified),
             draw,
             unix_millis: unix_millis(),
         });
@@ -299,13 +299,13 @@ impl Deck for ClaimDeck {
 /// order of their certificates; none if nobody has begun to label.
 pub fn claim(
     folder: &Folder,
-    charter: &Charter,
+    terms: &RunTerms,
     certified: &[&str],
 ) -> Result<Option<ClaimView>, LabelError> {
     let (_, labels) = record::read(folder)?;
     check_seen(folder, &labels)?;
     for claim in &labels.claims {
-        order::check(&claim.begun, &folder.journal(), charter.seed(), certified, None)
+        order::check(&claim.begun, &folder.journal(), terms.seed(), certified, None)
             .map_err(|reason| LabelError::OtherRun { path: folder.labels(), reason })?;
     }
     Ok(ClaimView::new(&labels, certified.len()))

@@ -4,7 +4,6 @@
 pub mod account;
 pub mod audit;
 pub mod changes;
-pub mod charter;
 pub mod claims;
 pub mod control;
 pub mod deck;
@@ -28,4 +27,5 @@ pub mod replay;
 pub mod reply;
 pub mod roster;
 pub mod sealed_lines;
+pub mod terms;
 pub mod view;

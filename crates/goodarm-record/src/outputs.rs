@@ -14,11 +14,11 @@ use goodarm_data::candidates::{Candidates, KEY};
 use serde::Serialize;
 
 use crate::account::Account;
-use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::outputs::calls::CallLine;
 use crate::questions::Questions;
 use crate::replay::{Replay, ReplayError};
+use crate::terms::RunTerms;
 use crate::view::questions::Outcome;
 use crate::view::{EndingFacts, EndingView, LoanView, Overview, PairView, ranks};
 
@@ -77,7 +77,7 @@ pub struct Standing<'a> {
     /// Where they are.
     pub folder: &'a Folder,
     /// The run's terms.
-    pub charter: &'a Charter,
+    pub terms: &'a RunTerms,
     /// Its books.
     pub books: &'a Books,
     /// Its account.
@@ -92,7 +92,7 @@ pub struct Standing<'a> {
 /// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
 /// seen more.
 pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
-    let &Standing { folder, charter, books, account, candidates, .. } = standing;
+    let &Standing { folder, terms, books, account, candidates, .. } = standing;
     let replay = write_calls(standing)?;
     write_findings(standing)?;
     if let Some(questions) = standing.questions {
@@ -100,7 +100,7 @@ pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, O
             outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
         })?;
     }
-    let mut overview = Overview::in_full(charter, books, account);
+    let mut overview = Overview::in_full(terms, books, account);
     overview.set_span(replay.history.span_millis(), account);
     overview.journal = Some(replay.mark()?);
     overview.ending = Some(EndingView::new(ending, standing.questions.is_some()));
@@ -121,7 +121,7 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
 fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
     let &Standing { folder, candidates, questions, .. } = standing;
     let mut replay = Replay::open(&folder.journal())?;
-    let charter = replay.history.charter.clone();
+    let terms = replay.history.terms.clone();
     let mut failure = None;
     replace(&folder.calls(), |file| {
         loop {
@@ -129,7 +129,7 @@ fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
                 Ok(Some(entry)) => {
                     let name = |arm| candidates.id(arm);
                     let asked = |id| questions.map_or("", |asked| asked.id(id));
-                    if let Some(line) = CallLine::new(&entry, name, asked, &charter) {
+                    if let Some(line) = CallLine::new(&entry, name, asked, &terms) {
                         serde_json::to_writer(&mut *file, &line)?;
                         file.write_all(b"\n")?;
                     }
@@ -149,12 +149,12 @@ fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
 }
 
 fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {
-    let &Standing { folder, charter, books, account, candidates, .. } = standing;
+    let &Standing { folder, terms, books, account, candidates, .. } = standing;
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
             let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = finding(books, account, charter, arm, ranks[arm.index()]);
+                let finding = finding(books, account, terms, arm, ranks[arm.index()]);
                 let finding = serde_json::to_string(&finding)?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
@@ -190,7 +190,7 @@ pub(crate) fn outcomes<'a>(
 pub fn finding<'a>(
     books: &'a Books,
     account: &Account,
-    charter: &Charter,
+    terms: &RunTerms,
     arm: ArmId,
     rank: Option<usize>,
 ) -> Finding<'a> {
@@ -198,7 +198,7 @@ pub fn finding<'a>(
     let pair = |attribute: AttributeId| PairFinding {
         verifier: problem.attribute(attribute).name(),
         threshold: problem.attribute(attribute).threshold(),
-        claims: charter.claims(attribute.index()),
+        claims: terms.claims(attribute.index()),
         pair: PairView::new(books, account, arm, attribute),
     };
     Finding {

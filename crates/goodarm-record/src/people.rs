@@ -1,7 +1,7 @@
 //! People as verifiers and generators: a call that goes to a person waits in the run's folder, as an intent
 //! in its journal without an outcome, until somebody answers, in this process or in a later one.
 //!
-//! The journal is the queue: which cards wait follows from it, the candidates and the charter. What people
+//! The journal is the queue: which cards wait follows from it, the candidates and the run terms. What people
 //! say is in `replies.jsonl` beside it. The run reads on there while such calls are in flight; the first
 //! reply to a call is its outcome. However long it takes, a call is asked once and answered once, so
 //! neither a stop nor a crash loses it, and none makes it again.
@@ -13,10 +13,10 @@ mod replies;
 pub use self::card::Asker;
 pub use self::deck::{PeopleDeck, are_asked, waiting};
 pub use self::replies::{Heard, Replies, make_durable};
-use crate::charter::ServiceTerms;
 use crate::deck::{Said, Wanted};
 use crate::job_file::Scores;
 use crate::reply::Verdict;
+use crate::terms::ServiceTerms;
 use goodarm_core::CountedFailure;
 
 /// What may be said to such a service.

@@ -11,9 +11,9 @@ use goodarm_data::candidates::{Candidates, CandidatesError};
 use goodarm_files::words::counted;
 use serde_json::{Map, Value};
 
-use crate::charter::{Charter, QuestionTerms};
 use crate::folder::Folder;
 use crate::history::SettledCall;
+use crate::terms::{QuestionTerms, RunTerms};
 
 /// The questions of a job or a run.
 #[derive(Clone, Debug)]
@@ -95,16 +95,16 @@ impl Questions {
     /// Those that a run keeps in its folder.
     pub(crate) fn kept(
         folder: &Folder,
-        charter: &Charter,
-        terms: &QuestionTerms,
+        terms: &RunTerms,
+        asked: &QuestionTerms,
     ) -> Result<Self, String> {
         let path = folder.questions();
-        let id_field = charter.id_field();
+        let id_field = terms.id_field();
         let list = Candidates::read_kept(&path, &id_field).map_err(|error| error.to_string())?;
-        if list.len() != terms.count || hex(&list.fingerprint()) != terms.blake3 {
+        if list.len() != asked.count || hex(&list.fingerprint()) != asked.blake3 {
             return Err(format!("{}: not the questions that the run began with", path.display()));
         }
-        let QuestionTerms { question_field, answer_field, .. } = terms.clone();
+        let QuestionTerms { question_field, answer_field, .. } = asked.clone();
         Ok(Self { list, question_field, answer_field, id_field })
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{Books, Event, EventError, Problem, Session, Settled};
 
 use crate::account::Account;
-use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{Entry, History, HistoryError};
 use crate::journal::Mark;
 use crate::roster::{Roster, RosterError};
+use crate::terms::RunTerms;
 
 /// Why a replay stopped; `R` is why its follower refused an entry.
 #[derive(Debug, thiserror::Error)]
@@ -203,10 +203,10 @@ impl Roster {
     /// none is named.
     pub fn read(
         folder: &Folder,
-        charter: &Charter,
+        terms: &RunTerms,
         kept: Option<&Path>,
     ) -> Result<Self, RosterError> {
-        let roster = Self::kept(folder, charter, kept)?;
+        let roster = Self::kept(folder, terms, kept)?;
         if roster.questions.is_none() {
             return Ok(roster);
         }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use goodarm_core::{ArmId, Label, Outcome, Problem, QuestionId, Settled, Target, Ticket};
 use goodarm_data::candidates::{Candidates, CandidatesError};
 
-use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::{HistoryError, SettledCall};
 use crate::questions::{Finals, Questions};
+use crate::terms::RunTerms;
 
 /// The candidates of a run, and the questions that they answer. Answers that were made during the run are
 /// in its journal: a replay takes them in.
@@ -59,28 +59,28 @@ impl Roster {
     /// made during the run are not among them yet.
     pub fn kept(
         folder: &Folder,
-        charter: &Charter,
+        terms: &RunTerms,
         kept: Option<&Path>,
     ) -> Result<Self, RosterError> {
         let own = folder.candidates();
         let path = kept.unwrap_or(&own);
-        let id_field = charter.id_field();
+        let id_field = terms.id_field();
         let read = || match kept {
             // The file that the job names, or a copy of the one that the folder has lost.
-            Some(path) => Candidates::read_as(path, &id_field, charter.format())
+            Some(path) => Candidates::read_as(path, &id_field, terms.format())
                 .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
             None => Candidates::read_kept(path, &id_field),
         };
-        let Some(terms) = &charter.questions else {
+        let Some(asked) = &terms.questions else {
             return Ok(Self::new(Arc::new(read()?), None, Finals::default()));
         };
-        let candidates = if terms.answers.is_empty() { Candidates::none(path) } else { read()? };
-        let questions = Questions::kept(folder, charter, terms).map_err(RosterError::Questions)?;
+        let candidates = if asked.answers.is_empty() { Candidates::none(path) } else { read()? };
+        let questions = Questions::kept(folder, terms, asked).map_err(RosterError::Questions)?;
         // How final answers were found in candidates that were given is not in the folder: where there are
         // any, a resumed run computes the numbers again, and not this.
-        let unknown = terms.answers.iter().map(|(question, _)| *question).collect();
-        let finals = Finals::new(terms.count);
-        let is_own = candidates.len() == charter.candidate_count;
+        let unknown = asked.answers.iter().map(|(question, _)| *question).collect();
+        let finals = Finals::new(asked.count);
+        let is_own = candidates.len() == terms.candidate_count;
         let roster = Self::new(Arc::new(candidates), Some(Arc::new(questions)), finals);
         Ok(Self { unknown, is_own, ..roster })
     }

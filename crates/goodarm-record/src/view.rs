@@ -16,11 +16,11 @@ use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Remainde
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, ServiceTotals};
-use crate::charter::Charter;
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::reply::MeanOver;
+use crate::terms::RunTerms;
 pub use crate::view::claim::{ClaimView, LabellerView};
 pub use crate::view::ending::{DoneReason, EarlyReason, EndingFacts, EndingView};
 pub use crate::view::implied::ImpliedView;
@@ -288,29 +288,29 @@ impl LoanView {
 
 impl Overview {
     /// What is cheap to know while a run goes on.
-    pub fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+    pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let candidates = books.problem().arm_count();
         let certified = books.certified().len();
         let rejected = books.status_count(ArmStatus::Rejected);
         let verifiers: Vec<VerifierView> = books
             .problem()
             .attributes()
-            .map(|attribute| verifier(charter, books, account, attribute))
+            .map(|attribute| verifier(terms, books, account, attribute))
             .collect();
-        let warnings = warnings(charter, account);
+        let warnings = warnings(terms, account);
         Self {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
             ending: None,
             journal: None,
             claim: None,
-            promise: promise(charter),
-            doubt: doubt(charter, &warnings),
-            mean_over: mean_over(charter).to_owned(),
-            delta: charter.delta,
-            guarantee: charter.guarantee,
-            policy: charter.policy.clone(),
-            questions: QuestionsView::new(charter, books, account),
+            promise: promise(terms),
+            doubt: doubt(terms, &warnings),
+            mean_over: mean_over(terms).to_owned(),
+            delta: terms.delta,
+            guarantee: terms.guarantee,
+            policy: terms.policy.clone(),
+            questions: QuestionsView::new(terms, books, account),
             candidates,
             added: candidates - account.began_with,
             certified,
@@ -318,12 +318,12 @@ impl Overview {
             undecided: candidates - certified - rejected,
             calls: account.call_count(),
             in_flight: books.in_flight_count(),
-            for_people: for_people(charter, books),
+            for_people: for_people(terms, books),
             span_millis: [0, 0],
             seconds: 0.0,
             calls_per_second: None,
-            pace: Pace::new(charter, account),
-            money: Money::new(charter, books, account),
+            pace: Pace::new(terms, account),
+            money: Money::new(terms, books, account),
             shares: books
                 .pool()
                 .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
@@ -337,8 +337,8 @@ impl Overview {
     }
 
     /// With what takes a look at every answer, for a run that has ended or stands still.
-    pub fn in_full(charter: &Charter, books: &Books, account: &Account) -> Self {
-        let mut overview = Self::new(charter, books, account);
+    pub fn in_full(terms: &RunTerms, books: &Books, account: &Account) -> Self {
+        let mut overview = Self::new(terms, books, account);
         for (view, attribute) in overview.verifiers.iter_mut().zip(books.problem().attributes()) {
             for arm in books.problem().arms() {
                 let status = books.status(arm);
@@ -367,10 +367,10 @@ impl Overview {
 }
 
 impl Money {
-    fn new(charter: &Charter, books: &Books, account: &Account) -> Self {
+    fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let ledger = books.ledger();
         Self {
-            unit: charter.unit,
+            unit: terms.unit,
             budget: ledger.budget(),
             spent: ledger.settled(),
             reserved: ledger.reserved(),
@@ -385,15 +385,15 @@ impl Money {
 }
 
 fn verifier(
-    charter: &Charter,
+    terms: &RunTerms,
     books: &Books,
     account: &Account,
     attribute: AttributeId,
 ) -> VerifierView {
     let index = attribute.index();
-    let (terms, totals) = (&charter.verifiers[index], account.attribute(attribute));
+    let (own, totals) = (&terms.verifiers[index], account.attribute(attribute));
     // Calls are paid and take their time with the first criterion.
-    let is_paid = charter.is_called(index);
+    let is_paid = terms.is_called(index);
     let paid = is_paid.then(|| account.service(books.problem().service_of(attribute)));
     let mut blocked = BTreeMap::new();
     for &failure in totals.blocked.values() {
@@ -405,21 +405,21 @@ fn verifier(
         books.totals(attribute).mean()
     };
     VerifierView {
-        name: terms.name.clone(),
-        criterion_of: terms.criterion.as_ref().map(|criterion| criterion.verifier.clone()),
-        paid_with: terms
+        name: own.name.clone(),
+        criterion_of: own.criterion.as_ref().map(|criterion| criterion.verifier.clone()),
+        paid_with: own
             .criterion
             .as_ref()
             .filter(|criterion| criterion.first != index)
-            .and_then(|criterion| Some(charter.verifiers.get(criterion.first)?.name.clone())),
-        kind: terms.kind.clone(),
-        exact: terms.scores == Scores::Exact,
-        votes: charter.are_votes(index),
-        threshold: terms.threshold,
-        claims: charter.claims(index),
-        ceiling: terms.ceiling,
+            .and_then(|criterion| Some(terms.verifiers.get(criterion.first)?.name.clone())),
+        kind: own.kind.clone(),
+        exact: own.scores == Scores::Exact,
+        votes: terms.are_votes(index),
+        threshold: own.threshold,
+        claims: terms.claims(index),
+        ceiling: own.ceiling,
         calls: totals.call_count,
-        mean_over: charter.means_over()[index],
+        mean_over: terms.means_over()[index],
         failures: totals.failures.clone(),
         blocked,
         spent: paid.map_or(Cost::ZERO, |paid| paid.spent),
@@ -464,9 +464,9 @@ pub fn ranks(books: &Books) -> Vec<Option<usize>> {
 }
 
 /// What a certified mean score is the mean over. An exact verifier has but one score.
-fn mean_over(charter: &Charter) -> &'static str {
-    let of_noisy = charter.verifiers.iter().zip(charter.means_over());
-    let of_noisy = of_noisy.filter(|(terms, _)| terms.scores != Scores::Exact);
+fn mean_over(terms: &RunTerms) -> &'static str {
+    let of_noisy = terms.verifiers.iter().zip(terms.means_over());
+    let of_noisy = of_noisy.filter(|(verifier, _)| verifier.scores != Scores::Exact);
     let is_pool: BTreeSet<bool> =
         of_noisy.map(|(_, over)| over == MeanOver::RecordedPool).collect();
     match (is_pool.contains(&true), is_pool.contains(&false)) {
@@ -479,43 +479,43 @@ fn mean_over(charter: &Charter) -> &'static str {
 }
 
 /// The terms of a run in words: what δ covers, and what it does not.
-pub fn promise(charter: &Charter) -> String {
-    let delta = charter.delta;
-    if charter.guarantee == GuaranteeName::None {
+pub fn promise(terms: &RunTerms) -> String {
+    let delta = terms.delta;
+    if terms.guarantee == GuaranteeName::None {
         return RECORDING.to_owned();
     }
-    let bound = match charter.guarantee {
+    let bound = match terms.guarantee {
         GuaranteeName::Fdr => {
             format!("On average at most {} % of the certificates are wrong", 100.0 * delta)
         }
         _ => format!("With probability at least {} no certificate is wrong", 1.0 - delta),
     };
-    let over = mean_over(charter);
-    let limit = if charter.means_over().contains(&MeanOver::RecordedPool) {
+    let over = mean_over(terms);
+    let limit = if terms.means_over().contains(&MeanOver::RecordedPool) {
         ", and nothing about fresh calls of a replayed verifier"
     } else {
         ""
     };
     format!(
         "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}.{}",
-        majorities(charter)
+        majorities(terms)
     )
 }
 
 /// What the promise says of majorities that single calls imply.
-fn majorities(charter: &Charter) -> String {
-    let all = charter.verifiers.iter().filter_map(|terms| Some((terms, terms.votes.as_ref()?)));
-    let said = all.map(|(terms, votes)| {
+fn majorities(terms: &RunTerms) -> String {
+    let all = terms.verifiers.iter().filter_map(|it| Some((it, it.votes.as_ref()?)));
+    let said = all.map(|(verifier, votes)| {
         let claims = votes.claims().join(", and ");
-        format!(" Of {}, by its threshold of {}: {claims}.", terms.name, terms.threshold)
+        format!(" Of {}, by its threshold of {}: {claims}.", verifier.name, verifier.threshold)
     });
     said.collect()
 }
 
 /// What speaks against the promise, to stand beside it.
-fn doubt(charter: &Charter, warnings: &[Warning]) -> Option<String> {
+fn doubt(terms: &RunTerms, warnings: &[Warning]) -> Option<String> {
     let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
-    let names: BTreeSet<&str> = doubted.map(|warning| charter.row_name(warning.verifier)).collect();
+    let names: BTreeSet<&str> = doubted.map(|warning| terms.row_name(warning.verifier)).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
     (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
 }
@@ -526,8 +526,8 @@ fn exact_pair<S: Serializer>(costs: &Option<[Cost; 2]>, serializer: S) -> Result
 }
 
 /// Calls in flight that wait for a person.
-fn for_people(charter: &Charter, books: &Books) -> usize {
-    let people = charter.services().filter(|(_, terms)| terms.people.is_some());
+fn for_people(terms: &RunTerms, books: &Books) -> usize {
+    let people = terms.services().filter(|(_, service)| service.people.is_some());
     people.map(|(service, _)| books.lane(service).in_flight_count()).sum()
 }
 

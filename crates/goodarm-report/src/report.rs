@@ -104,7 +104,7 @@ impl Report {
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
         // The journal was opened before: nobody is in it whom the candidates lack.
-        let kept = Roster::kept(&folder, &replay.history.charter, candidates);
+        let kept = Roster::kept(&folder, &replay.history.terms, candidates);
         let (roster, trouble) = match kept {
             Ok(roster) => (Some(roster), None),
             Err(error) => (None, Some(error.to_string())),
@@ -126,14 +126,14 @@ impl Report {
         let Replay { history, mut follower, .. } = replay;
         let mut data = follower.data(&history, mark, folder);
         let Gatherer { balance, added, reply_lengths, calls, entry_count, .. } = follower;
-        let charter = &history.charter;
-        let id_field = charter.id_field();
+        let terms = &history.terms;
+        let id_field = terms.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
         let count = data.answers.len();
         let fits = |found: &Roster| {
             let found = &found.candidates;
             found.len() >= count
-                && found.begin_with(charter.candidate_count, &history.header().candidates)
+                && found.begin_with(terms.candidate_count, &history.header().candidates)
                 && added.iter().all(|(count, fingerprint)| found.begin_with(*count, fingerprint))
         };
         let other =
@@ -153,7 +153,7 @@ impl Report {
         if let Some(roster) = &roster {
             let certified = balance.books.certified().iter();
             let certified: Vec<&str> = certified.map(|&arm| roster.id(arm)).collect();
-            match labels::claim(folder, charter, &certified) {
+            match labels::claim(folder, terms, &certified) {
                 Ok(claim) => data.overview.claim = claim,
                 Err(error) => data.overview.notes.push(error.to_string()),
             }

@@ -6,9 +6,9 @@ use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_core::{QuestionId, ServiceId};
 use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
 use goodarm_data::problem::Problem;
-use goodarm_record::charter::{GeneratorTerms, QuestionTerms};
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex};
+use goodarm_record::terms::{GeneratorTerms, QuestionTerms};
 
 use super::{Job, Settings, VerifierSpec};
 use crate::pricing::Extent;
@@ -247,7 +247,7 @@ impl Asked {
         })
     }
 
-    /// What the charter says of it.
+    /// What the run terms say of it.
     pub(super) fn terms(&self, generators: Vec<GeneratorTerms>) -> Option<QuestionTerms> {
         let questions = self.questions.as_ref()?;
         Some(QuestionTerms {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use goodarm_core::problem::SIGMA_MIN;
 use goodarm_data::problem::Problem;
-use goodarm_record::charter::VoteTerms;
 use goodarm_record::job_file::Scores;
+use goodarm_record::terms::VoteTerms;
 
 use super::{CriterionSpec, VerifierSpec, votes};
 

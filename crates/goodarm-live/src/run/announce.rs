@@ -19,7 +19,7 @@ impl Run {
     /// How far it has come, before the first call of this process.
     pub fn progress(&self) -> Progress {
         Progress {
-            overview: Overview::new(&self.job.charter, self.session.books(), &self.account),
+            overview: Overview::new(&self.job.terms, self.session.books(), &self.account),
             failure_count: self.account.failure_count(),
             retry_count: 0,
             working_on: None,
@@ -274,7 +274,7 @@ impl<'a> Announcer<'a> {
             );
             self.observer.notice(Notice::Warning(&text));
         }
-        for Warning { verifier, kind, text } in warnings(&run.job.charter, &run.account) {
+        for Warning { verifier, kind, text } in warnings(&run.job.terms, &run.account) {
             // Of failures the first one was told.
             let is_told = matches!(
                 kind,
@@ -291,7 +291,7 @@ impl<'a> Announcer<'a> {
     }
 
     fn progress(&self, run: &Run) -> Progress {
-        let mut overview = Overview::new(&run.job.charter, run.session.books(), &run.account);
+        let mut overview = Overview::new(&run.job.terms, run.session.books(), &run.account);
         overview.seconds = self.started.elapsed().as_secs_f64();
         overview.calls_per_second = Some(self.calls_per_second);
         overview.remaining = self.remaining;

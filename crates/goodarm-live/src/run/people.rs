@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use goodarm_core::{Call, ServiceId, Session, Ticket};
-use goodarm_record::charter::Charter;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::people::{Heard, Replies, make_durable};
 use goodarm_record::reply::{Reply, Usage};
 use goodarm_record::sealed_lines::SealedError;
+use goodarm_record::terms::RunTerms;
 use tokio::time::Instant;
 
 use crate::job::Job;
@@ -158,10 +158,10 @@ impl Run {
 }
 
 /// Tells a session whose calls take hours. What it asks for depends on it.
-pub(super) fn tell_who_is_slow(session: &mut Session, charter: &Charter) {
-    for (service, terms) in charter.services() {
-        if let Some(people) = terms.people {
-            session.set_slow(service, people.cards_max);
+pub(super) fn tell_who_is_slow(session: &mut Session, terms: &RunTerms) {
+    for (id, service) in terms.services() {
+        if let Some(people) = service.people {
+            session.set_slow(id, people.cards_max);
         }
     }
 }

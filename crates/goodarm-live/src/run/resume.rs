@@ -11,7 +11,6 @@ use goodarm_core::{
 };
 use goodarm_files::words::were;
 use goodarm_record::changes;
-use goodarm_record::charter::Charter;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
@@ -20,6 +19,7 @@ use goodarm_record::job_file::Scores;
 use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
+use goodarm_record::terms::RunTerms;
 
 use crate::job::Job;
 use crate::run::disk::{Files, Media, Medium};
@@ -72,7 +72,7 @@ pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> 
         return Run::begin_in(media, &folder, Some(storage), job, lock);
     };
     // Before books are made for as many candidates as it says.
-    check_terms(history.header(), &history.charter, &job)?;
+    check_terms(history.header(), &history.terms, &job)?;
     let Replay { history, follower, .. } = Past::read(history, problem, &job)?;
     let Past { balance, refused, ticket_next, .. } = follower;
     let lost = history.in_flight().collect();
@@ -124,7 +124,7 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
             return refusals;
         }
     };
-    let mut changes = match check_terms(history.header(), &history.charter, job) {
+    let mut changes = match check_terms(history.header(), &history.terms, job) {
         Err(RunError::Changed(changes)) => changes,
         _ => Vec::new(),
     };
@@ -228,7 +228,7 @@ impl<'a> Past<'a> {
 
 /// The budget that a run began with, and the one that it has now.
 fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
-    let began = replay.history.charter.budget;
+    let began = replay.history.terms.budget;
     let mut now = began;
     let told = |error| of_replay(error, |it: EventError| RunError::Diverged(it.to_string()));
     while let Some(entry) = replay.step().map_err(told)? {
@@ -264,9 +264,9 @@ impl Run {
     /// the verifier is exact. Those that wait for people stand: nobody but they can lose them.
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
-            let terms = self.job.charter.terms(target);
-            let (ceiling, is_exact) = (terms.ceiling, terms.scores == Scores::Exact);
-            if terms.people.is_some() {
+            let service = self.job.terms.service(target);
+            let (ceiling, is_exact) = (service.ceiling, service.scores == Scores::Exact);
+            if service.people.is_some() {
                 self.ask_people(Call::again(ticket, target, ceiling));
                 continue;
             }
@@ -327,7 +327,7 @@ impl Run {
 
 fn other_candidates(job: &Job) -> String {
     let name = &job.candidates_name;
-    let rule = match job.charter.guarantee {
+    let rule = match job.terms.guarantee {
         GuaranteeName::Lent | GuaranteeName::None => {
             ": candidates may be added behind the others, and nothing else"
         }
@@ -337,9 +337,8 @@ fn other_candidates(job: &Job) -> String {
 }
 
 /// What may be said beside the job's text.
-fn changed_policy(before: &Charter, now: &Charter) -> Option<String> {
-    let calls =
-        |charter: &Charter| charter.calls_per_pair.map_or("none".into(), |it| it.to_string());
+fn changed_policy(before: &RunTerms, now: &RunTerms) -> Option<String> {
+    let calls = |terms: &RunTerms| terms.calls_per_pair.map_or("none".into(), |it| it.to_string());
     if before.policy != now.policy {
         Some(format!("  policy: {:?} → {:?}", before.policy, now.policy))
     } else if before.calls_per_pair != now.calls_per_pair {
@@ -350,37 +349,36 @@ fn changed_policy(before: &Charter, now: &Charter) -> Option<String> {
 }
 
 /// Whether the job still keeps to the terms in the journal.
-fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunError> {
-    let mut changes = changes::of_job(&charter.job, &job.text);
+fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunError> {
+    let mut changes = changes::of_job(&terms.job, &job.text);
     if changes.is_empty() {
-        changes.extend(changed_policy(charter, &job.charter));
+        changes.extend(changed_policy(terms, &job.terms));
     }
-    let blake3 = |charter: &Charter| charter.questions.as_ref().map(|it| it.blake3.clone());
-    if changes.is_empty() && blake3(charter) != blake3(&job.charter) {
+    let blake3 = |terms: &RunTerms| terms.questions.as_ref().map(|it| it.blake3.clone());
+    if changes.is_empty() && blake3(terms) != blake3(&job.terms) {
         changes.push(
             "  the content of the questions: put them back, or begin a new run with another output"
                 .into(),
         );
     }
-    let grown_by = job.candidates.len().saturating_sub(charter.candidate_count);
-    if !job.candidates.begin_with(charter.candidate_count, &header.candidates) {
+    let grown_by = job.candidates.len().saturating_sub(terms.candidate_count);
+    if !job.candidates.begin_with(terms.candidate_count, &header.candidates) {
         changes.push(other_candidates(job));
-    } else if grown_by > 0 && charter.questions.is_some() {
+    } else if grown_by > 0 && terms.questions.is_some() {
         changes.push(format!(
             "  {}: {} added, but a run with questions takes answers only from its generators: take them out, or begin a new run",
             job.candidates_name, were(grown_by, "candidate")
         ));
-    } else if grown_by > 0
-        && !matches!(charter.guarantee, GuaranteeName::Lent | GuaranteeName::None)
+    } else if grown_by > 0 && !matches!(terms.guarantee, GuaranteeName::Lent | GuaranteeName::None)
     {
         changes.push(format!(
             "  {}: {} added, but guarantee {:?} divides delta among those that the run began with: take them out, or begin a new run with guarantee = \"lent\", which takes more at any time",
-            job.candidates_name, were(grown_by, "candidate"), charter.guarantee.to_string()
+            job.candidates_name, were(grown_by, "candidate"), terms.guarantee.to_string()
         ));
     }
     let is_same_job = changes.is_empty();
-    for (path, content) in charter.files.iter().flatten() {
-        let now = job.charter.files.as_ref().and_then(|files| files.get(path));
+    for (path, content) in terms.files.iter().flatten() {
+        let now = job.terms.files.as_ref().and_then(|files| files.get(path));
         // One that the job no longer names is among its changes already.
         if now.map_or(is_same_job, |now| now != content) {
             changes.push(format!(
@@ -388,7 +386,7 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             ));
         }
     }
-    for (before, now) in charter.verifiers.iter().zip(&job.charter.verifiers) {
+    for (before, now) in terms.verifiers.iter().zip(&job.terms.verifiers) {
         if changes.is_empty() && grown_by > 0 && now.ceiling > before.ceiling {
             changes.push(format!(
                 "  {}: with the candidates that were added a call of {} may cost {}, but the run began with {} as the most, and prices are fixed: shorten them, leave them out, or begin a new run",
@@ -396,10 +394,10 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             ));
         }
     }
-    let comparable = |charter: &Charter| {
-        let mut verifiers = charter.verifiers.clone();
-        verifiers.iter_mut().for_each(|terms| terms.mean_over = None);
-        Charter {
+    let comparable = |terms: &RunTerms| {
+        let mut verifiers = terms.verifiers.clone();
+        verifiers.iter_mut().for_each(|it| it.mean_over = None);
+        RunTerms {
             budget: Cost::ZERO,
             candidate_count: 0,
             job: String::new(),
@@ -407,10 +405,10 @@ fn check_terms(header: &Header, charter: &Charter, job: &Job) -> Result<(), RunE
             files: None,
             folder: None,
             verifiers,
-            ..charter.clone()
+            ..terms.clone()
         }
     };
-    if changes.is_empty() && comparable(charter) != comparable(&job.charter) {
+    if changes.is_empty() && comparable(terms) != comparable(&job.terms) {
         changes.push("  a file that the job names, and with it a price or a score model".into());
     }
     if changes.is_empty() { Ok(()) } else { Err(RunError::Changed(changes)) }

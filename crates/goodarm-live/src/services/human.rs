@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::{Problem, collect};
 use goodarm_data::template::Template;
-use goodarm_record::charter::PeopleTerms;
 use goodarm_record::deck::Wanted;
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::people::wanted_of;
+use goodarm_record::terms::PeopleTerms;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

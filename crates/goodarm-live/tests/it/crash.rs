@@ -494,7 +494,7 @@ fn a_run_that_other_rules_decided_is_refused_with_their_number() {
 
 /// Readers use the numbers of arms and attributes as indices.
 #[test]
-fn a_journal_whose_header_and_charter_disagree_is_refused() {
+fn a_journal_whose_header_and_terms_disagree_is_refused() {
     let place = replay_place();
     drop(Run::begin(place.good_job()).expect("a new run"));
     let header = History::open(&place.journal()).expect("a journal").header().clone();
@@ -530,9 +530,9 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
     let error = place.resume().expect_err("it is refused").to_string();
     assert!(error.contains(words), "{error}");
 
-    let charter = header.charter.replace("\"candidate_count\":9", "\"candidate_count\":250000000");
-    assert_ne!(charter, header.charter);
-    told(&Header { charter, arm_count: 250_000_000, ..header });
+    let terms = header.terms.replace("\"candidate_count\":9", "\"candidate_count\":250000000");
+    assert_ne!(terms, header.terms);
+    told(&Header { terms, arm_count: 250_000_000, ..header });
     let found = place.audit().problems;
     let words = "speaks of 250000000 candidates";
     assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");

@@ -217,7 +217,7 @@ fn a_run_whose_files_have_changed_is_not_resumed() {
         place.write(name, &before);
     }
     let run = Run::resume(place.good_job()).expect("all is as it was");
-    let files = run.job().charter.files.clone().unwrap_or_default();
+    let files = run.job().terms.files.clone().unwrap_or_default();
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
     assert_eq!(
         names,
@@ -263,7 +263,7 @@ fn what_is_certified_is_the_mean_over_what_was_drawn_from() {
     place.write_recording("solution", 2, 4);
     let promise = |rest: &str| {
         place.write("job.toml", &replay_job(rest));
-        goodarm_record::view::promise(&place.good_job().charter)
+        goodarm_record::view::promise(&place.good_job().terms)
     };
     let with_replacement = promise("");
     let pool = "mean score, over the recorded outcomes that its calls were drawn from, reaches";
@@ -280,17 +280,17 @@ fn what_is_certified_is_the_mean_over_what_was_drawn_from() {
     assert!(mixed.contains("over fresh calls (of a verifier that is replayed"), "{mixed}");
 }
 
-/// The charter of a run of version 0.1.0 does not say how its outcomes were drawn; its job does.
+/// The terms of a run of version 0.1.0 do not contain how its outcomes were drawn; its job does.
 #[test]
 fn old_runs_say_what_they_certify_too() {
     let place = Place::new(2);
     place.write_recording("solution", 2, 4);
     for (rest, expected) in [("", "drawn from"), ("draws = \"in-order\"", "fresh calls")] {
         place.write("job.toml", &replay_job(rest));
-        let mut charter = place.good_job().charter.clone();
-        let now = goodarm_record::view::promise(&charter);
-        charter.verifiers[0].mean_over = None;
-        assert_eq!(goodarm_record::view::promise(&charter), now);
+        let mut terms = place.good_job().terms.clone();
+        let now = goodarm_record::view::promise(&terms);
+        terms.verifiers[0].mean_over = None;
+        assert_eq!(goodarm_record::view::promise(&terms), now);
         assert!(now.contains(expected), "{now}");
     }
 }

@@ -110,8 +110,8 @@ fn read(place: &Place, job: &str) -> Result<Job, goodarm_live::job::JobError> {
 fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     let place = Place::new(6);
     let job = Arc::new(read(&place, JOB).unwrap_or_else(|error| panic!("{error}")));
-    assert_eq!(job.charter.verifiers[0].kind, "coin");
-    assert_eq!(job.charter.verifiers[0].ceiling, Cost::from_units(2));
+    assert_eq!(job.terms.verifiers[0].kind, "coin");
+    assert_eq!(job.terms.verifiers[0].ceiling, Cost::from_units(2));
     let mut run = Run::begin(job).expect("a new run");
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");

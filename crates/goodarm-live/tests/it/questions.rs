@@ -643,7 +643,7 @@ fn models_answer_and_solve_over_http() {
     );
     let job = place.good_job();
     // The ceiling of a judge has room for the longest answer that counts.
-    let ceiling = |job: &Job, place: usize| job.charter.verifiers[place].ceiling.units();
+    let ceiling = |job: &Job, place: usize| job.terms.verifiers[place].ceiling.units();
     assert!(ceiling(&job, 1) >= 8.0 * 50.0 + 50.0, "{}", ceiling(&job, 1));
     assert!(ceiling(&job, 0) < ceiling(&job, 1), "a solver does not see the answer");
     let (ending, overview) = place.run();

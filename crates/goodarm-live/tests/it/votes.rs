@@ -20,7 +20,7 @@ fn place(keys: &str) -> Place {
 }
 
 fn threshold(keys: &str) -> f64 {
-    place(keys).good_job().charter.verifiers[0].threshold
+    place(keys).good_job().terms.verifiers[0].threshold
 }
 
 #[test]

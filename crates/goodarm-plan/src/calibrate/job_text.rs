@@ -10,7 +10,7 @@ pub(super) fn with_thresholds(job: &Job, finding: &Finding) -> Result<String, Ca
     let wrong = |reason: String| CalibrateError::JobText { path: job.path.clone(), reason };
     let mut document: DocumentMut =
         job.text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))?;
-    for (terms, found) in job.charter.verifiers.iter().zip(&finding.verifiers) {
+    for (terms, found) in job.terms.verifiers.iter().zip(&finding.verifiers) {
         let Some(threshold) = found.new_threshold else { continue };
         let criterion = terms.criterion.as_ref();
         let verifier = criterion.map_or(terms.name.as_str(), |it| it.verifier.as_str());

@@ -6,9 +6,9 @@ use goodarm_core::ArmId;
 use goodarm_core::calibration::{Column, Threshold};
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
-use goodarm_record::charter::VerifierTerms;
 use goodarm_record::job_file::Unit;
 use goodarm_record::recording::{self, Outcome, Recording};
+use goodarm_record::terms::VerifierTerms;
 use goodarm_record::view::noise::{self, Noise};
 
 use super::{CalibrateError, quoted};
@@ -52,7 +52,7 @@ impl Pilot {
         if !path.exists() {
             return Err(no_recording(job, path));
         }
-        let terms = &job.charter.verifiers;
+        let terms = &job.terms.verifiers;
         if terms.iter().all(|terms| stays(terms).is_some()) {
             let reason = "every verifier is exact, or its threshold follows from majorities";
             return Err(CalibrateError::NothingFree { path: job.path.clone(), reason });
@@ -86,7 +86,7 @@ impl Pilot {
 fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> {
     let known = recording::verifiers(path).map_err(CalibrateError::Recording)?;
     let mut problems = Vec::new();
-    for terms in &job.charter.verifiers {
+    for terms in &job.terms.verifiers {
         if known.contains(&terms.name) {
             continue;
         }
@@ -105,7 +105,7 @@ fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> 
         return Err(CalibrateError::Recording(problems));
     }
     let read = |terms: &VerifierTerms| Recording::read(path, &terms.name);
-    let read: Result<Vec<Recording>, _> = job.charter.verifiers.iter().map(read).collect();
+    let read: Result<Vec<Recording>, _> = job.terms.verifiers.iter().map(read).collect();
     let recordings = read.map_err(CalibrateError::Recording)?;
     let unit = job.unit().name();
     match recordings.iter().find(|recording| recording.unit != unit) {

@@ -28,10 +28,9 @@ pub(super) fn roster(folder: &Folder, history: &History) -> Result<Roster, Probl
             path.display()
         )));
     }
-    let roster = Roster::read(folder, &history.charter, None)
+    let roster = Roster::read(folder, &history.terms, None)
         .map_err(|error| unreadable(error.to_string()))?;
-    if !roster.candidates.begin_with(history.charter.candidate_count, &history.header().candidates)
-    {
+    if !roster.candidates.begin_with(history.terms.candidate_count, &history.header().candidates) {
         return Err(unreadable(format!(
             "{}: not the candidates that the run began with",
             path.display()
@@ -138,7 +137,7 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { charter, balance: Balance { books, account, .. }, roster, .. } = auditor;
+        let Auditor { terms, balance: Balance { books, account, .. }, roster, .. } = auditor;
         let candidates = &roster.candidates;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
@@ -158,7 +157,7 @@ impl Claim<'_> {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
         let rank = is_certificate.then_some(self.place);
-        let finding = finding(books, account, charter, arm, rank);
+        let finding = finding(books, account, terms, arm, rank);
         let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());

@@ -35,10 +35,10 @@ impl Labelled {
 
     /// Each claim must be about what was certified when it began, in the order that was drawn.
     pub(super) fn compare(&self, folder: &Folder, auditor: &Auditor, report: &mut Report) {
-        let Auditor { charter, balance, roster, certified_at, .. } = auditor;
+        let Auditor { terms, balance, roster, certified_at, .. } = auditor;
         let certified = balance.books.certified();
         let certified: Vec<&str> = certified.iter().map(|&arm| roster.id(arm)).collect();
-        let seed = charter.seed();
+        let seed = terms.seed();
         for claim in &self.labels.claims {
             let before = report.problem_count;
             let then = certified_at.get(&claim.begun);

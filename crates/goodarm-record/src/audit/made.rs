@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::{Area, Auditor, Report, shortened};
 use crate::changes;
-use crate::charter::Charter;
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::outputs::{self, page};
 use crate::replay::Balance;
+use crate::terms::RunTerms;
 use crate::view::{DoneReason, EndingFacts, EndingView, Overview};
 
 /// The summary must say what the calls give, in every key.
@@ -144,8 +144,8 @@ pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut Report) {
 }
 
 /// Says of the files that decide what the verifiers say whether they are as they were.
-pub(super) fn look_at_files(folder: &Folder, charter: &Charter, report: &mut Report) {
-    let files: Vec<_> = charter.files.iter().flatten().collect();
+pub(super) fn look_at_files(folder: &Folder, terms: &RunTerms, report: &mut Report) {
+    let files: Vec<_> = terms.files.iter().flatten().collect();
     let listed = files.iter().map(|(path, content)| format!("{path} (BLAKE3 {content})"));
     let listed: Vec<String> = listed.collect();
     if listed.is_empty() {
@@ -154,7 +154,7 @@ pub(super) fn look_at_files(folder: &Folder, charter: &Charter, report: &mut Rep
     report.checked.push(format!("the verifiers were made of {}", listed.join(", ")));
     let mut same = Vec::new();
     for (path, content) in files {
-        let place = charter.folder.as_ref().map(|base| folder.path().join(base).join(path));
+        let place = terms.folder.as_ref().map(|base| folder.path().join(base).join(path));
         // What is no file any more, such as a pipe, could keep us waiting.
         let now =
             place.filter(|place| place.is_file()).map(|place| Fingerprint::read(path, &place));

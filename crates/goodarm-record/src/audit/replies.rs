@@ -6,12 +6,12 @@ use goodarm_core::{CountedFailure, Failure, Outcome, Source, Target};
 use goodarm_files::words::counted;
 
 use super::{Area, Report};
-use crate::charter::Charter;
 use crate::folder::Folder;
 use crate::history::SettledCall;
 use crate::people::{Heard, Replies, verdict, wanted};
 use crate::reply::Verdict;
 use crate::roster::Roster;
+use crate::terms::RunTerms;
 
 /// The replies of a run's people, gone through call by call.
 pub(super) struct People {
@@ -24,8 +24,8 @@ pub(super) struct People {
 
 impl People {
     /// None if nobody was asked, or if what was said cannot be read, which is a problem.
-    pub(super) fn open(folder: &Folder, charter: &Charter, report: &mut Report) -> Option<Self> {
-        charter.rows().find(|terms| terms.people.is_some())?;
+    pub(super) fn open(folder: &Folder, terms: &RunTerms, report: &mut Report) -> Option<Self> {
+        terms.rows().find(|service| service.people.is_some())?;
         let mut replies = Replies::new(&folder.replies());
         if let Err(error) = replies.read_on() {
             report.problem(Area::Replies, error);
@@ -40,24 +40,24 @@ impl People {
     pub(super) fn check(
         &mut self,
         call: &SettledCall<'_>,
-        charter: &Charter,
+        terms: &RunTerms,
         roster: &Roster,
         report: &mut Report,
     ) {
-        let terms = charter.terms(call.target);
-        let Some(people) = terms.people else { return };
+        let service = terms.service(call.target);
+        let Some(people) = service.people else { return };
         self.call_count += 1;
         let id = match call.target {
             Target::Arm(arm, _) => roster.id(arm),
             Target::Question(question, _) => roster.question_id(question),
         };
         let number = call.ticket.0;
-        let Some(Heard { by, said, .. }) = self.replies.get(call.ticket, terms.name, id) else {
+        let Some(Heard { by, said, .. }) = self.replies.get(call.ticket, service.name, id) else {
             let text = format!("{}: no reply to call {number}, which the journal has", self.file);
             report.problem(Area::Replies, text);
             return;
         };
-        if !is_outcome(call, verdict(wanted(&terms), people.answer_bytes_max, &said)) {
+        if !is_outcome(call, verdict(wanted(&service), people.answer_bytes_max, &said)) {
             let text = format!(
                 "{}: the reply to call {number} has another outcome in the journal",
                 self.file
@@ -65,7 +65,7 @@ impl People {
             report.problem(Area::Replies, text);
         }
         let is_fresh_answer = matches!(call.target, Target::Question(_, Source::Generator(_)));
-        let speech = (terms.name.to_owned(), id.to_owned(), by);
+        let speech = (service.name.to_owned(), id.to_owned(), by);
         if !people.same_person && !is_fresh_answer && self.spoken.contains(&speech) {
             let (verifier, id, by) = &speech;
             let text = format!(

@@ -20,8 +20,8 @@ pub struct Header {
     pub version: String,
     /// The number of the rules that decide; see [`goodarm_core::DECISIONS`].
     pub decisions: u32,
-    /// The terms of the run, as the charter's JSON.
-    pub charter: String,
+    /// The terms of the run, as JSON.
+    pub terms: String,
     /// The fingerprint of the candidates.
     pub candidates: [u8; 32],
     /// How many arms there are.
@@ -114,7 +114,7 @@ impl Header {
         put_number(bytes, FORMAT_VERSION);
         put_text(bytes, &self.version);
         put_number(bytes, self.decisions.into());
-        put_text(bytes, &self.charter);
+        put_text(bytes, &self.terms);
         bytes.extend_from_slice(&self.candidates);
         put_number(bytes, self.arm_count);
         put_number(bytes, self.attribute_count);
@@ -131,7 +131,7 @@ impl Header {
             version: input.text()?.to_owned(),
             // Format 1 was only ever written under the first rules.
             decisions: if format == 1 { 1 } else { input.small_number()? },
-            charter: input.text()?.to_owned(),
+            terms: input.text()?.to_owned(),
             candidates: input.array()?,
             arm_count: input.number()?,
             attribute_count: input.number()?,

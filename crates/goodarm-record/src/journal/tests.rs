@@ -105,7 +105,7 @@ fn header() -> Header {
     Header {
         version: "0.1.0".to_owned(),
         decisions: 7,
-        charter: "{\"budget\":5}\n".to_owned(),
+        terms: "{\"budget\":5}\n".to_owned(),
         candidates: std::array::from_fn(|index| u8::try_from(index).unwrap()),
         arm_count: 1000,
         attribute_count: 3,

@@ -6,7 +6,6 @@ use goodarm_data::candidates::fields;
 use goodarm_data::candidates::text_of;
 
 use super::{Card, LabelError};
-use crate::charter::Charter;
 use crate::claims::labelled::{Labelled, Labels};
 use crate::claims::line::Line;
 use crate::claims::order::{self, CertifiedAt};
@@ -16,6 +15,7 @@ use crate::journal::Mark;
 use crate::replay::{Balance, Follower, Replay};
 use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedReader};
+use crate::terms::RunTerms;
 use crate::view::{ClaimView, Overview, PairView};
 
 /// A run as its journal gives it.
@@ -37,7 +37,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
         // The journal was opened before: nobody is in it whom the candidates lack.
-        let kept = Roster::kept(folder, &replay.history.charter, None);
+        let kept = Roster::kept(folder, &replay.history.terms, None);
         let (roster, trouble) = kept.map_or_else(|it| (None, Some(it)), |it| (Some(it), None));
         let mut replay = replay.followed_by(follower(Balance::opening(books).with(roster)));
         let mut certified_at = CertifiedAt::new(labels.claims.iter().map(|claim| &claim.begun));
@@ -51,7 +51,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
         }
         let record = Self { folder: folder.clone(), replay, mark, certified_at };
         let (candidates, history) = (&record.roster().candidates, &record.replay.history);
-        if !candidates.begin_with(history.charter.candidate_count, &history.header().candidates)
+        if !candidates.begin_with(history.terms.candidate_count, &history.header().candidates)
             || candidates.len() < record.balance().books.problem().arm_count()
         {
             return Err(LabelError::OtherCandidates(folder.candidates()));
@@ -63,8 +63,8 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
         self.replay
     }
 
-    pub(super) const fn charter(&self) -> &Charter {
-        &self.replay.history.charter
+    pub(super) const fn terms(&self) -> &RunTerms {
+        &self.replay.history.terms
     }
 
     fn balance(&self) -> &Balance {
@@ -88,7 +88,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
     /// Makes sure that all claims are about this run.
     pub(super) fn check(&self, labels: &Labels) -> Result<(), LabelError> {
         let (journal, seed, certified) =
-            (self.folder.journal(), self.charter().seed(), self.certified());
+            (self.folder.journal(), self.terms().seed(), self.certified());
         for Labelled { begun, .. } in &labels.claims {
             let then = self.certified_at.get(begun);
             order::check(begun, &journal, seed, &certified, then)
@@ -99,9 +99,9 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
 
     /// The run as its summary has it, but for how it ended.
     pub(super) fn overview(&self, claim: Option<ClaimView>) -> Overview {
-        let charter = self.folder.present(self.charter());
+        let terms = self.folder.present(self.terms());
         let Balance { books, account, .. } = self.balance();
-        let mut overview = Overview::in_full(&charter, books, account);
+        let mut overview = Overview::in_full(&terms, books, account);
         overview.set_span(self.replay.history.span_millis(), account);
         overview.journal = Some(self.mark.clone());
         overview.claim = claim;
@@ -146,7 +146,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
             of_question.extend::<Vec<_>>(own);
             fields = of_question;
         }
-        let id_field = self.charter().id_field();
+        let id_field = self.terms().id_field();
         let shown = fields.into_iter().filter(|(name, _)| *name != id_field && name != KEY);
         shown.map(|(name, value)| Field { name, text: text_of(&value).into_owned() }).collect()
     }

@@ -6,8 +6,8 @@ use goodarm_core::{ArmId, Cost, Failure, Label, Outcome, QuestionId, Target};
 use goodarm_data::candidates::fields;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::charter::Charter;
 use crate::history::Entry;
+use crate::terms::RunTerms;
 
 /// One call, as a line.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -61,19 +61,19 @@ pub struct CallLine<'a> {
 }
 
 impl<'a> CallLine<'a> {
-    /// The line of an entry's call, if one came back; given the names of candidates and questions, and a
-    /// charter with those of verifiers.
+    /// The line of an entry's call, if one came back; given the names of candidates and questions, and the
+    /// run terms, which have those of verifiers.
     pub fn new(
         entry: &'a Entry<'_>,
         id: impl FnOnce(ArmId) -> &'a str,
         question: impl FnOnce(QuestionId) -> &'a str,
-        charter: &'a Charter,
+        terms: &'a RunTerms,
     ) -> Option<Self> {
         let call = entry.call.as_ref()?;
         let (score, scores, label) = match &call.outcome {
             Outcome::Score(score) => (Some(*score), None, None),
             Outcome::Scores(each) => {
-                let names = charter.criteria(call.target).into_iter();
+                let names = terms.criteria(call.target).into_iter();
                 let named = names.map(str::to_owned).zip(each.iter().copied());
                 (None, Some(CriterionScores(named.collect())), None)
             }
@@ -88,7 +88,7 @@ impl<'a> CallLine<'a> {
             call: call.ticket.0,
             id: id.into(),
             question: question.into(),
-            verifier: charter.service_name(call.target).into(),
+            verifier: terms.service_name(call.target).into(),
             score,
             scores,
             answer: call.note.answer.as_ref().into(),

@@ -5,8 +5,8 @@ use goodarm_data::candidates::{Candidate, fields};
 use goodarm_data::template::Template;
 use serde_json::Value;
 
-use crate::charter::PeopleTerms;
 use crate::deck::{Card, Field, Wanted};
+use crate::terms::PeopleTerms;
 
 /// Makes the cards of one service.
 #[derive(Debug)]

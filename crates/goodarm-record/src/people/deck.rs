@@ -10,7 +10,6 @@ use goodarm_files::words::counted;
 
 use super::replies::{Line, ReplyTo};
 use super::{Asker, Replies, verdict, wanted};
-use crate::charter::Charter;
 use crate::claims::NAME_BYTES_MAX;
 use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
@@ -19,6 +18,7 @@ use crate::replay::Replay;
 use crate::reply::Verdict;
 use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
+use crate::terms::RunTerms;
 
 /// How many answers and questions of a run wait for a person.
 pub fn waiting(folder: &Folder) -> Result<usize, DeckError> {
@@ -39,7 +39,7 @@ pub fn are_asked(folder: &Folder) -> Result<bool, DeckError> {
 #[derive(Debug)]
 pub struct PeopleDeck {
     folder: Folder,
-    charter: Charter,
+    terms: RunTerms,
     askers: BTreeMap<usize, Asker>,
     roster: Option<Roster>,
     /// How long the journal was when it was last gone through, and of when.
@@ -65,7 +65,7 @@ impl PeopleDeck {
     /// The cards of the run in a folder.
     pub fn open(folder: &Folder) -> Result<Self, DeckError> {
         let mut deck = Self::read(folder)?;
-        if deck.charter.rows().all(|terms| terms.people.is_none()) {
+        if deck.terms.rows().all(|service| service.people.is_none()) {
             let path = folder.path().display();
             return Err(DeckError::Folder(format!(
                 "{path}: no verifier and no generator of this run is a person (kind = \"human\")"
@@ -76,14 +76,14 @@ impl PeopleDeck {
     }
 
     fn read(folder: &Folder) -> Result<Self, DeckError> {
-        let charter = Replay::open(&folder.journal())?.history.charter;
-        let id_field = charter.id_field();
-        let askers = charter.rows().enumerate().filter_map(|(row, terms)| {
-            Some((row, Asker::new(terms.people?, wanted(&terms), &id_field)))
+        let terms = Replay::open(&folder.journal())?.history.terms;
+        let id_field = terms.id_field();
+        let askers = terms.rows().enumerate().filter_map(|(row, service)| {
+            Some((row, Asker::new(service.people?, wanted(&service), &id_field)))
         });
         Ok(Self {
             askers: askers.collect(),
-            charter,
+            terms,
             roster: None,
             seen: None,
             asked: BTreeMap::new(),
@@ -105,7 +105,7 @@ impl PeopleDeck {
             return Ok(());
         }
         let mut replay = Replay::open(&journal)?;
-        let is_peoples = |target| self.askers.contains_key(&self.charter.row(target));
+        let is_peoples = |target| self.askers.contains_key(&self.terms.row(target));
         let mut known = BTreeMap::new();
         while let Some(entry) = replay.step()? {
             if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
@@ -118,12 +118,12 @@ impl PeopleDeck {
         // Answers that were made during the run are in its journal, too.
         let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
         if of_people.iter().any(is_unknown) {
-            let roster = Roster::read(&self.folder, &self.charter, None);
+            let roster = Roster::read(&self.folder, &self.terms, None);
             self.roster = Some(roster.map_err(|error| DeckError::Folder(error.to_string()))?);
         }
         let asked = of_people.into_iter().filter_map(|(ticket, target)| {
             let id = self.subject(target)?.id;
-            let verifier = self.charter.terms(target).name.to_owned();
+            let verifier = self.terms.service(target).name.to_owned();
             Some((ticket, Asked { target, verifier, id }))
         });
         self.asked = asked.collect();
@@ -170,7 +170,7 @@ impl PeopleDeck {
     /// Whether each call is to be another person's. Whoever makes answers may make several.
     fn wants_others(&self, target: Target) -> bool {
         let is_vote = !matches!(target, Target::Question(_, Source::Generator(_)));
-        let people = self.charter.terms(target).people;
+        let people = self.terms.service(target).people;
         is_vote && people.is_some_and(|people| !people.same_person)
     }
 
@@ -185,7 +185,7 @@ impl PeopleDeck {
     }
 
     fn card(&self, ticket: Ticket, asked: &Asked) -> Option<Card> {
-        let row = self.charter.row(asked.target);
+        let row = self.terms.row(asked.target);
         Some(self.askers.get(&row)?.card(ticket.0.to_string(), &self.subject(asked.target)?))
     }
 
@@ -205,10 +205,10 @@ impl PeopleDeck {
         if self.spoken(asked).contains(labeller) {
             return Err(not_fresh(labeller, asked));
         }
-        let terms = self.charter.terms(asked.target);
-        let most = terms.people.and_then(|people| people.answer_bytes_max);
+        let service = self.terms.service(asked.target);
+        let most = service.people.and_then(|people| people.answer_bytes_max);
         if let Verdict::Failed(CountedFailure::Unreadable, reason) =
-            verdict(wanted(&terms), most, &said)
+            verdict(wanted(&service), most, &said)
         {
             return Err(DeckError::Unfit(reason));
         }
@@ -251,7 +251,7 @@ impl Deck for PeopleDeck {
             let place = Place {
                 key: ticket.0.to_string(),
                 id: asked.id.clone(),
-                wanted: wanted(&self.charter.terms(asked.target)),
+                wanted: wanted(&self.terms.service(asked.target)),
                 said: heard.filter(|heard| heard.by == labeller).map(|heard| heard.said),
                 waits: own.contains(ticket),
             };
@@ -259,12 +259,12 @@ impl Deck for PeopleDeck {
         }
         let said = self.replies.iter().filter(|(_, by)| *by == labeller);
         for (reply, _) in said {
-            let terms = self.charter.rows().find(|terms| terms.name == reply.verifier);
-            let Some(terms) = terms else { continue };
+            let service = self.terms.rows().find(|service| service.name == reply.verifier);
+            let Some(service) = service else { continue };
             places.entry(reply.call).or_insert_with(|| Place {
                 key: reply.call.to_string(),
                 id: reply.id.clone(),
-                wanted: wanted(&terms),
+                wanted: wanted(&service),
                 said: Some(reply.said.clone()),
                 waits: false,
             });
@@ -317,7 +317,7 @@ impl Deck for PeopleDeck {
         };
         let for_others = waiting.iter().filter(is_for_others).count();
         let are_questions =
-            waiting.iter().all(|asked| wanted(&self.charter.terms(asked.target)) == Wanted::Answer);
+            waiting.iter().all(|asked| wanted(&self.terms.service(asked.target)) == Wanted::Answer);
         let done = self.known.len() - waiting.len();
         let what = if are_questions && !waiting.is_empty() { "question" } else { "answer" };
         let wait = if waiting.len() == 1 { "waits" } else { "wait" };

@@ -42,7 +42,7 @@ impl Kept {
             return Err(NO_RUN.to_owned());
         }
         let replay = Replay::open(&folder.journal()).map_err(of_replay)?;
-        let roster = Roster::read(&folder, &replay.history.charter, None);
+        let roster = Roster::read(&folder, &replay.history.terms, None);
         let roster = roster.map_err(|error| error.to_string())?;
         let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())
             .map_err(|error| error.to_string())?;
@@ -53,18 +53,18 @@ impl Kept {
 /// The names of all that a run's answers are scored by.
 pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, String> {
     let Kept { replay, .. } = Kept::open(path)?;
-    Ok(replay.history.charter.verifiers.into_iter().map(|terms| terms.name).collect())
+    Ok(replay.history.terms.verifiers.into_iter().map(|it| it.name).collect())
 }
 
 /// What one verifier said, or of one with criteria what it said about one of them.
 pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String> {
     let Kept { replay, roster, file } = Kept::open(path)?;
-    let charter = &replay.history.charter;
-    let names: Vec<String> = charter.verifiers.iter().map(|it| it.name.clone()).collect();
+    let terms = &replay.history.terms;
+    let names: Vec<String> = terms.verifiers.iter().map(|it| it.name.clone()).collect();
     let place = names.iter().position(|name| name == verifier);
     let nothing = || nothing_of("verifier", verifier, &names);
     let place = place.ok_or_else(nothing)?;
-    let first = charter.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
+    let first = terms.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
     let [place, lead] = [place, first].map(attribute_at);
     let problem = replay.problem().map_err(of_replay)?;
     let declared = problem.attribute(place).clone();
@@ -104,18 +104,17 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
     if by_candidate.is_empty() {
         return Err(nothing());
     }
-    Ok(Recording { unit: replay.history.charter.unit.name().to_owned(), file, by_candidate })
+    Ok(Recording { unit: replay.history.terms.unit.name().to_owned(), file, by_candidate })
 }
 
 /// What one generator or solver answered.
 pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, String> {
     let Kept { mut replay, roster, file } = Kept::open(path)?;
-    let charter = &replay.history.charter;
-    let solvers = (0..).zip(&charter.verifiers).filter(|(_, terms)| terms.solves.is_some());
-    let solvers = solvers.map(|(at, terms)| (&terms.name, Source::Votes(AttributeId(at))));
-    let generators = (0..).zip(charter.generators());
-    let generators =
-        generators.map(|(at, terms)| (&terms.name, Source::Generator(GeneratorId(at))));
+    let terms = &replay.history.terms;
+    let solvers = (0..).zip(&terms.verifiers).filter(|(_, it)| it.solves.is_some());
+    let solvers = solvers.map(|(at, it)| (&it.name, Source::Votes(AttributeId(at))));
+    let generators = (0..).zip(terms.generators());
+    let generators = generators.map(|(at, it)| (&it.name, Source::Generator(GeneratorId(at))));
     let sources: Vec<(String, Source)> =
         solvers.chain(generators).map(|(name, source)| (name.clone(), source)).collect();
     let names: Vec<String> = sources.iter().map(|(name, _)| name.clone()).collect();
@@ -162,7 +161,7 @@ fn label(call: &SettledCall<'_>) -> Option<Label> {
 }
 
 fn attribute_at(place: usize) -> AttributeId {
-    AttributeId(u32::try_from(place).expect("a charter has fewer than 2^32 verifiers"))
+    AttributeId(u32::try_from(place).expect("there are fewer than 2^32 verifiers"))
 }
 
 const NO_RUN: &str =

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::account::Account;
-use crate::charter::Charter;
 use crate::job_file;
+use crate::terms::RunTerms;
 
 /// How many calls were in flight, and how many might have been.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(charter: &Charter, account: &Account) -> Self {
+    pub(super) fn new(terms: &RunTerms, account: &Account) -> Self {
         let others = || account.services().iter().filter(|totals| totals.latency_sum() > 0.0);
         let spent = others().map(|totals| totals.spent).fold(Cost::ZERO, Cost::saturating_add);
         let calls: u64 = others().map(|totals| totals.outcomes.call_count).sum();
@@ -31,7 +31,7 @@ impl Pace {
         let allowed = Options::default().in_flight_share * account.budgets[0].units() / price;
         Self {
             in_flight_mean: None,
-            concurrency: concurrency(&charter.job),
+            concurrency: concurrency(&terms.job),
             money_allows: (price > 0.0).then_some(allowed.max(1.0)),
         }
     }

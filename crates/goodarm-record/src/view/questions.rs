@@ -8,8 +8,8 @@ use goodarm_data::candidates::text_of;
 use serde::Serialize;
 
 use crate::account::Account;
-use crate::charter::{Charter, GeneratorTerms};
 use crate::questions::FINAL_ANSWER;
+use crate::terms::{GeneratorTerms, RunTerms};
 use crate::view::exact_pair;
 
 /// The questions of a run as a whole.
@@ -66,7 +66,7 @@ pub struct GeneratorView {
 
 impl QuestionsView {
     /// All of them; none where candidates stand for themselves.
-    pub fn new(charter: &Charter, books: &Books, account: &Account) -> Option<Self> {
+    pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Option<Self> {
         let problem = books.problem();
         let questions = problem.questions()?;
         let made = account.began_with..problem.arm_count();
@@ -76,7 +76,7 @@ impl QuestionsView {
                 move |arm: &ArmId| books.origin(*arm) == Some(Source::Generator(generator));
             problem.arms().filter(is_own)
         };
-        let generators = charter.generators().iter().zip(questions.generator_ids());
+        let generators = terms.generators().iter().zip(questions.generator_ids());
         let generator = |(terms, generator): (&GeneratorTerms, GeneratorId)| {
             let totals = account.service(problem.generator_service(generator));
             let is_certified = |arm: &ArmId| books.status(*arm) == ArmStatus::Certified;

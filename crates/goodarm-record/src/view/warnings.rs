@@ -5,8 +5,8 @@ use goodarm_core::{BlockingFailure, Failure};
 use goodarm_files::words::counted;
 
 use crate::account::{Account, OutcomeTotals, ServiceTotals};
-use crate::charter::{Charter, ServiceTerms};
 use crate::job_file::Scores;
+use crate::terms::{RunTerms, ServiceTerms};
 
 /// Something that a person should know about a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,26 +51,26 @@ impl WarningKind {
 }
 
 /// All warnings about the verifiers of a run, and about its generators.
-pub fn warnings(charter: &Charter, account: &Account) -> Vec<Warning> {
+pub fn warnings(terms: &RunTerms, account: &Account) -> Vec<Warning> {
     let mut services = account.services().iter();
-    let all = charter.rows().enumerate().filter_map(|(row, terms)| {
+    let all = terms.rows().enumerate().filter_map(|(row, service)| {
         // Calls are paid, and remarked on, with the first criterion.
-        let is_paid = terms.is_generator || charter.is_called(row);
+        let is_paid = service.is_generator || terms.is_called(row);
         let paid = if is_paid { services.next() } else { None };
         let outcomes = match paid {
-            Some(paid) if terms.is_generator => &paid.outcomes,
+            Some(paid) if service.is_generator => &paid.outcomes,
             _ => account.attributes().get(row)?,
         };
-        Some((row, terms, outcomes, paid))
+        Some((row, service, outcomes, paid))
     });
     let mut warnings: Vec<Warning> = all
-        .flat_map(|(verifier, terms, outcomes, paid)| {
-            about(&terms, outcomes, paid).into_iter().map(move |(kind, text)| Warning {
+        .flat_map(|(verifier, service, outcomes, paid)| {
+            about(&service, outcomes, paid).into_iter().map(move |(kind, text)| Warning {
                 verifier,
                 kind,
                 text: match kind {
-                    WarningKind::Remark { .. } => format!("{}: {text}", terms.name),
-                    _ => format!("{} {text}", terms.name),
+                    WarningKind::Remark { .. } => format!("{}: {text}", service.name),
+                    _ => format!("{} {text}", service.name),
                 },
             })
         })

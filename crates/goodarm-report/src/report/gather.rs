@@ -166,7 +166,7 @@ impl Gatherer {
     /// At the end of the journal: everything but ids, which are still to be filled in.
     pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> Data {
         let mut overview = Overview::in_full(
-            &folder.present(&history.charter),
+            &folder.present(&history.terms),
             &self.balance.books,
             &self.balance.account,
         );

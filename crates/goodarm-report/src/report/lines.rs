@@ -2,9 +2,9 @@
 
 use goodarm_core::Outcome;
 use goodarm_data::candidates::fields;
-use goodarm_record::charter::row_of;
 use goodarm_record::history::Entry;
 use goodarm_record::journal::Note;
+use goodarm_record::terms::row_of;
 use goodarm_record::view::LoanView;
 use serde::Serialize;
 use serde_json::Value;

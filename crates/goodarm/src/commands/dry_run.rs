@@ -8,9 +8,9 @@ use goodarm_live::run::Run;
 use goodarm_live::trial::suspicions;
 use goodarm_plan::forecast::{self, Design, Forecast};
 use goodarm_plan::plan::cut_off;
-use goodarm_record::charter::{PeopleTerms, Solves, VerifierTerms};
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
+use goodarm_record::terms::{PeopleTerms, Solves, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{
     about_money, counted, is_free, money, price, printable, printable_note, remaining,
@@ -88,13 +88,13 @@ fn service(job: &Job, id: ServiceId) -> String {
     let service = job.service(id);
     let (kind, metered, role) = match job.problem.role(id).expect("a service of this job") {
         Role::Verifier(lead) => {
-            let terms = &job.charter.verifiers[lead.index()];
+            let terms = &job.terms.verifiers[lead.index()];
             let role = format!("{}{}", thresholds(job, service), subject(job, terms));
             (&terms.kind, terms.metered, role)
         }
         Role::Generator(generator) => {
-            let terms = &job.charter.generators()[generator.index()];
-            let most = job.charter.questions.as_ref().map_or(0, |it| it.candidates_max);
+            let terms = &job.terms.generators()[generator.index()];
+            let most = job.terms.questions.as_ref().map_or(0, |it| it.candidates_max);
             let role = format!("makes answers, at most {most} for each question");
             (&terms.kind, terms.metered, role)
         }
@@ -129,7 +129,7 @@ fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
     let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold());
     if verifier.criteria.is_empty() {
-        let claims = job.charter.claims(verifier.lead.index());
+        let claims = job.terms.claims(verifier.lead.index());
         let claims =
             if claims.is_empty() { String::new() } else { format!(" ({})", claims.join(", ")) };
         let one = thresholds.next();

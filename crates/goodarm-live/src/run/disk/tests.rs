@@ -65,7 +65,7 @@ impl Slow {
         let header = Header {
             version: "0".into(),
             decisions: 1,
-            charter: String::new(),
+            terms: String::new(),
             candidates: [0; 32],
             arm_count: 100,
             attribute_count: 1,

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use goodarm_core::Cost;
 use goodarm_data::candidates::Candidate;
-use goodarm_record::charter::PeopleTerms;
 use goodarm_record::deck::{Card, Deck as _, Said};
 use goodarm_record::folder::Folder;
 use goodarm_record::people::PeopleDeck;
+use goodarm_record::terms::PeopleTerms;
 use tokio::time::sleep;
 
 use super::chance::Chance;

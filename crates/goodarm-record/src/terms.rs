@@ -17,7 +17,7 @@ use crate::reply::MeanOver;
 
 /// The terms of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Charter {
+pub struct RunTerms {
     /// What money counts.
     pub unit: Unit,
     /// The budget at the start.
@@ -204,27 +204,27 @@ pub struct ServiceTerms<'a> {
     pub people: Option<&'a PeopleTerms>,
 }
 
-/// Why a recorded charter is none.
+/// Why the recorded terms of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CharterError {
+pub enum TermsError {
     /// Not what this version writes.
-    #[error("the charter cannot be read: {0}")]
+    #[error("the terms of the run cannot be read: {0}")]
     Unreadable(String),
     /// It states no problem.
-    #[error("the charter states no problem: {0}")]
+    #[error("the terms of the run state no problem: {0}")]
     Problem(#[from] SpecError),
 }
 
-impl Charter {
+impl RunTerms {
     /// From the text in a journal.
-    pub fn read(text: &str) -> Result<Self, CharterError> {
-        serde_json::from_str(text).map_err(|error| CharterError::Unreadable(error.to_string()))
+    pub fn read(text: &str) -> Result<Self, TermsError> {
+        serde_json::from_str(text).map_err(|error| TermsError::Unreadable(error.to_string()))
     }
 
     /// For a journal.
     pub fn text(&self) -> String {
-        serde_json::to_string(self).expect("a charter is plain data with text keys")
+        serde_json::to_string(self).expect("the terms are plain data with text keys")
     }
 
     /// The field that names a candidate.
@@ -261,7 +261,7 @@ impl Charter {
     }
 
     /// The problem that the run solves.
-    pub fn problem(&self) -> Result<Problem, CharterError> {
+    pub fn problem(&self) -> Result<Problem, TermsError> {
         let spec = ProblemSpec {
             arms: self.candidate_count,
             attributes: self.verifiers.iter().map(VerifierTerms::spec).collect(),
@@ -288,8 +288,8 @@ impl Charter {
     }
 
     /// The terms of the service that such calls are made to.
-    pub fn terms(&self, target: Target) -> ServiceTerms<'_> {
-        self.rows().nth(self.row(target)).expect("a charter has all services")
+    pub fn service(&self, target: Target) -> ServiceTerms<'_> {
+        self.rows().nth(self.row(target)).expect("the terms have all services")
     }
 
     /// The row of [`Self::rows`] that such calls are counted in.
@@ -433,36 +433,36 @@ mod tests {
          "ceiling":0.000061,"metered":true}],"job":"budget = 2.5"}"#;
 
     #[test]
-    fn a_charter_with_numbers_is_read_and_written_with_exact_decimals() {
-        let charter = Charter::read(OLD).unwrap();
-        assert_eq!(charter.budget.to_string(), "2.5");
+    fn terms_with_numbers_are_read_and_written_with_exact_decimals() {
+        let terms = RunTerms::read(OLD).unwrap();
+        assert_eq!(terms.budget.to_string(), "2.5");
         let ceilings: Vec<String> =
-            charter.verifiers.iter().map(|terms| terms.ceiling.to_string()).collect();
+            terms.verifiers.iter().map(|it| it.ceiling.to_string()).collect();
         assert_eq!(ceilings, ["0.000000001", "0.000061"]);
-        assert_eq!(charter.verifiers[1].kind, "llm");
-        let text = charter.text();
+        assert_eq!(terms.verifiers[1].kind, "llm");
+        let text = terms.text();
         assert!(text.contains(r#""budget":"2.5""#), "{text}");
         assert!(text.contains(r#""ceiling":"0.000061""#), "{text}");
-        assert_eq!(Charter::read(&text), Ok(charter));
+        assert_eq!(RunTerms::read(&text), Ok(terms));
     }
 
     #[test]
     fn the_ledger_reserves_the_ceiling_to_the_last_digit() {
-        let mut charter = Charter::read(OLD).unwrap();
-        charter.budget = Cost::from_picos(123_456_789_012_345_678_901);
-        charter.verifiers[1].ceiling = Cost::from_picos(12_345_678_901_234_567_891);
-        let charter = Charter::read(&charter.text()).unwrap();
-        let problem = charter.problem().unwrap();
-        assert_eq!(problem.budget(), charter.budget);
+        let mut terms = RunTerms::read(OLD).unwrap();
+        terms.budget = Cost::from_picos(123_456_789_012_345_678_901);
+        terms.verifiers[1].ceiling = Cost::from_picos(12_345_678_901_234_567_891);
+        let terms = RunTerms::read(&terms.text()).unwrap();
+        let problem = terms.problem().unwrap();
+        assert_eq!(problem.budget(), terms.budget);
         let price = problem.attribute(goodarm_core::AttributeId(1)).price();
-        assert_eq!(price, charter.verifiers[1].ceiling);
+        assert_eq!(price, terms.verifiers[1].ceiling);
     }
 
     #[test]
     fn what_is_no_amount_is_refused() {
         for budget in ["-1", "\"-1\"", "\"1e3\"", "true"] {
             let text = OLD.replace("\"budget\":2.5", &format!("\"budget\":{budget}"));
-            assert!(Charter::read(&text).is_err(), "{budget}");
+            assert!(RunTerms::read(&text).is_err(), "{budget}");
         }
     }
 }
