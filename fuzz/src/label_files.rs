@@ -1,24 +1,24 @@
 //! Files of labels, as people and other tools write them.
 
-use goodarm_record::deck::labels_file::{self, LabelsFileError};
-use goodarm_record::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
+use goodarm_record::card_queue::labels_file::{self, LabelsFileError};
+use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Place, Said, Standing, Wanted};
 
 use crate::place;
 
 /// Reads a file of this name. What is refused changes nothing, and what was taken is known.
 pub(crate) fn read(name: &str, bytes: &[u8]) {
     let path = place::file(name, bytes);
-    let mut deck = ThreeCards::default();
-    match labels_file::take(&mut deck, "me", &path) {
+    let mut queue = ThreeCards::default();
+    match labels_file::take(&mut queue, "me", &path) {
         Ok(imported) => {
-            assert_eq!(imported.taken, deck.said.len(), "{imported:?}");
-            let again = labels_file::take(&mut deck, "me", &path).expect("it was read before");
+            assert_eq!(imported.taken, queue.said.len(), "{imported:?}");
+            let again = labels_file::take(&mut queue, "me", &path).expect("it was read before");
             assert_eq!((again.taken, again.known), (0, imported.taken), "{again:?}");
         }
-        Err(LabelsFileError::Deck(error)) => panic!("only what fits is said: {error}"),
+        Err(LabelsFileError::Queue(error)) => panic!("only what fits is said: {error}"),
         Err(error) => {
             assert!(!error.to_string().is_empty());
-            assert!(deck.said.is_empty(), "{error}");
+            assert!(queue.said.is_empty(), "{error}");
         }
     }
 }
@@ -36,8 +36,8 @@ impl ThreeCards {
     }
 }
 
-impl Deck for ThreeCards {
-    fn upcoming(&mut self, _: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+impl CardQueue for ThreeCards {
+    fn upcoming(&mut self, _: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         let card = |(id, wanted): (&str, Wanted)| Card {
             key: id.to_owned(),
             id: id.to_owned(),
@@ -49,7 +49,7 @@ impl Deck for ThreeCards {
         Ok(self.rest().take(most).map(card).collect())
     }
 
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
         let place = |(index, (id, wanted)): (usize, (&str, Wanted))| {
             let said = self.said.get(index).filter(|(by, _)| by == labeller);
             Place {
@@ -63,23 +63,23 @@ impl Deck for ThreeCards {
         Ok(CARDS.into_iter().enumerate().map(place).collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
         let next: Vec<&str> = self.rest().map(|(id, _)| id).collect();
         for (place, (key, _)) in said.iter().enumerate() {
             if next.get(place) != Some(&key.as_str()) {
                 let next = next.first().copied().unwrap_or_default().to_owned();
-                return Err(DeckError::OutOfOrder { key: key.clone(), next });
+                return Err(CardQueueError::OutOfOrder { key: key.clone(), next });
             }
         }
         self.said.extend(said.into_iter().map(|(_, said)| (labeller.to_owned(), said)));
         Ok(())
     }
 
-    fn undo(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+    fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }
 
-    fn standing(&mut self) -> Result<Standing, DeckError> {
+    fn standing(&mut self) -> Result<Standing, CardQueueError> {
         Ok(Standing::default())
     }
 }

@@ -15,7 +15,7 @@ use goodarm_core::{ArmId, AttributeId, CountedFailure};
 use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Draws;
-use goodarm_record::deck::{Said, Wanted};
+use goodarm_record::card_queue::{Said, Wanted};
 use goodarm_record::fingerprint::Fingerprint;
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::people::{Asker, verdict};

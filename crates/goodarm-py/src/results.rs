@@ -11,9 +11,9 @@ use goodarm_core::Cost;
 use goodarm_data::candidates::KEY;
 use goodarm_data::table::Column;
 use goodarm_record::audit;
-use goodarm_record::deck::{Card, Deck as _, DeckError, Said};
+use goodarm_record::card_queue::{Card, CardQueue as _, CardQueueError, Said};
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{ClaimDeck, Terms};
+use goodarm_record::labels::{ClaimQueue, Terms};
 use goodarm_record::outputs::calls::CallLine;
 use goodarm_record::replay::{Replay, ReplayError};
 use goodarm_record::roster::Roster;
@@ -99,8 +99,8 @@ impl Results {
     /// The next cards for this person, as JSON.
     fn cards(&self, py: Python<'_>, by: &str, most: usize) -> PyResult<String> {
         py.detach(|| {
-            let mut deck = self.deck(&Terms::default())?;
-            let cards = deck.upcoming(by, most).map_err(|error| raised("DeckError", &error))?;
+            let mut queue = self.queue(&Terms::default())?;
+            let cards = queue.upcoming(by, most).map_err(|error| raised("DeckError", &error))?;
             Ok(serde_json::to_string(&cards).expect("plain data with text keys"))
         })
     }
@@ -140,21 +140,21 @@ impl Results {
         Report::read(&self.path, None).map_err(|error| raised("ReportError", &error))
     }
 
-    fn deck(&self, terms: &Terms) -> PyResult<ClaimDeck> {
-        let deck = ClaimDeck::open(&Folder::new(&self.path), terms);
-        deck.map_err(|error| raised("LabelError", &error))
+    fn queue(&self, terms: &Terms) -> PyResult<ClaimQueue> {
+        let queue = ClaimQueue::open(&Folder::new(&self.path), terms);
+        queue.map_err(|error| raised("LabelError", &error))
     }
 
-    /// Labels with names count in the order of the deck, up to the first card that none of them is about.
+    /// Labels with names count in the order of the queue, up to the first card that none of them is about.
     fn take_labels(
         &self,
         by: &str,
         said: Vec<(Option<String>, Option<bool>)>,
         terms: &Terms,
     ) -> PyResult<usize> {
-        let wrong = |error: DeckError| raised("DeckError", &error);
-        let mut deck = self.deck(terms)?;
-        let cards = deck.upcoming(by, said.len()).map_err(wrong)?;
+        let wrong = |error: CardQueueError| raised("DeckError", &error);
+        let mut queue = self.queue(terms)?;
+        let cards = queue.upcoming(by, said.len()).map_err(wrong)?;
         let verdict = |said: Option<bool>| match said {
             Some(true) => Said::Right,
             Some(false) => Said::Wrong,
@@ -163,21 +163,21 @@ impl Results {
         let labels: Vec<(String, Said)> = if said.iter().any(|(id, _)| id.is_some()) {
             let by_id: HashMap<String, Said> =
                 said.into_iter().filter_map(|(id, said)| Some((id?, verdict(said)))).collect();
-            if let Some(id) = by_id.keys().filter(|id| !deck.is_about(id)).min() {
-                return Err(wrong(DeckError::Unknown(id.clone())));
+            if let Some(id) = by_id.keys().filter(|id| !queue.is_about(id)).min() {
+                return Err(wrong(CardQueueError::Unknown(id.clone())));
             }
             let label = |card: Card| Some((by_id.get(&card.key)?.clone(), card.key));
             cards.into_iter().map_while(label).map(|(said, key)| (key, said)).collect()
         } else if said.len() > cards.len() {
             let text = format!("{} labels, but {} cards wait", said.len(), cards.len());
-            return Err(wrong(DeckError::Unfit(text)));
+            return Err(wrong(CardQueueError::Unfit(text)));
         } else {
             let said = said.into_iter().map(|(_, said)| verdict(said));
             cards.into_iter().map(|card| card.key).zip(said).collect()
         };
         let count = labels.len();
-        deck.say_all(by, labels).map_err(wrong)?;
-        drop(deck);
+        queue.say_all(by, labels).map_err(wrong)?;
+        drop(queue);
         publish_claim(&Folder::new(&self.path)).map_err(|error| raised("ReportError", &error))?;
         Ok(count)
     }

@@ -23,17 +23,19 @@ SOURCES = {
     "HistoryError": "goodarm-record/src/history.rs",
     "OutputError": "goodarm-record/src/outputs.rs",
     "LabelError": "goodarm-record/src/labels.rs",
-    "DeckError": "goodarm-record/src/deck.rs",
+    "DeckError": "goodarm-record/src/card_queue.rs",
     "ReportError": "goodarm-report/src/report.rs",
     "ExportError": "goodarm-report/src/export.rs",
 }
+
+# Enums that have another name in Rust.
+RUST_NAMES = {"TellError": "SettleError", "DeckError": "CardQueueError"}
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_variant_has_its_class(name: str) -> None:
     text = (REPOSITORY / "crates" / SOURCES[name]).read_text()
-    # A session in Python is told of outcomes; in Rust they are settled.
-    rust = "SettleError" if name == "TellError" else name
+    rust = RUST_NAMES.get(name, name)
     body = text.split(f"pub enum {rust} {{")[1].split("\n}")[0]
     variants = re.findall(r"^    ([A-Z]\w+)(?: \{|\(|,)", body, re.MULTILINE)
     assert variants

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::card_queue::Wanted;
 use crate::claims::labelled::Labels;
 use crate::claims::line::Line;
-use crate::deck;
 use crate::people::{Replies, verdict};
 use crate::reply::Verdict;
 use crate::sealed_lines::SealedError;
@@ -14,9 +14,9 @@ use crate::view::ClaimView;
 pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
     let mut replies = Replies::new(path);
     replies.read_on()?;
-    let score = deck::Wanted::Score { lowest: 0.0, highest: 1.0 };
+    let score = Wanted::Score { lowest: 0.0, highest: 1.0 };
     for (reply, _) in replies.iter() {
-        for wanted in [deck::Wanted::Verdict, score, deck::Wanted::Answer] {
+        for wanted in [Wanted::Verdict, score, Wanted::Answer] {
             if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
                 assert!((0.0..=1.0).contains(&score), "{score}");
             }

@@ -7,7 +7,7 @@ use goodarm_data::candidates::Candidates;
 use goodarm_files::{first_of, nearest};
 use serde_json::Value;
 
-use crate::deck::{Said, Wanted};
+use crate::card_queue::{Said, Wanted};
 
 /// What a file says about one answer.
 #[derive(Clone, Debug, PartialEq)]

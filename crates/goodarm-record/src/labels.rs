@@ -13,10 +13,10 @@ use std::path::PathBuf;
 
 use goodarm_core::EventError;
 
+use crate::card_queue::{Card, CardQueue, CardQueueError, Place, Said, Standing, Wanted};
 use crate::claims::labelled::{Labelled, Labels};
 use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone};
 use crate::claims::{Rule, order};
-use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::journal::{FolderLock, LockError, unix_millis};
 use crate::labels::record::Record;
@@ -100,7 +100,7 @@ pub enum LabelError {
     },
     /// Terms that no claim can have.
     #[error("{0}")]
-    Terms(DeckError),
+    Terms(CardQueueError),
     /// A file cannot be read or written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -110,7 +110,7 @@ pub enum LabelError {
 }
 
 /// The certified answers of a run, one card each, in the order of its claim.
-pub struct ClaimDeck {
+pub struct ClaimQueue {
     record: Record,
     labels: Labels,
     /// None once a line may be half-written.
@@ -120,31 +120,31 @@ pub struct ClaimDeck {
     remark: Option<&'static str>,
 }
 
-impl ClaimDeck {
+impl ClaimQueue {
     /// Goes on with the claim of a run, or begins the first one.
     pub fn open(folder: &Folder, terms: &Terms) -> Result<Self, LabelError> {
-        let (read, mut deck) = Self::read(folder, terms)?;
-        let first = match deck.labels.claims.last() {
+        let (read, mut queue) = Self::read(folder, terms)?;
+        let first = match queue.labels.claims.last() {
             Some(last) => agree(&last.begun, terms).map(|()| None)?,
-            None => Some(deck.beginning(terms, &Terms::default())?),
+            None => Some(queue.beginning(terms, &Terms::default())?),
         };
         // A folder that cannot be labelled gets no file.
         let (writer, lines) = SealedWriter::open::<Line>(&folder.labels())?;
         if lines != read {
             return Err(SealedError::Busy(folder.labels()).into());
         }
-        deck.writer = Some(writer);
-        first.map_or(Ok(()), |first| deck.begin(first))?;
-        Ok(deck)
+        queue.writer = Some(writer);
+        first.map_or(Ok(()), |first| queue.begin(first))?;
+        Ok(queue)
     }
 
     /// The claim of a run, to be looked at only: nothing is written, and whoever labels is not disturbed. None if
     /// nobody has begun one.
     pub fn look(folder: &Folder, terms: &Terms) -> Result<Option<Self>, LabelError> {
-        let (_, deck) = Self::read(folder, terms)?;
-        let Some(last) = deck.labels.claims.last() else { return Ok(None) };
+        let (_, queue) = Self::read(folder, terms)?;
+        let Some(last) = queue.labels.claims.last() else { return Ok(None) };
         agree(&last.begun, terms)?;
-        Ok(Some(deck))
+        Ok(Some(queue))
     }
 
     /// What is in the folder: the lines as well.
@@ -179,7 +179,7 @@ impl ClaimDeck {
     /// The claim as it stands.
     pub fn claim(&self) -> ClaimView {
         let certified = self.record.certified().len();
-        ClaimView::new(&self.labels, certified).expect("a deck has a claim")
+        ClaimView::new(&self.labels, certified).expect("a queue has a claim")
     }
 
     /// Whether the claim is about an answer.
@@ -215,20 +215,20 @@ impl ClaimDeck {
     /// Writes down the order before anybody sees a card.
     fn begin(&mut self, line: Line) -> Result<(), LabelError> {
         self.write(line).map_err(|error| match error {
-            DeckError::File(error) => LabelError::Labels(error),
+            CardQueueError::File(error) => LabelError::Labels(error),
             error => LabelError::Terms(error),
         })
     }
 
     fn last(&self) -> &Labelled {
-        self.labels.claims.last().expect("a deck has a claim")
+        self.labels.claims.last().expect("a queue has a claim")
     }
 
     /// Takes a line, and returns when it is on the disk.
-    fn write(&mut self, line: Line) -> Result<(), DeckError> {
+    fn write(&mut self, line: Line) -> Result<(), CardQueueError> {
         self.labels.check(&line)?;
         let mut writer = self.writer.take().ok_or_else(|| {
-            DeckError::Folder("labels.jsonl could not be written: open it again".into())
+            CardQueueError::Folder("labels.jsonl could not be written: open it again".into())
         })?;
         writer.append(&line)?;
         self.writer = Some(writer);
@@ -240,12 +240,12 @@ impl ClaimDeck {
     }
 }
 
-impl Deck for ClaimDeck {
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+impl CardQueue for ClaimQueue {
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
     }
 
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
         let labelled = self.last();
         let waiting: HashSet<usize> = labelled.upcoming(labeller).collect();
         let place = |place: usize| Place {
@@ -258,7 +258,7 @@ impl Deck for ClaimDeck {
         Ok((0..labelled.size()).map(place).collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
         let labels: Vec<GivenLabel> =
             said.into_iter().map(|(key, said)| GivenLabel { key, said }).collect();
         if labels.is_empty() {
@@ -271,7 +271,7 @@ impl Deck for ClaimDeck {
         }))
     }
 
-    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         let Some(place) = self.last().last_of(labeller) else { return Ok(None) };
         self.write(Line::Undone(Undone {
             by: labeller.to_owned(),
@@ -281,7 +281,7 @@ impl Deck for ClaimDeck {
         Ok(Some(self.card(place)))
     }
 
-    fn standing(&mut self) -> Result<Standing, DeckError> {
+    fn standing(&mut self) -> Result<Standing, CardQueueError> {
         let labelled = self.last();
         let outlook = outlook(&labelled.claim(), self.wanted, labelled.begun.labels_per_card);
         let outlook: Vec<&str> =
@@ -363,7 +363,7 @@ pub fn check_none_gone(folder: &Folder) -> Result<(), LabelError> {
 fn draw() -> Result<String, LabelError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
-        LabelError::Terms(DeckError::Folder(format!("no randomness for the order: {error}")))
+        LabelError::Terms(CardQueueError::Folder(format!("no randomness for the order: {error}")))
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -401,7 +401,7 @@ fn wanted(terms: &Terms) -> Result<f64, LabelError> {
         return Ok(wanted);
     }
     let text = format!("a share of {wanted} is wanted: expected more than 0 and at most 1");
-    Err(LabelError::Terms(DeckError::Unfit(text)))
+    Err(LabelError::Terms(CardQueueError::Unfit(text)))
 }
 
 const DELTA: f64 = 0.05;

@@ -3,10 +3,10 @@
 
 pub mod account;
 pub mod audit;
+pub mod card_queue;
 pub mod changes;
 pub mod claims;
 pub mod control;
-pub mod deck;
 pub mod ending;
 pub mod fingerprint;
 pub mod finish;

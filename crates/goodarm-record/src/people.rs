@@ -7,13 +7,13 @@
 //! neither a stop nor a crash loses it, and none makes it again.
 
 mod card;
-mod deck;
+mod queue;
 mod replies;
 
 pub use self::card::Asker;
-pub use self::deck::{PeopleDeck, are_asked, waiting};
+pub use self::queue::{PeopleQueue, are_asked, waiting};
 pub use self::replies::{Heard, Replies, make_durable};
-use crate::deck::{Said, Wanted};
+use crate::card_queue::{Said, Wanted};
 use crate::job_file::Scores;
 use crate::reply::Verdict;
 use crate::terms::ServiceTerms;

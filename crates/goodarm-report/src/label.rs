@@ -1,13 +1,13 @@
 //! `goodarm label`: a page on which people say what they think of cards, one at a time.
 //!
-//! Several may have it open at once: whoever asks says who they are, and the deck is asked by one at a time,
+//! Several may have it open at once: whoever asks says who they are, and the queue is asked by one at a time,
 //! away from the server's thread. What the page is told to be kept is on the disk.
 
 mod site;
 
 use std::sync::Arc;
 
-use goodarm_record::deck::Deck;
+use goodarm_record::card_queue::CardQueue;
 
 use crate::site::{Port, Server, SiteError};
 use site::Desk;
@@ -23,7 +23,7 @@ pub struct About {
     pub command: String,
 }
 
-/// A page that serves the cards of a deck until it is closed.
+/// A page that serves the cards of a queue until it is closed.
 pub struct LabelPage {
     desk: Arc<Desk>,
     _server: Server,
@@ -31,14 +31,18 @@ pub struct LabelPage {
 
 impl LabelPage {
     /// Begins to serve.
-    pub fn open(port: Port, deck: Box<dyn Deck + Send>, about: About) -> Result<Self, SiteError> {
-        let desk = Arc::new(Desk::new(deck, about));
+    pub fn open(
+        port: Port,
+        queue: Box<dyn CardQueue + Send>,
+        about: About,
+    ) -> Result<Self, SiteError> {
+        let desk = Arc::new(Desk::new(queue, about));
         let server = port.serve(site::page(), Arc::clone(&desk))?;
         Ok(Self { desk, _server: server })
     }
 
-    /// Waits for what is being kept, takes nothing more, and hands the deck back; nothing if it broke.
-    pub fn close(self) -> Option<Box<dyn Deck + Send>> {
+    /// Waits for what is being kept, takes nothing more, and hands the queue back; nothing if it broke.
+    pub fn close(self) -> Option<Box<dyn CardQueue + Send>> {
         self.desk.close()
     }
 }

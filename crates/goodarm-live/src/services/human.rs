@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::{Problem, collect};
 use goodarm_data::template::Template;
-use goodarm_record::deck::Wanted;
+use goodarm_record::card_queue::Wanted;
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::people::wanted_of;
 use goodarm_record::terms::PeopleTerms;

@@ -5,11 +5,11 @@ use std::fs;
 
 use goodarm_live::run::Run;
 use goodarm_record::audit::{Area, Report};
+use goodarm_record::card_queue::{CardQueue as _, CardQueueError, Said};
 use goodarm_record::claims::Rule;
-use goodarm_record::deck::{Deck as _, DeckError, Said};
 use goodarm_record::folder::Folder;
 use goodarm_record::journal::Mark;
-use goodarm_record::labels::{self, ClaimDeck, LabelError, Terms};
+use goodarm_record::labels::{self, ClaimQueue, LabelError, Terms};
 use goodarm_record::sealed_lines::{SealedReader, SealedWriter};
 use goodarm_record::view::ClaimView;
 use serde_json::{Value, json};
@@ -40,18 +40,18 @@ fn labelled_place(count: usize) -> Place {
     place
 }
 
-fn open(place: &Place) -> ClaimDeck {
+fn open(place: &Place) -> ClaimQueue {
     opened(place, &Terms::default())
 }
 
-fn opened(place: &Place, terms: &Terms) -> ClaimDeck {
-    ClaimDeck::open(&place.output(), terms).unwrap_or_else(|error| panic!("{error}"))
+fn opened(place: &Place, terms: &Terms) -> ClaimQueue {
+    ClaimQueue::open(&place.output(), terms).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Says the same about the next cards.
-fn say(deck: &mut ClaimDeck, by: &str, count: usize, said: &Said) {
-    for card in deck.upcoming(by, count).expect("cards") {
-        deck.say(by, &card.key, said.clone()).unwrap_or_else(|error| panic!("{error}"));
+fn say(queue: &mut ClaimQueue, by: &str, count: usize, said: &Said) {
+    for card in queue.upcoming(by, count).expect("cards") {
+        queue.say(by, &card.key, said.clone()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -66,13 +66,13 @@ fn order(place: &Place) -> Vec<String> {
 #[test]
 fn the_order_is_drawn_and_written_before_the_first_label() {
     let place = labelled_place(20);
-    let mut deck = open(&place);
+    let mut queue = open(&place);
     let drawn = order(&place);
     assert_eq!(drawn.len(), 20);
     let keys: Vec<String> =
-        deck.upcoming("Ann", 99).expect("cards").into_iter().map(|card| card.key).collect();
+        queue.upcoming("Ann", 99).expect("cards").into_iter().map(|card| card.key).collect();
     assert_eq!(keys, drawn);
-    drop(deck);
+    drop(queue);
     // Opened again it is the same. The same run somewhere else has another: labels of the one must not tell
     // which of the other come first.
     open(&place);
@@ -85,7 +85,7 @@ fn the_order_is_drawn_and_written_before_the_first_label() {
 #[test]
 fn a_card_has_the_fields_of_the_answer_and_what_the_verifiers_say() {
     let place = labelled_place(3);
-    let card = open(&place).next("Ann").expect("a deck").expect("a card");
+    let card = open(&place).next("Ann").expect("a queue").expect("a card");
     assert_eq!((card.asks.as_str(), &card.key), ("Is this answer right?", &card.id));
     let names: Vec<&str> = card.fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(names, ["question", "answer"]);
@@ -99,15 +99,15 @@ fn a_card_has_the_fields_of_the_answer_and_what_the_verifiers_say() {
 fn an_answer_to_a_question_is_shown_behind_its_question() {
     let place = pools(9);
     place.run();
-    let mut deck = open(&place);
-    let cards = deck.upcoming("Ann", 99).expect("cards");
+    let mut queue = open(&place);
+    let cards = queue.upcoming("Ann", 99).expect("cards");
     assert_eq!(cards.len(), place.certified().len());
     for card in &cards {
         let names: Vec<&str> = card.fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["question", "right", "answer", "final_answer", "question_id"]);
         assert_eq!(card.fields[2].text, format!("It is {}.", card.fields[1].text));
     }
-    say(&mut deck, "Ann", 99, &Said::Right);
+    say(&mut queue, "Ann", 99, &Said::Right);
     labels::publish(&place.output(), |balance| balance)
         .expect("a summary")
         .expect("the run is over");
@@ -118,50 +118,50 @@ fn an_answer_to_a_question_is_shown_behind_its_question() {
 #[test]
 fn labels_prove_what_the_bound_says() {
     let place = labelled_place(100);
-    let mut deck = open(&place);
-    let standing = deck.standing().expect("a deck");
+    let mut queue = open(&place);
+    let standing = queue.standing().expect("a queue");
     assert_eq!(
         standing.statement,
         "nothing is known yet about the 100 certified answers (0 labels, 0 wrong)"
     );
     assert_eq!(standing.outlook, "about 42 more labels until 95 %, if all of them say right");
     assert_eq!((standing.done, standing.all), (0, 100));
-    say(&mut deck, "Ann", 30, &Said::Right);
-    let standing = deck.standing().expect("a deck");
+    say(&mut queue, "Ann", 30, &Said::Right);
+    let standing = queue.standing().expect("a queue");
     assert_eq!(standing.outlook, "about 12 more labels until 95 %, if all of them say right");
-    say(&mut deck, "Ann", 12, &Said::Right);
-    let standing = deck.standing().expect("a deck");
+    say(&mut queue, "Ann", 12, &Said::Right);
+    let standing = queue.standing().expect("a queue");
     assert_eq!(
         standing.statement,
         "with confidence 95 % at least 95 % of the 100 certified answers are right (42 labels, 0 wrong)"
     );
     assert!(standing.outlook.starts_with("95 % is reached"), "{}", standing.outlook);
     assert_eq!((standing.done, standing.all), (42, 100));
-    let claim = deck.claim();
+    let claim = queue.claim();
     assert_eq!((claim.at_least, claim.answers, claim.labels, claim.right), (95, 100, 42, 42));
     assert_eq!((claim.lines, claim.labellers[0].labels), (43, 42));
-    drop(deck);
+    drop(queue);
     // What was said is there when it is opened again; all labels are the truth.
-    let mut deck = open(&place);
-    assert_eq!(deck.claim(), claim);
-    say(&mut deck, "Ann", 6, &Said::Wrong);
+    let mut queue = open(&place);
+    assert_eq!(queue.claim(), claim);
+    say(&mut queue, "Ann", 6, &Said::Wrong);
     assert_eq!(
-        deck.standing().expect("a deck").outlook,
+        queue.standing().expect("a queue").outlook,
         "95 % cannot be reached any more, 94 % at most"
     );
-    say(&mut deck, "Ann", 1, &Said::Skip);
-    say(&mut deck, "Ann", 99, &Said::Right);
-    let claim = deck.claim();
+    say(&mut queue, "Ann", 1, &Said::Skip);
+    say(&mut queue, "Ann", 99, &Said::Right);
+    let claim = queue.claim();
     assert_eq!((claim.at_least, claim.right, claim.wrong, claim.skipped), (93, 93, 6, 1));
     assert!(claim.statement.ends_with("(100 labels, 6 wrong, 1 skipped)"), "{}", claim.statement);
     assert!(claim.rests_on.iter().any(|text| text.contains("1 answer was skipped")));
-    assert_eq!(deck.standing().expect("a deck").outlook, "");
-    assert!(deck.next("Ann").expect("a deck").is_none());
+    assert_eq!(queue.standing().expect("a queue").outlook, "");
+    assert!(queue.next("Ann").expect("a queue").is_none());
     let place = labelled_place(50);
-    let mut deck = open(&place);
-    say(&mut deck, "Ann", 4, &Said::Skip);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 4, &Said::Skip);
     assert_eq!(
-        deck.standing().expect("a deck").outlook,
+        queue.standing().expect("a queue").outlook,
         "95 % cannot be reached any more, 92 % at most: about 46 more labels until 92 %, if all of them say right"
     );
 }
@@ -169,17 +169,17 @@ fn labels_prove_what_the_bound_says() {
 #[test]
 fn nobody_chooses_what_is_labelled() {
     let place = labelled_place(9);
-    let mut deck = open(&place);
+    let mut queue = open(&place);
     let order = order(&place);
     let said = |key: &str| (key.to_owned(), Said::Right);
-    let error = deck.say("Ann", &order[1], Said::Right).expect_err("it is not next");
+    let error = queue.say("Ann", &order[1], Said::Right).expect_err("it is not next");
     assert!(
-        matches!(&error, DeckError::OutOfOrder { key, next } if *key == order[1] && *next == order[0])
+        matches!(&error, CardQueueError::OutOfOrder { key, next } if *key == order[1] && *next == order[0])
     );
-    assert!(matches!(deck.say("Ann", "q99", Said::Right), Err(DeckError::Unknown(_))));
-    assert!(matches!(deck.say("Ann", &order[0], Said::Score(1.0)), Err(DeckError::Unfit(_))));
+    assert!(matches!(queue.say("Ann", "q99", Said::Right), Err(CardQueueError::Unknown(_))));
+    assert!(matches!(queue.say("Ann", &order[0], Said::Score(1.0)), Err(CardQueueError::Unfit(_))));
     for name in ["", "  ", &"x".repeat(201)] {
-        assert!(matches!(deck.say(name, &order[0], Said::Right), Err(DeckError::Unfit(_))));
+        assert!(matches!(queue.say(name, &order[0], Said::Right), Err(CardQueueError::Unfit(_))));
     }
     // All of it or nothing.
     for said in [
@@ -187,17 +187,20 @@ fn nobody_chooses_what_is_labelled() {
         vec![said(&order[0]), said(&order[0])],
         vec![said(&order[0]), said("q99")],
     ] {
-        assert!(deck.say_all("Ann", said).is_err());
-        assert_eq!(deck.claim().lines, 1);
+        assert!(queue.say_all("Ann", said).is_err());
+        assert_eq!(queue.claim().lines, 1);
     }
-    deck.say_all("Ann", vec![said(&order[0]), said(&order[1])]).expect("the first two");
-    assert_eq!(deck.claim().lines, 2, "several labels are one line");
+    queue.say_all("Ann", vec![said(&order[0]), said(&order[1])]).expect("the first two");
+    assert_eq!(queue.claim().lines, 2, "several labels are one line");
     for (who, by) in [("Ann", "Ann"), ("Bob", "Ann")] {
-        let error = deck.say(who, &order[1], Said::Wrong).expect_err("it has its label");
-        assert!(matches!(&error, DeckError::Doubled { by: found, .. } if found == by), "{error}");
+        let error = queue.say(who, &order[1], Said::Wrong).expect_err("it has its label");
+        assert!(
+            matches!(&error, CardQueueError::Doubled { by: found, .. } if found == by),
+            "{error}"
+        );
     }
-    deck.say_all("Ann", Vec::new()).expect("nothing");
-    assert_eq!(deck.claim().lines, 2);
+    queue.say_all("Ann", Vec::new()).expect("nothing");
+    assert_eq!(queue.claim().lines, 2);
 }
 
 fn several(count: usize, rule: Rule) -> Terms {
@@ -207,28 +210,28 @@ fn several(count: usize, rule: Rule) -> Terms {
 #[test]
 fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
     let place = labelled_place(9);
-    let mut deck = opened(&place, &several(2, Rule::All));
-    say(&mut deck, "Ann", 3, &Said::Right);
-    let claim = deck.claim();
+    let mut queue = opened(&place, &several(2, Rule::All));
+    say(&mut queue, "Ann", 3, &Said::Right);
+    let claim = queue.claim();
     assert_eq!((claim.labels, claim.behind_gap), (0, 3));
-    say(&mut deck, "Bob", 1, &Said::Right);
-    say(&mut deck, "Bob", 1, &Said::Wrong);
-    let claim = deck.claim();
+    say(&mut queue, "Bob", 1, &Said::Right);
+    say(&mut queue, "Bob", 1, &Said::Wrong);
+    let claim = queue.claim();
     assert_eq!((claim.labels, claim.right, claim.wrong, claim.behind_gap), (2, 1, 1, 1));
     assert_eq!(claim.disagreements, 1);
     assert!(claim.statement.contains("2 answers labelled by 2 people, 1 wrong"), "{claim:?}");
     // Ann takes back her first label, which is her third undo: the first card is a gap again.
-    (0..3).for_each(|_| assert!(deck.undo("Ann").expect("a deck").is_some()));
-    assert!(deck.undo("Ann").expect("a deck").is_none());
-    let claim = deck.claim();
+    (0..3).for_each(|_| assert!(queue.undo("Ann").expect("a queue").is_some()));
+    assert!(queue.undo("Ann").expect("a queue").is_none());
+    let claim = queue.claim();
     assert_eq!((claim.labels, claim.behind_gap, claim.changed), (0, 2, 3));
     assert!(claim.rests_on.iter().any(|text| text.contains("3 labels were taken back")));
     // A third person fills the gap, and Ann gets the next card.
     let order = order(&place);
-    say(&mut deck, "Cid", 1, &Said::Right);
-    assert_eq!(deck.next("Ann").expect("a deck").expect("a card").key, order[1]);
-    assert_eq!(deck.claim().labels, 1);
-    let labellers = deck.claim().labellers;
+    say(&mut queue, "Cid", 1, &Said::Right);
+    assert_eq!(queue.next("Ann").expect("a queue").expect("a card").key, order[1]);
+    assert_eq!(queue.claim().labels, 1);
+    let labellers = queue.claim().labellers;
     let labellers: Vec<(&str, usize)> =
         labellers.iter().map(|labeller| (labeller.name.as_str(), labeller.labels)).collect();
     assert_eq!(labellers, [("Bob", 2), ("Cid", 1)]);
@@ -244,11 +247,11 @@ fn a_rule_decides_where_people_differ() {
         (3, Rule::All, [Said::Right, Said::Right, Said::Right], 1, 0),
     ] {
         let place = labelled_place(3);
-        let mut deck = opened(&place, &several(count, rule));
+        let mut queue = opened(&place, &several(count, rule));
         for (by, said) in ["Ann", "Bob", "Cid"].iter().zip(&said) {
-            say(&mut deck, by, 1, said);
+            say(&mut queue, by, 1, said);
         }
-        let claim = deck.claim();
+        let claim = queue.claim();
         assert_eq!((claim.labels, claim.right, claim.skipped), (1, right, skipped), "{said:?}");
         assert_eq!(claim.disagreements, usize::from(said.iter().any(|it| *it != said[0])));
     }
@@ -257,7 +260,7 @@ fn a_rule_decides_where_people_differ() {
 #[test]
 fn terms_are_fixed_when_a_claim_begins() {
     let place = labelled_place(3);
-    let refused = |terms: &Terms| match ClaimDeck::open(&place.output(), terms) {
+    let refused = |terms: &Terms| match ClaimQueue::open(&place.output(), terms) {
         Ok(_) => panic!("{terms:?} is taken"),
         Err(error) => error.to_string(),
     };
@@ -287,10 +290,10 @@ fn terms_are_fixed_when_a_claim_begins() {
         assert!(error.contains(said), "{error}");
     }
     opened(&place, &terms);
-    let deck = opened(&place, &Terms { wanted: Some(0.5), ..Terms::default() });
-    let busy = ClaimDeck::open(&place.output(), &Terms::default());
+    let queue = opened(&place, &Terms { wanted: Some(0.5), ..Terms::default() });
+    let busy = ClaimQueue::open(&place.output(), &Terms::default());
     assert!(matches!(busy, Err(LabelError::Labels(error)) if error.to_string().contains("in use")));
-    drop(deck);
+    drop(queue);
 }
 
 #[test]
@@ -298,22 +301,22 @@ fn what_is_not_certified_is_not_labelled() {
     let place = Place::new(3);
     place.write("job.toml", &JOB.replace("right|wrong", "never"));
     place.run();
-    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &Terms::default());
     assert!(matches!(error, Err(LabelError::NothingCertified(_))));
     let nowhere = Folder::new(&place.path().join("nowhere"));
-    assert!(ClaimDeck::open(&nowhere, &Terms::default()).is_err());
+    assert!(ClaimQueue::open(&nowhere, &Terms::default()).is_err());
     assert!(!place.output().labels().exists() && !nowhere.path().exists());
 }
 
 #[test]
 fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
     let place = labelled_place(6);
-    let mut deck = open(&place);
-    say(&mut deck, "Ann", 2, &Said::Right);
-    deck.undo("Ann").expect("a deck");
-    say(&mut deck, "Ann", 3, &Said::Wrong);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 2, &Said::Right);
+    queue.undo("Ann").expect("a queue");
+    say(&mut queue, "Ann", 3, &Said::Wrong);
     let labels = place.output().labels();
-    drop(deck);
+    drop(queue);
     let whole = fs::read(&labels).expect("labels");
     let lines: Vec<usize> =
         (0..whole.len()).filter(|place| whole[*place] == b'\n').map(|place| place + 1).collect();
@@ -329,14 +332,14 @@ fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
         |cut: &usize| cut.is_multiple_of(17) || lines.iter().any(|end| cut.abs_diff(*end) < 2);
     for cut in (0..=whole.len()).filter(is_tried) {
         fs::write(&labels, &whole[..cut]).expect("labels");
-        let mut deck = open(&place);
+        let mut queue = open(&place);
         let kept = lines.iter().filter(|end| **end <= cut).count();
         let expected = &views[kept.saturating_sub(1)];
-        let claim = deck.claim();
+        let claim = queue.claim();
         assert_eq!((claim.lines, claim.labels), (expected.lines, expected.labels), "{cut}");
         assert_eq!(claim, *expected, "cut at {cut}");
-        say(&mut deck, "Ann", 1, &Said::Right);
-        drop(deck);
+        say(&mut queue, "Ann", 1, &Said::Right);
+        drop(queue);
         assert_eq!(open(&place).claim().lines, expected.lines + 1);
     }
 }
@@ -348,16 +351,16 @@ fn summary(place: &Place) -> Value {
 #[test]
 fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     let place = labelled_place(30);
-    let mut deck = open(&place);
+    let mut queue = open(&place);
     place.assert_clean();
     let before = summary(&place);
     assert_eq!(before.get("claim"), None);
-    say(&mut deck, "Ann", 20, &Said::Right);
-    say(&mut deck, "Ann", 1, &Said::Wrong);
+    say(&mut queue, "Ann", 20, &Said::Right);
+    say(&mut queue, "Ann", 1, &Said::Wrong);
     let published = labels::publish(&place.output(), |balance| balance);
     let overview = published.expect("a summary").expect("the run is over").overview;
     let claim = overview.claim.expect("a claim");
-    assert_eq!(claim, deck.claim());
+    assert_eq!(claim, queue.claim());
     let written = summary(&place);
     assert_eq!(written["claim"], serde_json::to_value(&claim).expect("plain data"));
     assert_eq!(written["ending"]["name"], before["ending"]["name"]);
@@ -366,13 +369,13 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     let said = "labels.jsonl: claim 1 has 21 labels, in the order that was drawn, of the 30 answers that were certified when it began";
     assert!(checked.iter().any(|text| text == said), "{checked:#?}");
     // Whoever goes on labelling makes nothing wrong.
-    say(&mut deck, "Bob", 2, &Said::Right);
+    say(&mut queue, "Bob", 2, &Said::Right);
     let report = place.audit();
     assert!(report.is_clean(), "{:?}", report.problems);
     assert!(report.notes.iter().any(|note| note.contains("2 lines more")), "{:?}", report.notes);
     // A run that is taken up again has the claim in its summary, too.
     let (_, overview) = place.resume().expect("a run");
-    assert_eq!(overview.claim, Some(deck.claim()));
+    assert_eq!(overview.claim, Some(queue.claim()));
     assert_eq!(summary(&place)["claim"]["lines"], 24);
     place.assert_clean();
     for (key, other) in [
@@ -390,11 +393,11 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
         assert_labels_wrong(&place.audit(), key);
         place.write("run/summary.json", &text);
     }
-    drop(deck);
+    drop(queue);
     let text = place.read("run/labels.jsonl");
     fs::remove_file(place.output().labels()).expect("labels");
     assert_labels_wrong(&place.audit(), "no labels");
-    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &Terms::default());
     assert!(matches!(error, Err(LabelError::Older { seen: 24, found: 0, .. })));
     place.write("run/labels.jsonl", &text);
     place.assert_clean();
@@ -446,11 +449,11 @@ fn ids(lines: &mut [Value]) -> &mut Vec<Value> {
 fn an_audit_finds_labels_that_nobody_can_have_said() {
     let place = replay_place();
     place.run();
-    let mut deck = open(&place);
-    say(&mut deck, "Ann", 1, &Said::Right);
-    say(&mut deck, "Ann", 1, &Said::Wrong);
-    deck.undo("Ann").expect("a deck");
-    drop(deck);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 1, &Said::Right);
+    say(&mut queue, "Ann", 1, &Said::Wrong);
+    queue.undo("Ann").expect("a queue");
+    drop(queue);
     place.assert_clean();
     let text = place.read("run/labels.jsonl");
     for (line, object, key, value) in FORGED {
@@ -491,7 +494,7 @@ fn an_audit_finds_labels_that_nobody_can_have_said() {
 #[track_caller]
 fn assert_refused(place: &Place, what: &str) {
     assert_labels_wrong(&place.audit(), what);
-    assert!(ClaimDeck::open(&place.output(), &Terms::default()).is_err(), "{what}");
+    assert!(ClaimQueue::open(&place.output(), &Terms::default()).is_err(), "{what}");
     assert!(labels::publish(&place.output(), |balance| balance).is_err(), "{what}");
     // A run does not fail for it.
     let (_, overview) = place.resume().expect("a run");
@@ -512,7 +515,7 @@ fn an_audit_finds_labels_of_another_moment_or_another_run() {
         lines[0]["begun"]["journal"] = serde_json::to_value(mark).expect("plain data");
     });
     assert_labels_wrong(&place.audit(), "less of the journal");
-    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &Terms::default());
     assert!(matches!(error, Err(LabelError::OtherRun { .. })));
     place.write("run/labels.jsonl", &text);
     for position in (0..text.len() - 1).step_by(7) {
@@ -533,7 +536,7 @@ fn an_audit_finds_labels_of_another_moment_or_another_run() {
     let other = labelled_place(9);
     open(&other);
     fs::copy(other.output().labels(), place.output().labels()).expect("labels");
-    let error = ClaimDeck::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &Terms::default());
     assert!(matches!(error, Err(LabelError::OtherRun { .. })));
 }
 
@@ -544,9 +547,9 @@ fn a_claim_is_about_the_answers_that_were_there() {
     place.run();
     let first = place.certified().len();
     assert!(first > 0);
-    let mut deck = open(&place);
-    say(&mut deck, "Ann", 99, &Said::Right);
-    drop(deck);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 99, &Said::Right);
+    drop(queue);
     place.write("job.toml", REPLAY_JOB);
     let (_, overview) = place.resume().expect("more money");
     let all = place.certified().len();
@@ -557,11 +560,11 @@ fn a_claim_is_about_the_answers_that_were_there() {
     assert!(claim.rests_on.iter().any(|text| text.contains("certified since")), "{claim:?}");
     place.assert_clean();
 
-    let mut deck = open(&place);
-    assert!(deck.next("Ann").expect("a deck").is_none());
-    deck.begin_another(&Terms::default()).expect("another claim");
-    say(&mut deck, "Ann", 1, &Said::Right);
-    let claim = deck.claim();
+    let mut queue = open(&place);
+    assert!(queue.next("Ann").expect("a queue").is_none());
+    queue.begin_another(&Terms::default()).expect("another claim");
+    say(&mut queue, "Ann", 1, &Said::Right);
+    let claim = queue.claim();
     assert_eq!((claim.claim, claim.answers, claim.grown_by, claim.labels), (2, all, 0, 1));
     assert_eq!((claim.delta, claim.confidence.as_str()), (0.025, "97.5 %"));
     assert_eq!((claim.earlier.len(), claim.earlier[0].labels), (1, first));
@@ -570,9 +573,9 @@ fn a_claim_is_about_the_answers_that_were_there() {
         .expect("a summary")
         .expect("the run is over");
     place.assert_clean();
-    let error = deck.begin_another(&Terms { delta: Some(0.95), ..Terms::default() });
+    let error = queue.begin_another(&Terms { delta: Some(0.95), ..Terms::default() });
     assert!(matches!(error, Err(LabelError::Terms(_))), "together they would say nothing");
-    drop(deck);
+    drop(queue);
     // The new terms are those of the last claim.
     opened(&place, &Terms { delta: Some(0.025), ..Terms::default() });
 }
@@ -581,20 +584,20 @@ fn a_claim_is_about_the_answers_that_were_there() {
 fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
     let place = labelled_place(6);
     fs::remove_file(place.output().summary()).expect("a summary");
-    let mut deck = open(&place);
-    let outlook = deck.standing().expect("a deck").outlook;
+    let mut queue = open(&place);
+    let outlook = queue.standing().expect("a queue").outlook;
     assert!(outlook.contains("the run has not ended"), "{outlook}");
-    say(&mut deck, "Ann", 1, &Said::Right);
+    say(&mut queue, "Ann", 1, &Said::Right);
     assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
     assert!(!place.output().summary().exists());
     let report = place.audit();
     assert!(report.unfinished.is_some() && report.problem_count == 0, "{report:?}");
     place.resume().expect("a run");
     assert_eq!(summary(&place)["claim"]["labels"], 1);
-    let outlook = deck.standing().expect("a deck").outlook;
-    assert!(outlook.contains("the run has not ended"), "it was so when the deck was opened");
-    drop(deck);
-    assert!(!open(&place).standing().expect("a deck").outlook.contains("ended"));
+    let outlook = queue.standing().expect("a queue").outlook;
+    assert!(outlook.contains("the run has not ended"), "it was so when the queue was opened");
+    drop(queue);
+    assert!(!open(&place).standing().expect("a queue").outlook.contains("ended"));
     // A run that goes on writes its summary itself.
     let run = Run::resume(place.good_job()).expect("a run");
     assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
@@ -605,11 +608,11 @@ fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
 #[test]
 fn names_are_any_text() {
     let place = labelled_place(3);
-    let mut deck = open(&place);
+    let mut queue = open(&place);
     let name = "<script>\u{1b}[2J\u{202e} \"Bob\"\n";
-    say(&mut deck, name, 1, &Said::Right);
-    assert_eq!(deck.claim().labellers[0].name, name);
-    let said = &deck.claim().rests_on[0];
+    say(&mut queue, name, 1, &Said::Right);
+    assert_eq!(queue.claim().labellers[0].name, name);
+    let said = &queue.claim().rests_on[0];
     assert!(!said.contains(['\u{1b}', '\u{202e}', '\n']), "{said:?}");
     labels::publish(&place.output(), |balance| balance)
         .expect("a summary")
@@ -620,28 +623,28 @@ fn names_are_any_text() {
 #[test]
 fn a_hundred_thousand_answers_are_labelled_in_no_time() {
     let place = labelled_place(100_000);
-    let mut deck = open(&place);
-    let cards = deck.upcoming("Ann", 20_000).expect("cards");
-    let said = |(card, place): (goodarm_record::deck::Card, usize)| {
+    let mut queue = open(&place);
+    let cards = queue.upcoming("Ann", 20_000).expect("cards");
+    let said = |(card, place): (goodarm_record::card_queue::Card, usize)| {
         (card.key, if place % 50 == 49 { Said::Wrong } else { Said::Right })
     };
-    deck.say_all("Ann", cards.into_iter().zip(0..).map(said).collect()).expect("in order");
-    let claim = deck.claim();
+    queue.say_all("Ann", cards.into_iter().zip(0..).map(said).collect()).expect("in order");
+    let claim = queue.claim();
     assert_eq!((claim.labels, claim.wrong), (20_000, 400));
     assert!(claim.share > 0.97 && claim.share < 0.98, "{}", claim.statement);
-    say(&mut deck, "Ann", 20, &Said::Right);
-    deck.standing().expect("a deck");
-    drop(deck);
+    say(&mut queue, "Ann", 20, &Said::Right);
+    queue.standing().expect("a queue");
+    drop(queue);
     assert_eq!(open(&place).claim().labels, 20_020);
 }
 
 #[test]
 fn a_run_does_not_go_on_without_labels_that_its_summary_was_made_from() {
     let place = labelled_place(6);
-    let mut deck = open(&place);
-    let card = deck.next("Ann").expect("a deck").expect("a card");
-    deck.say("Ann", &card.key, Said::Wrong).expect("it is next");
-    drop(deck);
+    let mut queue = open(&place);
+    let card = queue.next("Ann").expect("a queue").expect("a card");
+    queue.say("Ann", &card.key, Said::Wrong).expect("it is next");
+    drop(queue);
     labels::publish(&place.output(), |balance| balance)
         .expect("the folder takes files")
         .expect("the run is over");

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use goodarm_core::Cost;
 use goodarm_live::run::Run;
+use goodarm_record::card_queue::{Card, CardQueue as _, Said};
 use goodarm_record::control::Control;
-use goodarm_record::deck::{Card, Deck as _, Said};
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
-use goodarm_record::people::{PeopleDeck, waiting};
+use goodarm_record::people::{PeopleQueue, waiting};
 use goodarm_record::view::Overview;
 
 use crate::place::Place;
@@ -49,20 +49,20 @@ fn go_on(place: &Place) -> (Ending, Overview) {
     (ending, overview)
 }
 
-fn deck(place: &Place) -> PeopleDeck {
-    PeopleDeck::open(&place.output()).expect("the run has people")
+fn queue(place: &Place) -> PeopleQueue {
+    PeopleQueue::open(&place.output()).expect("the run has people")
 }
 
 fn cards(place: &Place, labeller: &str) -> Vec<Card> {
-    deck(place).upcoming(labeller, 100).expect("cards")
+    queue(place).upcoming(labeller, 100).expect("cards")
 }
 
 /// Answers all cards: an answer is right if its number is even.
 fn answer_all(place: &Place, labeller: &str) -> usize {
-    let mut deck = deck(place);
-    let cards = deck.upcoming(labeller, 100).expect("cards");
+    let mut queue = queue(place);
+    let cards = queue.upcoming(labeller, 100).expect("cards");
     for card in &cards {
-        deck.say(labeller, &card.key, verdict(card)).expect("it waits");
+        queue.say(labeller, &card.key, verdict(card)).expect("it waits");
     }
     cards.len()
 }
@@ -128,11 +128,11 @@ impl Observer for Answerer<'_> {
         if progress.overview.for_people == 0 {
             return;
         }
-        let mut deck = deck(self.place);
-        match deck.next("anna").expect("a deck") {
+        let mut queue = queue(self.place);
+        match queue.next("anna").expect("a queue") {
             Some(card) if self.answers_left > 0 => {
                 self.answers_left -= 1;
-                deck.say("anna", &card.key, verdict(&card)).expect("it waits");
+                queue.say("anna", &card.key, verdict(&card)).expect("it waits");
             }
             Some(_) if !self.control.is_stopping() => self.control.stop(),
             _ => {}
@@ -208,15 +208,15 @@ fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
     let place = Place::new(30);
     place.write("job.toml", &cascade("scores = \"exact\"\nprice = 2\ncards_max = 30"));
     go_on(&place);
-    let mut deck = deck(&place);
-    let said: Vec<(String, Said)> = deck
+    let mut queue = queue(&place);
+    let said: Vec<(String, Said)> = queue
         .upcoming("anna", 99)
         .expect("cards")
         .into_iter()
         .map(|card| (card.key, Said::Skip))
         .collect();
     assert!(said.len() > 10, "more than a machine may fail at first: {}", said.len());
-    deck.say_all("anna", said.clone()).expect("they wait");
+    queue.say_all("anna", said.clone()).expect("they wait");
     let (ending, overview) = go_on(&place);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let person = &overview.verifiers[1];
@@ -232,22 +232,22 @@ fn a_noisy_person_is_several_people() {
     let place = Place::new(2);
     place.write("job.toml", &cascade("price = 2\nthreshold = 0.3"));
     go_on(&place);
-    let first = deck(&place).places("anna").expect("places");
+    let first = queue(&place).places("anna").expect("places");
     assert!(first.len() > cards(&place, "anna").len(), "{first:?}");
     for card in &first {
-        let mut deck = deck(&place);
-        let is_new = deck.upcoming("anna", 99).expect("cards").iter().any(|it| it.key == card.key);
-        assert_eq!(deck.say("anna", &card.key, Said::Right).is_ok(), is_new, "{card:?}");
+        let mut queue = queue(&place);
+        let is_new = queue.upcoming("anna", 99).expect("cards").iter().any(|it| it.key == card.key);
+        assert_eq!(queue.say("anna", &card.key, Said::Right).is_ok(), is_new, "{card:?}");
     }
-    let mut desk = deck(&place);
+    let mut desk = queue(&place);
     let standing = desk.standing().expect("it stands");
     assert!(standing.statement.contains("wait for a person"), "{standing:?}");
     assert!(standing.outlook.contains("want somebody else"), "{standing:?}");
-    assert_eq!(desk.next("anna").expect("a deck"), None);
+    assert_eq!(desk.next("anna").expect("a queue"), None);
     for person in ["bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ida"] {
-        let mut deck = deck(&place);
-        while let Some(card) = deck.next(person).expect("a deck") {
-            deck.say(person, &card.key, Said::Right).expect("it waits");
+        let mut queue = queue(&place);
+        while let Some(card) = queue.next(person).expect("a queue") {
+            queue.say(person, &card.key, Said::Right).expect("it waits");
         }
         go_on(&place);
     }
@@ -261,19 +261,19 @@ fn a_noisy_person_is_several_people() {
 fn a_person_is_taken_once_about_an_answer_in_a_batch_too() {
     let place = place("threshold = 0.5\nprice = 0.5");
     go_on(&place);
-    let mut deck = deck(&place);
-    let own = deck.upcoming("ann", 100).expect("cards");
+    let mut queue = queue(&place);
+    let own = queue.upcoming("ann", 100).expect("cards");
     let ids: std::collections::BTreeSet<&str> = own.iter().map(|card| card.id.as_str()).collect();
     assert_eq!(ids.len(), own.len(), "one card for each answer");
-    let all = deck.places("ann").expect("places");
+    let all = queue.places("ann").expect("places");
     let first = &all[0].id;
     let same: Vec<_> = all.iter().filter(|place| place.id == *first).collect();
     assert!(same.len() > 1, "several cards want different people");
     let both = same.iter().map(|place| (place.key.clone(), Said::Right)).collect();
-    let refused = deck.say_all("ann", both).expect_err("the second is not fresh");
+    let refused = queue.say_all("ann", both).expect_err("the second is not fresh");
     assert!(refused.to_string().contains("has spoken about"), "{refused}");
-    deck.say("ann", &same[0].key, Said::Right).expect("one is");
-    deck.say("ben", &same[1].key, Said::Right).expect("another person");
+    queue.say("ann", &same[0].key, Said::Right).expect("one is");
+    queue.say("ben", &same[1].key, Said::Right).expect("another person");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_run_in_which_all_is_decided_does_not_wait_for_cards_that_are_left() {
         }
         let labeller = format!("reader {name}");
         let card = cards(&place, &labeller).remove(0);
-        deck(&place).say(&labeller, &card.key, Said::Right).expect("it waits");
+        queue(&place).say(&labeller, &card.key, Said::Right).expect("it waits");
     }
     panic!("40 people are enough");
 }

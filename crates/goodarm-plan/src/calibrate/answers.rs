@@ -6,7 +6,7 @@ use std::path::Path;
 use goodarm_core::ArmId;
 use goodarm_data::answer::same;
 use goodarm_data::candidates::Candidate;
-use goodarm_record::deck::Said;
+use goodarm_record::card_queue::Said;
 use goodarm_record::label_file;
 use serde_json::Value;
 

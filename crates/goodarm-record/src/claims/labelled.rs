@@ -1,5 +1,5 @@
 //! What the lines of a file of labels come to: the claims, and the labels that stand. Whoever reads or adds
-//! lines goes through here, so that no file says what no deck would have taken.
+//! lines goes through here, so that no file says what no queue would have taken.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use goodarm_files::words::counted;
 
 use super::line::{Begun, Given, GivenLabel, Line, Undone};
 use super::{LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX, Rule};
-use crate::deck::{DeckError, Said};
+use crate::card_queue::{CardQueueError, Said};
 
 /// All claims of a run.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct Labeller {
 
 impl Labels {
     /// Takes all lines of a file; an error is about the line of that number, counted from 1.
-    pub(crate) fn new(lines: &[Line]) -> Result<Self, (u64, DeckError)> {
+    pub(crate) fn new(lines: &[Line]) -> Result<Self, (u64, CardQueueError)> {
         let mut labels = Self::default();
         for (line, number) in lines.iter().zip(1..) {
             labels.take(line).map_err(|error| (number, error))?;
@@ -53,7 +53,7 @@ impl Labels {
     }
 
     /// Whether a line can be taken.
-    pub(crate) fn check(&self, line: &Line) -> Result<(), DeckError> {
+    pub(crate) fn check(&self, line: &Line) -> Result<(), CardQueueError> {
         let last = || self.claims.last().ok_or_else(|| unfit("no claim has begun".into()));
         match line {
             Line::Begun(begun) => Labelled::new(begun, &self.claims).map(drop),
@@ -63,7 +63,7 @@ impl Labels {
     }
 
     /// Takes a line, or changes nothing.
-    pub(crate) fn take(&mut self, line: &Line) -> Result<(), DeckError> {
+    pub(crate) fn take(&mut self, line: &Line) -> Result<(), CardQueueError> {
         match line {
             Line::Begun(begun) => {
                 let labelled = Labelled::new(begun, &self.claims)?;
@@ -76,13 +76,13 @@ impl Labels {
         Ok(())
     }
 
-    fn last_mut(&mut self) -> Result<&mut Labelled, DeckError> {
+    fn last_mut(&mut self) -> Result<&mut Labelled, CardQueueError> {
         self.claims.last_mut().ok_or_else(|| unfit("no claim has begun".into()))
     }
 }
 
 impl Labelled {
-    fn new(begun: &Begun, earlier: &[Self]) -> Result<Self, DeckError> {
+    fn new(begun: &Begun, earlier: &[Self]) -> Result<Self, CardQueueError> {
         let expected = earlier.len() + 1;
         if begun.claim != expected {
             return Err(unfit(format!("claim {} where claim {expected} should be", begun.claim)));
@@ -159,7 +159,10 @@ impl Labelled {
     }
 
     /// The places of these cards, if each is the next one for this person when its turn comes.
-    fn in_turn(&self, Given { by: name, labels, .. }: &Given) -> Result<Vec<usize>, DeckError> {
+    fn in_turn(
+        &self,
+        Given { by: name, labels, .. }: &Given,
+    ) -> Result<Vec<usize>, CardQueueError> {
         check_name(name).map_err(unfit)?;
         if labels.is_empty() {
             return Err(unfit("no labels".into()));
@@ -174,7 +177,7 @@ impl Labelled {
         let mut waiting = self.upcoming(name);
         let place_of = |label: &GivenLabel| {
             let place = self.places.get(&label.key).copied();
-            let place = place.ok_or_else(|| DeckError::Unknown(label.key.clone()))?;
+            let place = place.ok_or_else(|| CardQueueError::Unknown(label.key.clone()))?;
             let next = waiting.next();
             if next == Some(place) {
                 return Ok(place);
@@ -185,19 +188,19 @@ impl Labelled {
             let full = || labels.first().filter(|_| self.is_done(place));
             match (labels.iter().find(is_own).or_else(full), next) {
                 (Some(&(by, _)), _) => {
-                    Err(DeckError::Doubled { key, by: self.labellers[by].name.clone() })
+                    Err(CardQueueError::Doubled { key, by: self.labellers[by].name.clone() })
                 }
                 (None, Some(next)) if place > next => {
-                    Err(DeckError::OutOfOrder { key, next: self.id(next).to_owned() })
+                    Err(CardQueueError::OutOfOrder { key, next: self.id(next).to_owned() })
                 }
                 // It is among those that were said just before.
-                _ => Err(DeckError::Doubled { key, by: name.to_owned() }),
+                _ => Err(CardQueueError::Doubled { key, by: name.to_owned() }),
             }
         };
         labels.iter().map(place_of).collect()
     }
 
-    fn give(&mut self, given: &Given) -> Result<(), DeckError> {
+    fn give(&mut self, given: &Given) -> Result<(), CardQueueError> {
         let places = self.in_turn(given)?;
         let Given { by, labels, .. } = given;
         let who = self.who(by).unwrap_or(self.labellers.len());
@@ -213,13 +216,13 @@ impl Labelled {
     }
 
     /// Who takes back a label, and of which card.
-    fn undoable(&self, Undone { by, key, .. }: &Undone) -> Result<(usize, usize), DeckError> {
+    fn undoable(&self, Undone { by, key, .. }: &Undone) -> Result<(usize, usize), CardQueueError> {
         let last = self.who(by).and_then(|who| Some((who, *self.labellers[who].given.last()?)));
         last.filter(|(_, place)| self.id(*place) == key)
             .ok_or_else(|| unfit(format!("{key:?} is not the last that {by:?} has labelled")))
     }
 
-    fn undo(&mut self, undone: &Undone) -> Result<(), DeckError> {
+    fn undo(&mut self, undone: &Undone) -> Result<(), CardQueueError> {
         let (who, place) = self.undoable(undone)?;
         self.labellers[who].given.pop();
         self.cards[place].retain(|(labeller, _)| *labeller != who);
@@ -313,6 +316,6 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn unfit(text: String) -> DeckError {
-    DeckError::Unfit(text)
+fn unfit(text: String) -> CardQueueError {
+    CardQueueError::Unfit(text)
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Rule;
-use crate::deck::Said;
+use crate::card_queue::Said;
 use crate::journal::Mark;
 
 /// One line. Which it is, its first key says.

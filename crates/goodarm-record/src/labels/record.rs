@@ -6,10 +6,10 @@ use goodarm_data::candidates::fields;
 use goodarm_data::candidates::text_of;
 
 use super::{Card, LabelError};
+use crate::card_queue::{Field, Wanted};
 use crate::claims::labelled::{Labelled, Labels};
 use crate::claims::line::Line;
 use crate::claims::order::{self, CertifiedAt};
-use crate::deck::{Field, Wanted};
 use crate::folder::Folder;
 use crate::journal::Mark;
 use crate::replay::{Balance, Follower, Replay};

@@ -5,7 +5,7 @@ use goodarm_data::candidates::{Candidate, fields};
 use goodarm_data::template::Template;
 use serde_json::Value;
 
-use crate::deck::{Card, Field, Wanted};
+use crate::card_queue::{Card, Field, Wanted};
 use crate::terms::PeopleTerms;
 
 /// Makes the cards of one service.

@@ -7,7 +7,7 @@ use std::path::Path;
 use goodarm_core::Ticket;
 use serde::{Deserialize, Serialize};
 
-use crate::deck::Said;
+use crate::card_queue::Said;
 use crate::sealed_lines::{SealedError, SealedReader};
 
 /// One line: what a person said at once.

@@ -4,9 +4,9 @@ use goodarm_core::Claim;
 use goodarm_files::words::{confidence, counted, number, were};
 use serde::Serialize;
 
+use crate::card_queue::Said;
 use crate::claims::Rule;
 use crate::claims::labelled::{Labelled, Labels};
-use crate::deck::Said;
 
 /// At least so many of the answers that were certified when the labels began are right.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use goodarm_record::deck::{Card, Deck, DeckError, Field, Said, Standing, Wanted};
+use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Field, Said, Standing, Wanted};
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -15,44 +15,44 @@ pub(super) fn page() -> Page {
     Page::new(&Template::LABEL, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
 }
 
-/// A deck, and whoever wants a card of it.
+/// A queue, and whoever wants a card of it.
 pub(super) struct Desk {
     about: About,
     /// None when the page is closed.
-    deck: Mutex<Option<Box<dyn Deck + Send>>>,
+    queue: Mutex<Option<Box<dyn CardQueue + Send>>>,
 }
 
 impl Desk {
-    pub(super) fn new(deck: Box<dyn Deck + Send>, about: About) -> Self {
-        Self { about, deck: Mutex::new(Some(deck)) }
+    pub(super) fn new(queue: Box<dyn CardQueue + Send>, about: About) -> Self {
+        Self { about, queue: Mutex::new(Some(queue)) }
     }
 
-    pub(super) fn close(&self) -> Option<Box<dyn Deck + Send>> {
-        self.deck.lock().ok()?.take()
+    pub(super) fn close(&self) -> Option<Box<dyn CardQueue + Send>> {
+        self.queue.lock().ok()?.take()
     }
 
     /// Does what is asked for; nothing if the body is not what our page sends.
     fn turn(&self, route: Route, body: &[u8]) -> Option<String> {
         let Wish { by, key, said } = serde_json::from_slice(body).ok()?;
-        // A deck that broke in the middle of something is not asked again.
-        let mut deck = self.deck.lock().ok();
-        let deck = deck.as_mut().and_then(|deck| deck.as_mut());
-        let Some(deck) = deck else { return Some(self.failed("the page has been closed")) };
+        // A queue that broke in the middle of something is not asked again.
+        let mut queue = self.queue.lock().ok();
+        let queue = queue.as_mut().and_then(|queue| queue.as_mut());
+        let Some(queue) = queue else { return Some(self.failed("the page has been closed")) };
         let mut answer = Answer::new(&self.about);
         let done = match (route, by.as_deref(), key, said) {
             (Route::State, ..) => Ok(()),
             (Route::Say, Some(by), Some(key), Some(said)) => {
-                answer.say(&mut **deck, by, &key, said)
+                answer.say(&mut **queue, by, &key, said)
             }
-            (Route::Undo, Some(by), ..) => answer.undo(&mut **deck, by),
+            (Route::Undo, Some(by), ..) => answer.undo(&mut **queue, by),
             _ => return None,
         };
         let looked = match done {
-            Ok(()) => answer.look(&mut **deck, by.as_deref()),
-            Err(error @ (DeckError::File(_) | DeckError::Folder(_))) => Err(error),
+            Ok(()) => answer.look(&mut **queue, by.as_deref()),
+            Err(error @ (CardQueueError::File(_) | CardQueueError::Folder(_))) => Err(error),
             Err(refusal) => {
                 answer.refused = Some(refusal.to_string());
-                answer.look(&mut **deck, by.as_deref())
+                answer.look(&mut **queue, by.as_deref())
             }
         };
         Some(match looked {
@@ -167,20 +167,20 @@ impl<'a> Answer<'a> {
 
     fn say(
         &mut self,
-        deck: &mut dyn Deck,
+        queue: &mut dyn CardQueue,
         by: &str,
         key: &str,
         said: Said,
-    ) -> Result<(), DeckError> {
+    ) -> Result<(), CardQueueError> {
         let shown = match &said {
             Said::Answer(text) if text.len() > ANSWER_BYTES_MAX => {
-                return Err(DeckError::Unfit("an answer may have 1 MiB at most".into()));
+                return Err(CardQueueError::Unfit("an answer may have 1 MiB at most".into()));
             }
             Said::Answer(text) => Said::Answer(beginning(text, SHOWN_BYTES_MAX).to_owned()),
             said => said.clone(),
         };
-        let card = deck.next(by)?.filter(|card| card.key == key);
-        deck.say(by, key, said)?;
+        let card = queue.next(by)?.filter(|card| card.key == key);
+        queue.say(by, key, said)?;
         self.last = card.map(|card| Last {
             id: card.id,
             said: shown,
@@ -189,17 +189,17 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    fn undo(&mut self, deck: &mut dyn Deck, by: &str) -> Result<(), DeckError> {
-        match deck.undo(by)? {
+    fn undo(&mut self, queue: &mut dyn CardQueue, by: &str) -> Result<(), CardQueueError> {
+        match queue.undo(by)? {
             Some(_) => Ok(()),
-            None => Err(DeckError::Unfit("there is nothing that could be taken back".into())),
+            None => Err(CardQueueError::Unfit("there is nothing that could be taken back".into())),
         }
     }
 
-    fn look(&mut self, deck: &mut dyn Deck, by: Option<&str>) -> Result<(), DeckError> {
-        self.standing = deck.standing()?;
+    fn look(&mut self, queue: &mut dyn CardQueue, by: Option<&str>) -> Result<(), CardQueueError> {
+        self.standing = queue.standing()?;
         self.card = match by {
-            Some(by) => deck.next(by)?.map(CardView::from),
+            Some(by) => queue.next(by)?.map(CardView::from),
             None => None,
         };
         Ok(())

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::run::Run;
+use goodarm_record::card_queue::{CardQueue as _, gold};
 use goodarm_record::control::Control;
-use goodarm_record::deck::{Deck as _, gold};
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{ClaimDeck, Terms};
+use goodarm_record::labels::{ClaimQueue, Terms};
 use goodarm_record::view::Overview;
 use goodarm_report::words::amount;
 use goodarm_report::{Finished, finish_run, publish_claim, summary_text};
@@ -80,15 +80,15 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
 /// What share of the certified answers is right, by the right ones that the file has: labels as people would give
 /// them, in the order of the claim, until it says what is hoped for. The rest is left to whoever tries it.
 fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
-    let mut deck = ClaimDeck::open(run, &Terms { wanted: Some(HOPED_FOR), ..Terms::default() })?;
-    while deck.claim().share < HOPED_FOR {
-        let (_, count) = gold::label(&mut deck, "gold", ["gold", "answer"], 1)?;
+    let mut queue = ClaimQueue::open(run, &Terms { wanted: Some(HOPED_FOR), ..Terms::default() })?;
+    while queue.claim().share < HOPED_FOR {
+        let (_, count) = gold::label(&mut queue, "gold", ["gold", "answer"], 1)?;
         if count == 0 {
             break;
         }
     }
     publish_claim(run)?;
-    let statement = deck.standing()?.statement;
+    let statement = queue.standing()?.statement;
     Ok(format!(
         "\nAre they right, too? The verifiers never saw the right answers; as labels they say:\n  {statement}\n"
     ))

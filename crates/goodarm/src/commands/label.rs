@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use goodarm_record::card_queue::{CardQueue, Standing, cards_file, gold, labels_file};
 use goodarm_record::claims::Rule;
-use goodarm_record::deck::{Deck, Standing, cards_file, gold, labels_file};
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{ClaimDeck, LabelError, Terms};
-use goodarm_record::people::{self, PeopleDeck};
+use goodarm_record::labels::{ClaimQueue, LabelError, Terms};
+use goodarm_record::people::{self, PeopleQueue};
 use goodarm_report::label::{About, LabelPage};
 use goodarm_report::publish_claim;
 use goodarm_report::site::{Port, SiteError};
@@ -36,12 +36,12 @@ pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {
         && arguments.field.is_none();
     let port = is_page.then(|| Port::take(arguments.port.unwrap_or(0))).transpose();
     let port = port.map_err(page_failure)?;
-    let deck = subject.open(arguments, &folder)?;
+    let queue = subject.open(arguments, &folder)?;
     let by = name(arguments);
     let before = written(&folder);
     let outcome = match port {
-        Some(port) => on_page(port, deck, arguments, by),
-        None => in_place(deck, arguments, &by),
+        Some(port) => on_page(port, queue, arguments, by),
+        None => in_place(queue, arguments, &by),
     };
     // Whatever happened then, what was said is on the disk.
     if subject == Subject::Claim && written(&folder) != before {
@@ -81,9 +81,9 @@ impl Subject {
         self,
         arguments: &LabelArguments,
         folder: &Folder,
-    ) -> Result<Box<dyn Deck + Send>, Failure> {
+    ) -> Result<Box<dyn CardQueue + Send>, Failure> {
         match self {
-            Self::People => Ok(Box::new(PeopleDeck::open(folder).map_err(Failure::wrong_input)?)),
+            Self::People => Ok(Box::new(PeopleQueue::open(folder).map_err(Failure::wrong_input)?)),
             Self::Claim => Ok(Box::new(claim(arguments, folder).map_err(claim_failure)?)),
         }
     }
@@ -104,14 +104,14 @@ fn terms(arguments: &LabelArguments) -> Terms {
 }
 
 /// The claim that has begun, or a new one.
-fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimDeck, LabelError> {
+fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimQueue, LabelError> {
     let terms = terms(arguments);
     if !arguments.another || !folder.labels().exists() {
-        return ClaimDeck::open(folder, &terms);
+        return ClaimQueue::open(folder, &terms);
     }
-    let mut deck = ClaimDeck::open(folder, &Terms { wanted: terms.wanted, ..Terms::default() })?;
-    deck.begin_another(&terms)?;
-    Ok(deck)
+    let mut queue = ClaimQueue::open(folder, &Terms { wanted: terms.wanted, ..Terms::default() })?;
+    queue.begin_another(&terms)?;
+    Ok(queue)
 }
 
 fn claim_failure(error: LabelError) -> Failure {
@@ -124,37 +124,37 @@ fn claim_failure(error: LabelError) -> Failure {
 
 /// Everything but the page.
 fn in_place(
-    mut deck: Box<dyn Deck + Send>,
+    mut queue: Box<dyn CardQueue + Send>,
     arguments: &LabelArguments,
     by: &str,
 ) -> Result<(), Failure> {
-    let deck = &mut *deck;
+    let queue = &mut *queue;
     if let Some(file) = &arguments.export {
-        let count = cards_file::write(deck, by, file).map_err(Failure::wrong_input)?;
+        let count = cards_file::write(queue, by, file).map_err(Failure::wrong_input)?;
         let cards = counted(count, "card");
         terminal::print(&format!("wrote {} with {cards} for {by}\n", file.display()));
         return Ok(());
     }
     if let Some(file) = &arguments.import {
-        import(deck, by, file)?;
+        import(queue, by, file)?;
     } else if let (Some(field), Some(equals)) = (&arguments.field, &arguments.equals) {
         let (right, all) =
-            gold::label(deck, by, [field, equals], usize::MAX).map_err(Failure::wrong_input)?;
+            gold::label(queue, by, [field, equals], usize::MAX).map_err(Failure::wrong_input)?;
         let cards = counted(all, "card");
         terminal::print(&format!(
             "{cards} labelled by {by}: {right} right, {} wrong\n",
             all - right
         ));
     } else {
-        return talk::talk(deck, by, &listen(true)?).map_err(Failure::wrong_input);
+        return talk::talk(queue, by, &listen(true)?).map_err(Failure::wrong_input);
     }
-    terminal::print(&told(&deck.standing().map_err(Failure::wrong_input)?));
+    terminal::print(&told(&queue.standing().map_err(Failure::wrong_input)?));
     Ok(())
 }
 
 /// Takes the labels of a file, and says what became of its rows.
-fn import(deck: &mut dyn Deck, by: &str, file: &Path) -> Result<(), Failure> {
-    let imported = labels_file::take(deck, by, file).map_err(Failure::wrong_input)?;
+fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), Failure> {
+    let imported = labels_file::take(queue, by, file).map_err(Failure::wrong_input)?;
     let mut text = format!("{} taken", counted(imported.taken, "label"));
     let others = [
         (imported.known, "known before"),
@@ -175,7 +175,7 @@ fn import(deck: &mut dyn Deck, by: &str, file: &Path) -> Result<(), Failure> {
 /// Serves the page until Ctrl-C.
 fn on_page(
     port: Port,
-    deck: Box<dyn Deck + Send>,
+    queue: Box<dyn CardQueue + Send>,
     arguments: &LabelArguments,
     by: String,
 ) -> Result<(), Failure> {
@@ -186,15 +186,15 @@ fn on_page(
         by,
         command: label_command(&arguments.folder),
     };
-    let page = LabelPage::open(port, deck, about).map_err(page_failure)?;
+    let page = LabelPage::open(port, queue, about).map_err(page_failure)?;
     terminal::say(&format!("label: {address}\nopen it in a browser; Ctrl-C ends it"));
     // An error means that nobody can end it any more.
     let _ = heard.recv();
-    let deck = page.close();
-    let mut deck = deck.ok_or_else(|| {
+    let queue = page.close();
+    let mut queue = queue.ok_or_else(|| {
         Failure::wrong_input("the page broke; all labels that it has confirmed are kept")
     })?;
-    terminal::print(&told(&deck.standing().map_err(Failure::wrong_input)?));
+    terminal::print(&told(&queue.standing().map_err(Failure::wrong_input)?));
     Ok(())
 }
 
@@ -240,15 +240,15 @@ fn read_lines(sender: &Sender<Heard>) {
 
 /// How far it is, without a change.
 fn status(arguments: &LabelArguments, folder: &Folder, subject: Subject) -> Result<(), Failure> {
-    let deck: Option<Box<dyn Deck + Send>> = match subject {
+    let queue: Option<Box<dyn CardQueue + Send>> = match subject {
         Subject::People => Some(subject.open(arguments, folder)?),
         Subject::Claim => {
-            let deck = ClaimDeck::look(folder, &terms(arguments)).map_err(claim_failure)?;
-            deck.map(|deck| Box::new(deck) as Box<dyn Deck + Send>)
+            let queue = ClaimQueue::look(folder, &terms(arguments)).map_err(claim_failure)?;
+            queue.map(|queue| Box::new(queue) as Box<dyn CardQueue + Send>)
         }
     };
-    let standing = match deck {
-        Some(mut deck) => deck.standing().map_err(Failure::wrong_input)?,
+    let standing = match queue {
+        Some(mut queue) => queue.standing().map_err(Failure::wrong_input)?,
         None => Standing { statement: "nobody has labelled yet".into(), ..Standing::default() },
     };
     let json = serde_json::to_string(&standing).expect("plain data with text keys");

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use goodarm_core::Cost;
 use goodarm_data::candidates::Candidate;
-use goodarm_record::deck::{Card, Deck as _, Said};
+use goodarm_record::card_queue::{Card, CardQueue as _, Said};
 use goodarm_record::folder::Folder;
-use goodarm_record::people::PeopleDeck;
+use goodarm_record::people::PeopleQueue;
 use goodarm_record::terms::PeopleTerms;
 use tokio::time::sleep;
 
@@ -61,11 +61,11 @@ pub(super) async fn label(world: Arc<World>, folder: Folder) {
 /// Answers some of the cards that wait, as a person of the plan would.
 fn visit(world: &World, folder: &Folder, chance: &mut Chance) {
     // There may be no run yet, or nothing but the beginning of its journal.
-    let Ok(mut deck) = PeopleDeck::open(folder) else { return };
+    let Ok(mut queue) = PeopleQueue::open(folder) else { return };
     for _ in 0..=chance.below(4) {
-        let Some(card) = deck.next("somebody").expect("a run has its candidates") else { return };
+        let Some(card) = queue.next("somebody").expect("a run has its candidates") else { return };
         let said = said(world, &card, chance);
-        deck.say("somebody", &card.key, said.clone()).expect("nobody else answers");
+        queue.say("somebody", &card.key, said.clone()).expect("nobody else answers");
         let index = world.plan.verifiers.len() - 1;
         let mut truth = world.truth();
         truth.count("cards answered");

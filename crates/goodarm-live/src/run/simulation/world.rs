@@ -11,7 +11,7 @@ use std::time::Duration;
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_record::deck::Wanted;
+use goodarm_record::card_queue::Wanted;
 use goodarm_record::job_file::Scores;
 use serde_json::Value;
 use tokio::sync::Notify;

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use goodarm_record::deck::DeckError;
+use goodarm_record::card_queue::CardQueueError;
 use goodarm_record::folder::Folder;
 
 use super::*;
@@ -17,13 +17,13 @@ fn two_desks_at_once_answer_each_card_once() {
     let at_desk = |person: &'static str| {
         let folder = place.output();
         thread::spawn(move || {
-            let mut deck = PeopleDeck::open(&folder).expect("a deck");
+            let mut queue = PeopleQueue::open(&folder).expect("a queue");
             let mut said = 0;
-            while let Some(card) = deck.next(person).expect("a deck") {
-                match deck.say(person, &card.key, verdict(&card)) {
+            while let Some(card) = queue.next(person).expect("a queue") {
+                match queue.say(person, &card.key, verdict(&card)) {
                     Ok(()) => said += 1,
                     // The other desk was first.
-                    Err(DeckError::Doubled { .. }) => {}
+                    Err(CardQueueError::Doubled { .. }) => {}
                     Err(error) => panic!("{error}"),
                 }
             }
@@ -44,32 +44,32 @@ fn two_desks_at_once_answer_each_card_once() {
 fn nobody_gets_the_card_that_another_looks_at() {
     let place = place(EXACT);
     go_on(&place);
-    let mut deck = deck(&place);
-    let first = deck.next("anna").expect("a deck").expect("a card");
-    let second = deck.next("bob").expect("a deck").expect("a card");
+    let mut queue = queue(&place);
+    let first = queue.next("anna").expect("a queue").expect("a card");
+    let second = queue.next("bob").expect("a queue").expect("a card");
     assert_ne!(first.key, second.key);
-    assert_eq!(deck.next("anna").expect("a deck"), Some(first.clone()));
+    assert_eq!(queue.next("anna").expect("a queue"), Some(first.clone()));
     // The only one that is left is for whoever comes.
-    while let Some(card) = deck.next("bob").expect("a deck").filter(|it| it.key != first.key) {
-        deck.say("bob", &card.key, Said::Right).expect("it waits");
+    while let Some(card) = queue.next("bob").expect("a queue").filter(|it| it.key != first.key) {
+        queue.say("bob", &card.key, Said::Right).expect("it waits");
     }
-    assert_eq!(deck.next("bob").expect("a deck"), Some(first.clone()));
-    deck.say("bob", &first.key, Said::Right).expect("it waits");
-    let late = deck.say("anna", &first.key, Said::Right);
-    assert!(matches!(late, Err(DeckError::Doubled { by, .. }) if by == "bob"));
-    assert_eq!(deck.undo("bob").expect("a deck"), None, "the run has it");
+    assert_eq!(queue.next("bob").expect("a queue"), Some(first.clone()));
+    queue.say("bob", &first.key, Said::Right).expect("it waits");
+    let late = queue.say("anna", &first.key, Said::Right);
+    assert!(matches!(late, Err(CardQueueError::Doubled { by, .. }) if by == "bob"));
+    assert_eq!(queue.undo("bob").expect("a queue"), None, "the run has it");
 }
 
 #[test]
 fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let place = place(EXACT);
     go_on(&place);
-    let mut deck = deck(&place);
+    let mut queue = queue(&place);
     let keys: Vec<String> =
-        deck.upcoming("anna", 9).expect("cards").into_iter().map(|it| it.key).collect();
+        queue.upcoming("anna", 9).expect("cards").into_iter().map(|it| it.key).collect();
     let mut refuse = |person: &str, key: &str, said: Said, words: &str| {
         let said = vec![(keys[0].clone(), Said::Right), (key.to_owned(), said)];
-        let error = deck.say_all(person, said).expect_err(words).to_string();
+        let error = queue.say_all(person, said).expect_err(words).to_string();
         assert!(error.contains(words), "{error}");
         assert_eq!(place.read("run/replies.jsonl"), "", "all of it or nothing");
     };
@@ -80,23 +80,23 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     refuse("anna", &keys[0], Said::Wrong, "has said something about");
     // The first call is the check's, which no person is asked.
     refuse("anna", "0", Said::Right, "there is no card \"0\"");
-    assert!(deck.say(" ", &keys[0], Said::Right).is_err());
-    deck.say("anna", &keys[0], Said::Right).expect("it waits");
+    assert!(queue.say(" ", &keys[0], Said::Right).is_err());
+    queue.say("anna", &keys[0], Said::Right).expect("it waits");
     go_on(&place);
-    let again = deck.say("bob", &keys[0], Said::Wrong).expect_err("it is settled");
-    assert!(matches!(again, DeckError::Doubled { .. }), "{again}");
+    let again = queue.say("bob", &keys[0], Said::Wrong).expect_err("it is settled");
+    assert!(matches!(again, CardQueueError::Doubled { .. }), "{again}");
 }
 
 #[test]
-fn a_folder_without_people_has_no_deck() {
+fn a_folder_without_people_has_no_queue() {
     let place = Place::new(3);
-    let error = PeopleDeck::open(&Folder::new(place.path())).expect_err("no run");
+    let error = PeopleQueue::open(&Folder::new(place.path())).expect_err("no run");
     assert!(error.to_string().contains("journal"), "{error}");
     let job =
         cascade("").split("[[verifiers]]\nname = \"person\"").next().expect("a job").to_owned();
     place.write("job.toml", &job);
     place.run();
-    let error = PeopleDeck::open(&place.output()).expect_err("nobody is asked");
+    let error = PeopleQueue::open(&place.output()).expect_err("nobody is asked");
     assert!(error.to_string().contains("kind = \"human\""), "{error}");
     assert_eq!(waiting(&place.output()).expect("nobody"), 0);
 }

@@ -42,13 +42,13 @@ fn people_answer_questions_and_others_check_what_they_say() {
         }
         rounds += 1;
         assert!(rounds < 30, "{ending:?}");
-        let mut deck = deck(&place);
-        for card in deck.upcoming("anna", 99).expect("cards") {
+        let mut queue = queue(&place);
+        for card in queue.upcoming("anna", 99).expect("cards") {
             let number = number_of(&card);
             let said = if card.asks.starts_with("What is") {
                 assert!(card.fields.iter().all(|it| it.name != "gold"), "{card:?}");
                 for unfit in [Said::Answer(" ".into()), Said::Answer("9".repeat(41)), Said::Right] {
-                    assert!(deck.say("anna", &card.key, unfit).is_err());
+                    assert!(queue.say("anna", &card.key, unfit).is_err());
                 }
                 // The first one that is given to the second question is wrong, and one is not a number.
                 Said::Answer(match (number, rounds) {
@@ -62,7 +62,7 @@ fn people_answer_questions_and_others_check_what_they_say() {
                 assert_eq!(card.fields[1].text, format!("It is {}.", number + 1));
                 Said::Right
             };
-            deck.say("anna", &card.key, said).expect("it waits");
+            queue.say("anna", &card.key, said).expect("it waits");
         }
     }
     assert_eq!(place.certified().len(), 4, "{:?}", place.certified());
@@ -79,13 +79,13 @@ fn people_vote_for_the_answers_that_they_give() {
         if matches!(ending, Ending::Done(_)) {
             break;
         }
-        let mut deck = deck(&place);
+        let mut queue = queue(&place);
         let mut seen = Vec::new();
-        while let Some(card) = deck.next(&person).expect("a deck") {
+        while let Some(card) = queue.next(&person).expect("a queue") {
             assert!(!seen.contains(&card.id), "{person} was asked about {} before", card.id);
             seen.push(card.id.clone());
             let said = Said::Answer(format!("{}", number_of(&card) + 1));
-            deck.say(&person, &card.key, said).expect("it waits");
+            queue.say(&person, &card.key, said).expect("it waits");
         }
     }
     go_on(&place);

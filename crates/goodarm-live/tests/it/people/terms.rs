@@ -37,17 +37,17 @@ fn keys_that_mean_nothing_to_a_person_are_refused_with_the_reason() {
 fn a_person_gives_a_number_where_the_scores_have_a_range() {
     let place = place("price = 2\nthreshold = 0.2\nscores = \"bounded\"\nsame_person = true");
     go_on(&place);
-    let mut deck = deck(&place);
-    let card = deck.next("anna").expect("a deck").expect("a card");
+    let mut queue = queue(&place);
+    let card = queue.next("anna").expect("a queue").expect("a card");
     assert_eq!(card.asks, "How good is this answer?");
     for unfit in [Said::Score(1.5), Said::Score(-0.1), Said::Score(f64::NAN), Said::Right] {
-        let error = deck.say("anna", &card.key, unfit).expect_err("it does not fit").to_string();
+        let error = queue.say("anna", &card.key, unfit).expect_err("it does not fit").to_string();
         assert!(error.contains("a score from 0 to 1"), "{error}");
     }
     // The same person may speak again, since the job says so.
     for _ in 0..40 {
-        for card in deck.upcoming("anna", 99).expect("cards") {
-            deck.say("anna", &card.key, Said::Score(0.9)).expect("it waits");
+        for card in queue.upcoming("anna", 99).expect("cards") {
+            queue.say("anna", &card.key, Said::Score(0.9)).expect("it waits");
         }
         if matches!(go_on(&place).0, Ending::Done(_)) {
             break;

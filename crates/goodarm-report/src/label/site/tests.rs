@@ -1,4 +1,4 @@
-use goodarm_record::deck::Place;
+use goodarm_record::card_queue::Place;
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,8 +9,8 @@ struct TwoCards {
     is_full: bool,
 }
 
-impl Deck for TwoCards {
-    fn next(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+impl CardQueue for TwoCards {
+    fn next(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         let field = |name: &str, text: &str| Field { name: name.into(), text: text.into() };
         Ok(["a", "b"].get(self.said.len()).map(|id| Card {
             key: (*id).into(),
@@ -22,30 +22,30 @@ impl Deck for TwoCards {
         }))
     }
 
-    fn upcoming(&mut self, labeller: &str, _: usize) -> Result<Vec<Card>, DeckError> {
+    fn upcoming(&mut self, labeller: &str, _: usize) -> Result<Vec<Card>, CardQueueError> {
         Ok(self.next(labeller)?.into_iter().collect())
     }
 
-    fn places(&mut self, _: &str) -> Result<Vec<Place>, DeckError> {
+    fn places(&mut self, _: &str) -> Result<Vec<Place>, CardQueueError> {
         Ok(Vec::new())
     }
 
-    fn say_all(&mut self, _: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+    fn say_all(&mut self, _: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
         if self.is_full {
-            return Err(DeckError::Folder("no space left".into()));
+            return Err(CardQueueError::Folder("no space left".into()));
         }
         if said[0].0 != ["a", "b"][self.said.len()] {
-            return Err(DeckError::Unknown(said[0].0.clone()));
+            return Err(CardQueueError::Unknown(said[0].0.clone()));
         }
         self.said.extend(said.into_iter().map(|(_, said)| said));
         Ok(())
     }
 
-    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         self.said.pop().map_or(Ok(None), |_| self.next(labeller))
     }
 
-    fn standing(&mut self) -> Result<Standing, DeckError> {
+    fn standing(&mut self) -> Result<Standing, CardQueueError> {
         Ok(Standing { done: self.said.len(), all: 2, ..Standing::default() })
     }
 }

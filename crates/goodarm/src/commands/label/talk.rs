@@ -3,20 +3,20 @@
 
 use std::sync::mpsc::Receiver;
 
-use goodarm_record::deck::{Card, Deck, DeckError, Said, Wanted};
+use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Said, Wanted};
 
 use super::Heard;
 use crate::terminal;
 
 /// Asks until nothing waits for `by`, or nobody speaks any more.
 pub(super) fn talk(
-    deck: &mut dyn Deck,
+    queue: &mut dyn CardQueue,
     by: &str,
     heard: &Receiver<Heard>,
-) -> Result<(), DeckError> {
-    let mut talk = Talk { deck, by, heard };
+) -> Result<(), CardQueueError> {
+    let mut talk = Talk { queue, by, heard };
     talk.show_standing()?;
-    while let Some(card) = talk.deck.next(by)? {
+    while let Some(card) = talk.queue.next(by)? {
         if !talk.ask(&card)? {
             return Ok(());
         }
@@ -26,14 +26,14 @@ pub(super) fn talk(
 }
 
 struct Talk<'a> {
-    deck: &'a mut dyn Deck,
+    queue: &'a mut dyn CardQueue,
     by: &'a str,
     heard: &'a Receiver<Heard>,
 }
 
 impl Talk<'_> {
     /// Asks about a card until something is said; whether to go on.
-    fn ask(&mut self, card: &Card) -> Result<bool, DeckError> {
+    fn ask(&mut self, card: &Card) -> Result<bool, CardQueueError> {
         terminal::print(&shown(card, TEXT_CHARS_MAX));
         loop {
             terminal::print(&format!("{} > ", prompt(card.wanted)));
@@ -60,7 +60,7 @@ impl Talk<'_> {
     }
 
     /// Takes what was typed about a card, if it is that.
-    fn say(&mut self, card: &Card, line: String) -> Result<bool, DeckError> {
+    fn say(&mut self, card: &Card, line: String) -> Result<bool, CardQueueError> {
         let text = match card.wanted {
             Wanted::Answer => self.lines(line),
             _ => line,
@@ -73,10 +73,12 @@ impl Talk<'_> {
                 return Ok(false);
             }
         };
-        match self.deck.say(self.by, &card.key, said) {
+        match self.queue.say(self.by, &card.key, said) {
             Ok(()) => {}
-            Err(error @ (DeckError::File(_) | DeckError::Folder(_))) => return Err(error),
-            Err(refusal @ DeckError::Unfit(_)) => {
+            Err(error @ (CardQueueError::File(_) | CardQueueError::Folder(_))) => {
+                return Err(error);
+            }
+            Err(refusal @ CardQueueError::Unfit(_)) => {
                 terminal::print(&format!("{refusal}\n"));
                 return Ok(false);
             }
@@ -90,8 +92,8 @@ impl Talk<'_> {
         Ok(true)
     }
 
-    fn undo(&mut self) -> Result<bool, DeckError> {
-        let card = self.deck.undo(self.by)?;
+    fn undo(&mut self) -> Result<bool, CardQueueError> {
+        let card = self.queue.undo(self.by)?;
         match &card {
             Some(card) => terminal::print(&format!("taken back: {}\n", one_line(&card.id))),
             None => terminal::print("there is nothing that could be taken back\n"),
@@ -99,8 +101,8 @@ impl Talk<'_> {
         Ok(card.is_some())
     }
 
-    fn show_standing(&mut self) -> Result<(), DeckError> {
-        terminal::print(&super::told(&self.deck.standing()?));
+    fn show_standing(&mut self) -> Result<(), CardQueueError> {
+        terminal::print(&super::told(&self.queue.standing()?));
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! What people's labels prove leads the report, whatever they call themselves.
 
-use goodarm_record::deck::{Deck as _, Said};
+use goodarm_record::card_queue::{CardQueue as _, Said};
 use goodarm_record::folder::Folder;
 use goodarm_record::journal;
-use goodarm_record::labels::{ClaimDeck, Terms};
+use goodarm_record::labels::{ClaimQueue, Terms};
 use goodarm_report::{Report, publish_claim};
 
 use super::browser::Browser;
@@ -16,12 +16,12 @@ const NAME: &str = "</script><img src=x onerror=\"document.title='owned'\"> \u{2
 /// Labels so many certified answers, all of them right.
 fn label(run: &Run, count: usize) {
     let folder = Folder::new(&run.root().join("run"));
-    let mut deck =
-        ClaimDeck::open(&folder, &Terms::default()).expect("the run has certified answers");
-    for card in deck.upcoming(NAME, count).expect("there are cards") {
-        deck.say(NAME, &card.key, Said::Right).expect("the card is next");
+    let mut queue =
+        ClaimQueue::open(&folder, &Terms::default()).expect("the run has certified answers");
+    for card in queue.upcoming(NAME, count).expect("there are cards") {
+        queue.say(NAME, &card.key, Said::Right).expect("the card is next");
     }
-    drop(deck);
+    drop(queue);
     publish_claim(&folder).expect("the folder takes files").expect("the run is over");
 }
 

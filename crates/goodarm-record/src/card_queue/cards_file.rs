@@ -1,4 +1,4 @@
-//! Cards as a file, for a spreadsheet or a tool for annotation: a row each, in the deck's order, with an
+//! Cards as a file, for a spreadsheet or a tool for annotation: a row each, in the queue's order, with an
 //! empty column for the label.
 
 use std::collections::HashSet;
@@ -10,16 +10,20 @@ use std::path::Path;
 use goodarm_data::table::{Column, Table};
 use serde_json::{Map, Value};
 
-use super::{Card, Deck, DeckError};
+use super::{Card, CardQueue, CardQueueError};
 
 /// Writes the cards that wait for a person; how many there are.
-pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, DeckError> {
+pub fn write(
+    queue: &mut dyn CardQueue,
+    labeller: &str,
+    path: &Path,
+) -> Result<usize, CardQueueError> {
     let failed =
-        |error: &dyn fmt::Display| DeckError::Folder(format!("{}: {error}", path.display()));
+        |error: &dyn fmt::Display| CardQueueError::Folder(format!("{}: {error}", path.display()));
     let ending = path.extension().map(|it| it.to_string_lossy().to_lowercase());
-    let places = deck.places(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
+    let places = queue.places(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
     let rows: Vec<(u64, Card)> =
-        places.map(|(_, number)| number).zip(deck.upcoming(labeller, usize::MAX)?).collect();
+        places.map(|(_, number)| number).zip(queue.upcoming(labeller, usize::MAX)?).collect();
     let text = match ending.as_deref() {
         Some("csv") => table(&rows)?.csv(),
         Some("jsonl" | "ndjson") => rows.iter().map(|row| line(row) + "\n").collect(),
@@ -31,7 +35,7 @@ pub fn write(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<usize, 
         file.sync_all()
     };
     attempt().map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => DeckError::Folder(format!(
+        io::ErrorKind::AlreadyExists => CardQueueError::Folder(format!(
             "{} is there already, and may hold labels: name another file",
             path.display()
         )),
@@ -55,7 +59,7 @@ fn line((place, card): &(u64, Card)) -> String {
     Value::from(object).to_string()
 }
 
-fn table(rows: &[(u64, Card)]) -> Result<Table, DeckError> {
+fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
     let texts = |of: fn(&Card) -> &str| Column::texts(rows.iter().map(|(_, card)| cell(of(card))));
     let mut table = Table::default();
     table.push("place", Column::texts(rows.iter().map(|(place, _)| place.to_string())));
@@ -76,13 +80,13 @@ fn table(rows: &[(u64, Card)]) -> Result<Table, DeckError> {
 }
 
 /// The fields that any card has, in the order in which they come.
-fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, DeckError> {
+fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardQueueError> {
     let mut seen = HashSet::new();
     let all = rows.iter().flat_map(|(_, card)| &card.fields).map(|field| field.name.as_str());
     let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
     if names.len() > COLUMNS_MAX {
         let count = names.len();
-        return Err(DeckError::Folder(format!(
+        return Err(CardQueueError::Folder(format!(
             "the cards have {count} fields of different names, more than {COLUMNS_MAX}: name a file that ends in .jsonl"
         )));
     }

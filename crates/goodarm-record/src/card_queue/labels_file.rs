@@ -9,7 +9,7 @@ use goodarm_files::{PROBLEMS_MAX, did_you_mean};
 use serde_json::{Map, Value};
 
 use super::cards_file::cell;
-use super::{Deck, DeckError, Place, Said};
+use super::{CardQueue, CardQueueError, Place, Said};
 
 /// Why labels are not taken from a file. None was.
 #[derive(Debug, thiserror::Error)]
@@ -18,9 +18,9 @@ pub enum LabelsFileError {
     /// The file, or rows of it.
     #[error("{0}")]
     File(String),
-    /// The deck.
+    /// The queue.
     #[error(transparent)]
-    Deck(#[from] DeckError),
+    Queue(#[from] CardQueueError),
 }
 
 /// What came of a file of labels.
@@ -41,7 +41,11 @@ pub struct Imported {
 }
 
 /// Takes the labels of a file. Rows without a `by` are `labeller`'s.
-pub fn take(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<Imported, LabelsFileError> {
+pub fn take(
+    queue: &mut dyn CardQueue,
+    labeller: &str,
+    path: &Path,
+) -> Result<Imported, LabelsFileError> {
     let at = |problem: &str| LabelsFileError::File(format!("{}: {problem}", path.display()));
     let format = Format::of_table(path).ok_or_else(|| at(UNKNOWN_FORMAT))?;
     let rows = Candidates::read_rows(path, format).map_err(|error| match error {
@@ -51,7 +55,7 @@ pub fn take(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<Imported
     let mut checked = Checked { labeller, people: BTreeMap::new(), imported: Imported::default() };
     let mut faults = Vec::new();
     for arm in rows.arms() {
-        if let Err(fault) = checked.take(deck, rows.get(arm).fields(), rows.line(arm))? {
+        if let Err(fault) = checked.take(queue, rows.get(arm).fields(), rows.line(arm))? {
             faults.push(format!("{}: {}: {fault}", path.display(), rows.place(arm)));
         }
         if faults.len() == PROBLEMS_MAX {
@@ -63,7 +67,7 @@ pub fn take(deck: &mut dyn Deck, labeller: &str, path: &Path) -> Result<Imported
         faults.push("no label was taken".to_owned());
         return Err(LabelsFileError::File(faults.join("\n")));
     }
-    Ok(checked.say(deck)?)
+    Ok(checked.say(queue)?)
 }
 
 /// Rows that are right, as far as they were read.
@@ -88,15 +92,15 @@ impl Checked<'_> {
     /// One more row; the inner error is what is wrong with it.
     fn take(
         &mut self,
-        deck: &mut dyn Deck,
+        queue: &mut dyn CardQueue,
         row: &Map<String, Value>,
         line: u64,
-    ) -> Result<Result<(), String>, DeckError> {
+    ) -> Result<Result<(), String>, CardQueueError> {
         let by = column(row, "by").filter(|by| !by.is_empty());
         let by = by.unwrap_or_else(|| self.labeller.to_owned());
         if !self.people.contains_key(&by) {
             let people = self.people.len();
-            let places = deck.places(&by)?;
+            let places = queue.places(&by)?;
             if people > 0 && (people + 1) * places.len() > PLACES_MAX {
                 return Ok(Err(format!(
                     "more than {people} names in the column by, for {} cards: import them in several files",
@@ -113,29 +117,34 @@ impl Checked<'_> {
         }))
     }
 
-    /// Gives the labels to the deck, each person's in the deck's order up to the first card without one. Where
+    /// Gives the labels to the queue, each person's in the queue's order up to the first card without one. Where
     /// people take turns, the label of one may be what another waited for.
-    fn say(mut self, deck: &mut dyn Deck) -> Result<Imported, DeckError> {
+    fn say(mut self, queue: &mut dyn CardQueue) -> Result<Imported, CardQueueError> {
         loop {
             let before = self.imported.taken;
             for (by, person) in &mut self.people {
-                self.imported.taken += person.say(deck, by)?;
+                self.imported.taken += person.say(queue, by)?;
             }
             if self.imported.taken == before {
                 break;
             }
         }
         for (by, person) in &self.people {
-            self.imported.settle(deck, by, person)?;
+            self.imported.settle(queue, by, person)?;
         }
         Ok(self.imported)
     }
 }
 
 impl Imported {
-    /// What becomes of a person's labels that skip ahead: a deck whose order is not fixed takes them.
-    fn settle(&mut self, deck: &mut dyn Deck, by: &str, person: &Person) -> Result<(), DeckError> {
-        let places = deck.places(by)?;
+    /// What becomes of a person's labels that skip ahead: a queue whose order is not fixed takes them.
+    fn settle(
+        &mut self,
+        queue: &mut dyn CardQueue,
+        by: &str,
+        person: &Person,
+    ) -> Result<(), CardQueueError> {
+        let places = queue.places(by)?;
         let left =
             |place: &Place| Some((place.key.clone(), person.labels.get(&place.key)?.clone()));
         let waiting = || places.iter().filter(|place| place.waits);
@@ -145,9 +154,9 @@ impl Imported {
         if count == 0 {
             return Ok(());
         }
-        match deck.say_all(by, behind) {
+        match queue.say_all(by, behind) {
             Ok(()) => self.taken += count,
-            Err(DeckError::OutOfOrder { .. }) => {
+            Err(CardQueueError::OutOfOrder { .. }) => {
                 self.behind += count;
                 self.gaps.extend(waiting().next().map(|gap| (gap.id.clone(), by.to_owned())));
             }
@@ -216,10 +225,10 @@ impl Person {
 
     /// Says what can be said in order; how much that was. Twice as much at each step, so that a person who takes
     /// turns with others card by card does not have all cards laid out each time.
-    fn say(&mut self, deck: &mut dyn Deck, by: &str) -> Result<usize, DeckError> {
+    fn say(&mut self, queue: &mut dyn CardQueue, by: &str) -> Result<usize, CardQueueError> {
         let (mut taken, mut most) = (0, 1);
         while !self.labels.is_empty() {
-            let cards = deck.upcoming(by, most)?;
+            let cards = queue.upcoming(by, most)?;
             let next = cards.iter().map_while(|card| self.labels.get_key_value(&card.key));
             let said: Vec<_> = next.map(|(key, said)| (key.clone(), said.clone())).collect();
             let is_all = said.len() == most;
@@ -227,7 +236,7 @@ impl Person {
                 break;
             }
             let keys: Vec<String> = said.iter().map(|(key, _)| key.clone()).collect();
-            deck.say_all(by, said)?;
+            queue.say_all(by, said)?;
             keys.iter().for_each(|key| drop(self.labels.remove(key)));
             taken += keys.len();
             if !is_all {

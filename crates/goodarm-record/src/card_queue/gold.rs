@@ -5,35 +5,35 @@ use goodarm_data::candidates::lookup;
 use goodarm_files::{hint, nearest};
 use serde_json::{Map, Value};
 
-use super::{Card, Deck, DeckError, Said, Wanted};
+use super::{Card, CardQueue, CardQueueError, Said, Wanted};
 
 /// Labels up to `most` cards that wait for `labeller`: right where the two fields say the same, else wrong. How
 /// many are right, and how many there were.
 pub fn label(
-    deck: &mut dyn Deck,
+    queue: &mut dyn CardQueue,
     labeller: &str,
     [field, equals]: [&str; 2],
     most: usize,
-) -> Result<(usize, usize), DeckError> {
-    let cards = deck.upcoming(labeller, most)?;
+) -> Result<(usize, usize), CardQueueError> {
+    let cards = queue.upcoming(labeller, most)?;
     let mut said = Vec::with_capacity(cards.len());
     for card in cards {
         if card.wanted != Wanted::Verdict {
             let text = format!("{:?} does not ask whether an answer is right", card.id);
-            return Err(DeckError::Unfit(text));
+            return Err(CardQueueError::Unfit(text));
         }
         let is_right = same(&text(&card, field)?, &text(&card, equals)?);
         said.push((card.key, if is_right { Said::Right } else { Said::Wrong }));
     }
     let (all, right) = (said.len(), said.iter().filter(|(_, it)| *it == Said::Right).count());
     if all > 0 {
-        deck.say_all(labeller, said)?;
+        queue.say_all(labeller, said)?;
     }
     Ok((right, all))
 }
 
 /// What a card's field says. It may be within another, as in `meta.gold`.
-fn text(card: &Card, path: &str) -> Result<String, DeckError> {
+fn text(card: &Card, path: &str) -> Result<String, CardQueueError> {
     if let Some(field) = card.fields.iter().find(|field| field.name == path) {
         return Ok(field.text.clone());
     }
@@ -47,7 +47,11 @@ fn text(card: &Card, path: &str) -> Result<String, DeckError> {
         Some(value) => Ok(value.to_string()),
         None => {
             let meant = nearest(path, card.fields.iter().map(|field| field.name.as_str()));
-            Err(DeckError::Unfit(format!("{:?} has no field {path:?}{}", card.id, hint(meant))))
+            Err(CardQueueError::Unfit(format!(
+                "{:?} has no field {path:?}{}",
+                card.id,
+                hint(meant)
+            )))
         }
     }
 }

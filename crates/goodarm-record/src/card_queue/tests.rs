@@ -1,4 +1,4 @@
-//! Cards and labels as files, on a deck in memory.
+//! Cards and labels as files, on a queue in memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::labels_file::Imported;
 use super::*;
 
 /// Cards in order, of which each gets so many labels.
-struct MemoryDeck {
+struct MemoryQueue {
     cards: Vec<Card>,
     labels_per_card: usize,
     is_ordered: bool,
@@ -17,7 +17,7 @@ struct MemoryDeck {
     said: Vec<Vec<(String, Said)>>,
 }
 
-impl MemoryDeck {
+impl MemoryQueue {
     fn new(cards: Vec<Card>) -> Self {
         Self { said: vec![Vec::new(); cards.len()], labels_per_card: 1, is_ordered: true, cards }
     }
@@ -60,13 +60,13 @@ fn card(id: &str, wanted: Wanted, fields: &[(&str, String)]) -> Card {
     }
 }
 
-impl Deck for MemoryDeck {
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+impl CardQueue for MemoryQueue {
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         let waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index)).take(most);
         Ok(waiting.map(|index| self.cards[index].clone()).collect())
     }
 
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
         let place = |(index, card): (usize, &Card)| Place {
             key: card.key.clone(),
             id: card.id.clone(),
@@ -77,7 +77,7 @@ impl Deck for MemoryDeck {
         Ok(self.cards.iter().enumerate().map(place).collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
         let before = self.said.clone();
         for (key, said) in said {
             let mut waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index));
@@ -88,18 +88,18 @@ impl Deck for MemoryDeck {
                 }
                 _ => {
                     self.said = before;
-                    return Err(DeckError::OutOfOrder { key, next: next.unwrap_or_default() });
+                    return Err(CardQueueError::OutOfOrder { key, next: next.unwrap_or_default() });
                 }
             }
         }
         Ok(())
     }
 
-    fn undo(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+    fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }
 
-    fn standing(&mut self) -> Result<Standing, DeckError> {
+    fn standing(&mut self) -> Result<Standing, CardQueueError> {
         Ok(Standing::default())
     }
 }
@@ -116,16 +116,16 @@ impl Files {
     }
 
     /// What comes of a file of this name and text.
-    fn take(&self, deck: &mut MemoryDeck, name: &str, text: &str) -> Result<Imported, String> {
+    fn take(&self, queue: &mut MemoryQueue, name: &str, text: &str) -> Result<Imported, String> {
         fs::write(self.path(name), text).expect("the folder takes files");
-        labels_file::take(deck, "me", &self.path(name)).map_err(|error| error.to_string())
+        labels_file::take(queue, "me", &self.path(name)).map_err(|error| error.to_string())
     }
 
     /// What is wrong with it, without the folder.
-    fn refusal(&self, deck: &mut MemoryDeck, name: &str, text: &str) -> String {
-        let before = deck.letters();
-        let fault = self.take(deck, name, text).expect_err("it is wrong");
-        assert_eq!(deck.letters(), before, "nothing is taken: {fault}");
+    fn refusal(&self, queue: &mut MemoryQueue, name: &str, text: &str) -> String {
+        let before = queue.letters();
+        let fault = self.take(queue, name, text).expect_err("it is wrong");
+        assert_eq!(queue.letters(), before, "nothing is taken: {fault}");
         fault.replace(&format!("{}/", self.0.path().display()), "")
     }
 }
@@ -138,11 +138,11 @@ fn read(path: &Path) -> String {
 fn what_is_exported_and_filled_in_comes_back() {
     let files = Files::new();
     for (name, empty) in [("cards.csv", ","), ("cards.jsonl", "\"label\":\"\"")] {
-        let mut deck = MemoryDeck::verdicts(5);
-        deck.say("me", "q1", Said::Wrong).expect("it is next");
-        assert_eq!(cards_file::write(&mut deck, "me", &files.path(name)).expect("it can"), 4);
-        let again =
-            cards_file::write(&mut deck, "me", &files.path(name)).expect_err("labels are in there");
+        let mut queue = MemoryQueue::verdicts(5);
+        queue.say("me", "q1", Said::Wrong).expect("it is next");
+        assert_eq!(cards_file::write(&mut queue, "me", &files.path(name)).expect("it can"), 4);
+        let again = cards_file::write(&mut queue, "me", &files.path(name))
+            .expect_err("labels are in there");
         assert!(again.to_string().contains("may hold labels"), "{again}");
         let sheet = read(&files.path(name));
         let filled: Vec<String> = sheet
@@ -166,10 +166,10 @@ fn what_is_exported_and_filled_in_comes_back() {
                 .collect()
         };
         let text = format!("\u{feff}{}\r\n", filled.join("\r\n"));
-        let imported = files.take(&mut deck, name, &text).expect("it is right");
+        let imported = files.take(&mut queue, name, &text).expect("it is right");
         assert_eq!(imported, Imported { taken: 3, empty: 1, ..Imported::default() }, "{name}");
-        assert_eq!(deck.letters(), "wrws.", "{name}");
-        let imported = files.take(&mut deck, name, &text).expect("it is right");
+        assert_eq!(queue.letters(), "wrws.", "{name}");
+        let imported = files.take(&mut queue, name, &text).expect("it is right");
         assert_eq!(imported, Imported { known: 3, empty: 1, ..Imported::default() }, "{name}");
     }
 }
@@ -180,11 +180,11 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
     let fields =
         [("answer", "=HYPERLINK(1)"), ("label", "mine"), ("@x", " -1"), ("note", "a,\"b\"\nc")];
     let fields = fields.map(|(name, text)| (name, text.to_owned()));
-    let mut deck = MemoryDeck::new(vec![
+    let mut queue = MemoryQueue::new(vec![
         card("+a", Wanted::Verdict, &fields),
         card("'=b", Wanted::Verdict, &[("more", "4".into())]),
     ]);
-    cards_file::write(&mut deck, "me", &files.path("a.csv")).expect("it can");
+    cards_file::write(&mut queue, "me", &files.path("a.csv")).expect("it can");
     let csv = read(&files.path("a.csv"));
     assert_eq!(
         csv,
@@ -192,7 +192,7 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
          1,'+a,Is this answer right?,'=HYPERLINK(1),mine,' -1,\"a,\"\"b\"\"\nc\",,\n\
          2,'=b,Is this answer right?,,,,,4,\n"
     );
-    cards_file::write(&mut deck, "me", &files.path("a.jsonl")).expect("it can");
+    cards_file::write(&mut queue, "me", &files.path("a.jsonl")).expect("it can");
     let first: serde_json::Value =
         serde_json::from_str(read(&files.path("a.jsonl")).lines().next().expect("a line"))
             .expect("JSON");
@@ -202,49 +202,49 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
         (&"=HYPERLINK(1)".into(), &"mine".into())
     );
     let text = "id,label\n'+a,right\n'=b,wrong\n";
-    assert_eq!(files.take(&mut deck, "b.csv", text).expect("both are known").taken, 2);
-    deck.cards[0].key = "k".into();
-    deck.said[0].clear();
-    cards_file::write(&mut deck, "me", &files.path("c.csv")).expect("it can");
+    assert_eq!(files.take(&mut queue, "b.csv", text).expect("both are known").taken, 2);
+    queue.cards[0].key = "k".into();
+    queue.said[0].clear();
+    cards_file::write(&mut queue, "me", &files.path("c.csv")).expect("it can");
     assert!(read(&files.path("c.csv")).starts_with("place,id,key,asks,"), "a key of its own");
-    assert_eq!(files.take(&mut deck, "d.csv", "key,label\nk,no\n").expect("known").taken, 1);
+    assert_eq!(files.take(&mut queue, "d.csv", "key,label\nk,no\n").expect("known").taken, 1);
 }
 
 #[test]
 fn rows_behind_a_gap_are_not_taken_and_the_gap_is_named() {
-    let (files, mut deck) = (Files::new(), MemoryDeck::verdicts(6));
+    let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(6));
     let text = "id;label\nq6;r\nq2;r\nq1;w\nq3;\nq4;r\n";
-    let imported = files.take(&mut deck, "a.csv", text).expect("it is right");
+    let imported = files.take(&mut queue, "a.csv", text).expect("it is right");
     let gaps = vec![("q3".to_owned(), "me".to_owned())];
     assert_eq!(imported, Imported { taken: 2, empty: 1, behind: 2, gaps, ..Imported::default() });
-    assert_eq!(deck.letters(), "wr....");
-    let mut deck = MemoryDeck { is_ordered: false, ..MemoryDeck::verdicts(6) };
-    let imported = files.take(&mut deck, "a.csv", text).expect("it is right");
+    assert_eq!(queue.letters(), "wr....");
+    let mut queue = MemoryQueue { is_ordered: false, ..MemoryQueue::verdicts(6) };
+    let imported = files.take(&mut queue, "a.csv", text).expect("it is right");
     assert_eq!(imported, Imported { taken: 4, empty: 1, ..Imported::default() });
-    assert_eq!(deck.letters(), "wr.r.r", "this deck has no order");
+    assert_eq!(queue.letters(), "wr.r.r", "this queue has no order");
 }
 
 #[test]
-fn rows_of_several_people_are_taken_in_the_order_of_the_deck() {
-    let (files, mut deck) = (Files::new(), MemoryDeck::verdicts(4));
+fn rows_of_several_people_are_taken_in_the_order_of_the_queue() {
+    let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(4));
     let text = "id\tby\tlabel\nq4\tbo\t1\nq3\tme\t1\nq2\tbo\t0\nq1\t\t1\n";
-    let imported = files.take(&mut deck, "a.tsv", text).expect("it is right");
+    let imported = files.take(&mut queue, "a.tsv", text).expect("it is right");
     assert_eq!(imported, Imported { taken: 4, ..Imported::default() });
-    assert_eq!(deck.letters(), "rwrr");
-    let imported = files.take(&mut deck, "a.csv", "id,by,label\nq1,bo,1\n").expect("it is right");
+    assert_eq!(queue.letters(), "rwrr");
+    let imported = files.take(&mut queue, "a.csv", "id,by,label\nq1,bo,1\n").expect("it is right");
     assert_eq!(imported, Imported { settled: 1, ..Imported::default() }, "it has its label");
-    let mut deck = MemoryDeck { labels_per_card: 2, ..MemoryDeck::verdicts(2) };
+    let mut queue = MemoryQueue { labels_per_card: 2, ..MemoryQueue::verdicts(2) };
     let text = "id,by,label\nq1,al,1\nq1,bo,0\nq2,al,1\n";
-    assert_eq!(files.take(&mut deck, "b.csv", text).expect("it is right").taken, 3);
+    assert_eq!(files.take(&mut queue, "b.csv", text).expect("it is right").taken, 3);
 }
 
 #[test]
 fn every_wrong_row_is_named_and_nothing_is_taken() {
-    let (files, mut deck) = (Files::new(), MemoryDeck::verdicts(3));
-    deck.say("me", "q1", Said::Right).expect("it is next");
+    let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(3));
+    queue.say("me", "q1", Said::Right).expect("it is next");
     let text = "id,label\nq1,wrong\nq2,right\nq2,right\n,right\nqq3,right\nq3,rihgt\n";
     assert_eq!(
-        files.refusal(&mut deck, "a.csv", text),
+        files.refusal(&mut queue, "a.csv", text),
         "a.csv: line 2: \"me\" has said right about \"q1\", and this says wrong: what stands is changed by undo\n\
          a.csv: line 4: \"q2\" was named on line 3 already\n\
          a.csv: line 5: the id is empty\n\
@@ -266,13 +266,14 @@ fn every_wrong_row_is_named_and_nothing_is_taken() {
         ("a.json", "[{\"id\":\"q2\",\"label\":7}]", "entry 1: label: expected right"),
         ("a.xlsx", "", "the name must end in .csv"),
     ] {
-        let refusal = files.refusal(&mut deck, name, text);
+        let refusal = files.refusal(&mut queue, name, text);
         assert!(refusal.contains(fault), "{fault}: {refusal}");
     }
     let many: String = (0..500).map(|index| format!("x{index},r\n")).collect();
-    let refusal = files.refusal(&mut deck, "a.csv", &format!("id,label\n{many}"));
+    let refusal = files.refusal(&mut queue, "a.csv", &format!("id,label\n{many}"));
     assert!(refusal.lines().count() == 22 && refusal.contains("and perhaps more"), "{refusal}");
-    let missing = labels_file::take(&mut deck, "me", &files.path("none.csv")).expect_err("no file");
+    let missing =
+        labels_file::take(&mut queue, "me", &files.path("none.csv")).expect_err("no file");
     assert!(missing.to_string().contains("none.csv"), "{missing}");
 }
 
@@ -309,22 +310,22 @@ fn known_answers_label_each_card() {
     let cards =
         || vec![gold("a", "72", " 72.0"), gold("b", "Paris", "paris "), gold("c", "7", "8")];
     for field in ["gold", "meta.gold"] {
-        let mut deck = MemoryDeck::new(cards());
+        let mut queue = MemoryQueue::new(cards());
         let counts =
-            gold::label(&mut deck, "gold", [field, "answer"], usize::MAX).expect("all are there");
-        assert_eq!((counts, deck.letters().as_str()), ((2, 3), "rrw"), "{field}");
+            gold::label(&mut queue, "gold", [field, "answer"], usize::MAX).expect("all are there");
+        assert_eq!((counts, queue.letters().as_str()), ((2, 3), "rrw"), "{field}");
         assert_eq!(
-            gold::label(&mut deck, "gold", [field, "answer"], usize::MAX).expect("nothing to do"),
+            gold::label(&mut queue, "gold", [field, "answer"], usize::MAX).expect("nothing to do"),
             (0, 0)
         );
     }
-    let mut deck = MemoryDeck::new(cards());
-    deck.cards[1].fields.remove(0);
+    let mut queue = MemoryQueue::new(cards());
+    queue.cards[1].fields.remove(0);
     let fault =
-        gold::label(&mut deck, "gold", ["gold", "answer"], usize::MAX).expect_err("b has none");
+        gold::label(&mut queue, "gold", ["gold", "answer"], usize::MAX).expect_err("b has none");
     assert_eq!(fault.to_string(), "\"b\" has no field \"gold\"");
-    assert_eq!(deck.letters(), "...");
+    assert_eq!(queue.letters(), "...");
     let fault =
-        gold::label(&mut deck, "gold", ["gold", "answr"], usize::MAX).expect_err("a typing error");
+        gold::label(&mut queue, "gold", ["gold", "answr"], usize::MAX).expect_err("a typing error");
     assert!(fault.to_string().contains("did you mean \"answer\"?"), "{fault}");
 }

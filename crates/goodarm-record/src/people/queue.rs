@@ -10,8 +10,8 @@ use goodarm_files::words::counted;
 
 use super::replies::{Line, ReplyTo};
 use super::{Asker, Replies, verdict, wanted};
+use crate::card_queue::{Card, CardQueue, CardQueueError, Place, Said, Standing, Wanted};
 use crate::claims::NAME_BYTES_MAX;
-use crate::deck::{Card, Deck, DeckError, Place, Said, Standing, Wanted};
 use crate::folder::Folder;
 use crate::journal::unix_millis;
 use crate::replay::Replay;
@@ -21,23 +21,23 @@ use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::terms::RunTerms;
 
 /// How many answers and questions of a run wait for a person.
-pub fn waiting(folder: &Folder) -> Result<usize, DeckError> {
-    let mut deck = PeopleDeck::read(folder)?;
-    deck.refresh()?;
-    Ok(deck.waiting().count())
+pub fn waiting(folder: &Folder) -> Result<usize, CardQueueError> {
+    let mut queue = PeopleQueue::read(folder)?;
+    queue.refresh()?;
+    Ok(queue.waiting().count())
 }
 
 /// Whether calls of a run are with people: some wait, or were answered and the run has not heard it yet.
-pub fn are_asked(folder: &Folder) -> Result<bool, DeckError> {
-    let mut deck = PeopleDeck::read(folder)?;
-    deck.refresh()?;
-    Ok(!deck.asked.is_empty())
+pub fn are_asked(folder: &Folder) -> Result<bool, CardQueueError> {
+    let mut queue = PeopleQueue::read(folder)?;
+    queue.refresh()?;
+    Ok(!queue.asked.is_empty())
 }
 
 /// The calls of a run that wait for people. It changes nothing but `replies.jsonl`, so any number of these
 /// may be open at once, beside the run itself.
 #[derive(Debug)]
-pub struct PeopleDeck {
+pub struct PeopleQueue {
     folder: Folder,
     terms: RunTerms,
     askers: BTreeMap<usize, Asker>,
@@ -61,21 +61,21 @@ struct Asked {
     id: String,
 }
 
-impl PeopleDeck {
+impl PeopleQueue {
     /// The cards of the run in a folder.
-    pub fn open(folder: &Folder) -> Result<Self, DeckError> {
-        let mut deck = Self::read(folder)?;
-        if deck.terms.rows().all(|service| service.people.is_none()) {
+    pub fn open(folder: &Folder) -> Result<Self, CardQueueError> {
+        let mut queue = Self::read(folder)?;
+        if queue.terms.rows().all(|service| service.people.is_none()) {
             let path = folder.path().display();
-            return Err(DeckError::Folder(format!(
+            return Err(CardQueueError::Folder(format!(
                 "{path}: no verifier and no generator of this run is a person (kind = \"human\")"
             )));
         }
-        deck.refresh()?;
-        Ok(deck)
+        queue.refresh()?;
+        Ok(queue)
     }
 
-    fn read(folder: &Folder) -> Result<Self, DeckError> {
+    fn read(folder: &Folder) -> Result<Self, CardQueueError> {
         let terms = Replay::open(&folder.journal())?.history.terms;
         let id_field = terms.id_field();
         let askers = terms.rows().enumerate().filter_map(|(row, service)| {
@@ -95,11 +95,11 @@ impl PeopleDeck {
     }
 
     /// Reads what the run and others have written since.
-    fn refresh(&mut self) -> Result<(), DeckError> {
+    fn refresh(&mut self) -> Result<(), CardQueueError> {
         self.replies.read_on()?;
         let journal = self.folder.journal();
         let found = fs::metadata(&journal)
-            .map_err(|error| DeckError::Folder(format!("{}: {error}", journal.display())))?;
+            .map_err(|error| CardQueueError::Folder(format!("{}: {error}", journal.display())))?;
         let seen = Some((found.len(), found.modified().ok()));
         if seen == self.seen {
             return Ok(());
@@ -119,7 +119,7 @@ impl PeopleDeck {
         let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
         if of_people.iter().any(is_unknown) {
             let roster = Roster::read(&self.folder, &self.terms, None);
-            self.roster = Some(roster.map_err(|error| DeckError::Folder(error.to_string()))?);
+            self.roster = Some(roster.map_err(|error| CardQueueError::Folder(error.to_string()))?);
         }
         let asked = of_people.into_iter().filter_map(|(ticket, target)| {
             let id = self.subject(target)?.id;
@@ -190,17 +190,18 @@ impl PeopleDeck {
     }
 
     /// The reply to a call that waits, if it may be given.
-    fn reply(&self, labeller: &str, key: &str, said: Said) -> Result<ReplyTo, DeckError> {
-        let ticket = key.parse().map(Ticket).map_err(|_| DeckError::Unknown(key.to_owned()))?;
+    fn reply(&self, labeller: &str, key: &str, said: Said) -> Result<ReplyTo, CardQueueError> {
+        let ticket =
+            key.parse().map(Ticket).map_err(|_| CardQueueError::Unknown(key.to_owned()))?;
         let Some(asked) = self.asked.get(&ticket) else {
             let before = self.replies.iter().find(|(reply, _)| reply.call == ticket.0);
             return Err(match before {
-                Some((_, by)) => DeckError::Doubled { key: key.to_owned(), by: by.to_owned() },
-                None => DeckError::Unknown(key.to_owned()),
+                Some((_, by)) => CardQueueError::Doubled { key: key.to_owned(), by: by.to_owned() },
+                None => CardQueueError::Unknown(key.to_owned()),
             });
         };
         if let Some(heard) = self.replies.get(ticket, &asked.verifier, &asked.id) {
-            return Err(DeckError::Doubled { key: key.to_owned(), by: heard.by });
+            return Err(CardQueueError::Doubled { key: key.to_owned(), by: heard.by });
         }
         if self.spoken(asked).contains(labeller) {
             return Err(not_fresh(labeller, asked));
@@ -210,16 +211,16 @@ impl PeopleDeck {
         if let Verdict::Failed(CountedFailure::Unreadable, reason) =
             verdict(wanted(&service), most, &said)
         {
-            return Err(DeckError::Unfit(reason));
+            return Err(CardQueueError::Unfit(reason));
         }
         let Asked { verifier, id, .. } = asked.clone();
         Ok(ReplyTo { call: ticket.0, verifier, id, said })
     }
 }
 
-impl Deck for PeopleDeck {
+impl CardQueue for PeopleQueue {
     /// Not one that another person sees at the moment, as long as there are others.
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         self.refresh()?;
         let is_others = |ticket: Ticket| {
             self.shown.iter().any(|(by, shown)| *shown == ticket && by != labeller)
@@ -235,14 +236,14 @@ impl Deck for PeopleDeck {
         Ok(card)
     }
 
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError> {
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         self.refresh()?;
         let cards = self.cards_for(labeller).filter_map(|(ticket, asked)| self.card(ticket, asked));
         Ok(cards.take(most).collect())
     }
 
     /// What was said, and what waits, in the order of the calls.
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError> {
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
         self.refresh()?;
         let own: BTreeSet<Ticket> = self.cards_for(labeller).map(|(ticket, _)| ticket).collect();
         let mut places: BTreeMap<u64, Place> = BTreeMap::new();
@@ -272,10 +273,10 @@ impl Deck for PeopleDeck {
         Ok(places.into_values().collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError> {
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
         if labeller.trim().is_empty() || labeller.len() > NAME_BYTES_MAX {
             let message = format!("a person needs a name of at most {NAME_BYTES_MAX} bytes");
-            return Err(DeckError::Unfit(message));
+            return Err(CardQueueError::Unfit(message));
         }
         if said.is_empty() {
             return Ok(());
@@ -287,7 +288,7 @@ impl Deck for PeopleDeck {
         for (key, said) in said {
             let reply = self.reply(labeller, &key, said)?;
             if replies.iter().any(|it| it.call == reply.call) {
-                return Err(DeckError::Doubled { key, by: labeller.to_owned() });
+                return Err(CardQueueError::Doubled { key, by: labeller.to_owned() });
             }
             let asked = &self.asked[&Ticket(reply.call)];
             let is_same = |it: &ReplyTo| it.verifier == reply.verifier && it.id == reply.id;
@@ -303,11 +304,11 @@ impl Deck for PeopleDeck {
     }
 
     /// The run takes what was said at once.
-    fn undo(&mut self, _: &str) -> Result<Option<Card>, DeckError> {
+    fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }
 
-    fn standing(&mut self) -> Result<Standing, DeckError> {
+    fn standing(&mut self) -> Result<Standing, CardQueueError> {
         self.refresh()?;
         let waiting: Vec<&Asked> = self.waiting().map(|(_, asked)| asked).collect();
         let people: BTreeSet<&str> = self.replies.iter().map(|(_, by)| by).collect();
@@ -335,8 +336,8 @@ impl Deck for PeopleDeck {
     }
 }
 
-fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> DeckError {
-    DeckError::Unfit(format!(
+fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> CardQueueError {
+    CardQueueError::Unfit(format!(
         "{labeller:?} has spoken about {id:?} as {verifier:?} before, and each call is to be another person's (same_person = true in the job allows it)"
     ))
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a person is asked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
-    /// Names the card in its deck.
+    /// Names the card in its queue.
     pub key: String,
     /// The id of the answer or the question.
     pub id: String,
@@ -69,7 +69,7 @@ pub enum Said {
     Answer(String),
 }
 
-/// A card's place in its deck, and what one person has said about it.
+/// A card's place in its queue, and what one person has said about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The card's key.
@@ -84,7 +84,7 @@ pub struct Place {
     pub waits: bool,
 }
 
-/// How far a deck is, in words for the person who labels.
+/// How far a queue is, in words for the person who labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
     /// What is known by now, in a sentence.
@@ -98,38 +98,38 @@ pub struct Standing {
 }
 
 /// Cards that wait for people. Everything that was said is on the disk when a method returns.
-pub trait Deck {
+pub trait CardQueue {
     /// The first card that this person has not seen to, if one waits for them.
-    fn next(&mut self, labeller: &str) -> Result<Option<Card>, DeckError> {
+    fn next(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(self.upcoming(labeller, 1)?.pop())
     }
 
     /// Up to `most` cards from the first that this person has not seen to, in order.
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, DeckError>;
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError>;
 
     /// The places of all cards, in order, for this person. The texts of the cards are not in them.
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, DeckError>;
+    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError>;
 
-    /// Takes what a person says about cards, by their keys, in the deck's order: all of it or nothing.
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), DeckError>;
+    /// Takes what a person says about cards, by their keys, in the queue's order: all of it or nothing.
+    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError>;
 
     /// Takes what a person says about a card.
-    fn say(&mut self, labeller: &str, key: &str, said: Said) -> Result<(), DeckError> {
+    fn say(&mut self, labeller: &str, key: &str, said: Said) -> Result<(), CardQueueError> {
         self.say_all(labeller, vec![(key.to_owned(), said)])
     }
 
     /// Takes back the last thing that this person said, and returns the card; none if there is nothing that
     /// can still be taken back.
-    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, DeckError>;
+    fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError>;
 
     /// How far it is.
-    fn standing(&mut self) -> Result<Standing, DeckError>;
+    fn standing(&mut self) -> Result<Standing, CardQueueError>;
 }
 
-/// Why a deck does not do as it is told. Nothing was changed.
+/// Why a queue does not do as it is told. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DeckError {
+pub enum CardQueueError {
     /// There is no such card.
     #[error("there is no card {0:?}")]
     Unknown(String),
