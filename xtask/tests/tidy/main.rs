@@ -1,29 +1,55 @@
-//! What holds for the source of every crate: no modules import each other in a circle, and the page about
-//! the architecture names files that exist.
+//! Rules for the source of every crate: modules do not import each other in a circle, libraries name no flags,
+//! comments are in plain English, public types have names of their own, and the page about the architecture
+//! names files that exist.
 
+mod english;
+mod flags;
 mod modules;
+mod names;
 mod paths;
+mod source;
 
 use std::path::{Path, PathBuf};
 
 use modules::Modules;
 
-/// The source folders of all packages.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace").to_owned()
+}
+
+/// The folders of all packages.
 fn packages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
-    let crates = std::fs::read_dir(root.join("crates")).expect("the crates");
-    let mut packages: Vec<PathBuf> =
-        crates.map(|entry| entry.expect("an entry").path().join("src")).collect();
-    packages.extend([root.join("fuzz/src"), root.join("xtask/src")]);
+    let crates = std::fs::read_dir(root().join("crates")).expect("the crates");
+    let mut packages: Vec<PathBuf> = crates.map(|entry| entry.expect("an entry").path()).collect();
+    packages.extend([root().join("fuzz"), root().join("xtask")]);
     packages.sort();
     packages
+}
+
+/// All files below a folder with one of some extensions; none if there is no such folder.
+fn files_below(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            if path.is_dir() {
+                folders.push(path);
+            } else if extension.is_some_and(|extension| extensions.contains(&extension)) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
 }
 
 #[test]
 fn no_modules_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
-    for source in packages() {
-        circles.extend(Modules::read(&source).circles());
+    for folder in packages() {
+        circles.extend(Modules::read(&folder.join("src")).circles());
     }
     assert!(circles.is_empty(), "modules in circles:\n{}", circles.join("\n"));
 }

@@ -4,27 +4,29 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files_below;
+use crate::source::{Source, line_of};
+
 /// The names from a crate's root to a module.
 type Name = Vec<String>;
 
 /// The modules of one package, tests left out.
 pub(crate) struct Modules {
-    texts: BTreeMap<Name, Text>,
+    files: BTreeMap<Name, ModuleFile>,
     /// Names that a module imports, and what they stand for.
     imports: BTreeMap<(Name, String), Name>,
 }
 
-/// A module's text.
-struct Text {
-    path: PathBuf,
+/// The file of a module.
+pub(crate) struct ModuleFile {
+    pub(crate) path: PathBuf,
     /// As it is written.
-    written: String,
-    /// The same without comments, texts and tests; every line is where it was.
-    bare: String,
+    text: String,
+    pub(crate) source: Source,
 }
 
-/// Where one module names another.
-struct Place {
+/// A line in which one module names another.
+struct Mention {
     path: PathBuf,
     line: usize,
     text: String,
@@ -33,19 +35,14 @@ struct Place {
 impl Modules {
     /// Reads all modules below a folder.
     pub(crate) fn read(source: &Path) -> Self {
-        let mut files = Vec::new();
-        let mut folders = vec![source.to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).expect("a folder of source") {
-                let path = entry.expect("an entry").path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    files.push((path.clone(), fs::read_to_string(&path).expect("source")));
-                }
-            }
-        }
+        let files = files_below(source, &["rs"]).into_iter();
+        let files = files.map(|path| (path.clone(), fs::read_to_string(path).expect("source")));
         Self::below(source, files)
+    }
+
+    /// The files of all modules.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &ModuleFile> {
+        self.files.values()
     }
 
     /// Modules with these paths and texts.
@@ -53,21 +50,20 @@ impl Modules {
         Self::below(Path::new(""), files)
     }
 
-    fn below(source: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> Self {
-        let mut texts = BTreeMap::new();
+    fn below(folder: &Path, files: impl IntoIterator<Item = (PathBuf, String)>) -> Self {
+        let mut files_by_name = BTreeMap::new();
         let mut tests = Vec::new();
-        for (path, written) in files {
-            let name = name_of(path.strip_prefix(source).expect("below the source"));
-            let commentless = without_comments(&written);
-            let (bare, own_tests) = without_tests(&commentless);
-            tests.extend(own_tests.into_iter().map(|test| child(&name, test)));
-            texts.insert(name, Text { path, written, bare });
+        for (path, text) in files {
+            let name = name_of(path.strip_prefix(folder).expect("below the folder"));
+            let source = Source::new(&text);
+            tests.extend(source.test_modules.iter().map(|test| child(&name, test)));
+            files_by_name.insert(name, ModuleFile { path, text, source });
         }
-        texts.retain(|name, _| !tests.iter().any(|test| name.starts_with(test)));
-        let mut modules = Self { texts, imports: BTreeMap::new() };
+        files_by_name.retain(|name, _| !tests.iter().any(|test| name.starts_with(test)));
+        let mut modules = Self { files: files_by_name, imports: BTreeMap::new() };
         let mut imports = BTreeMap::new();
-        for (name, text) in &modules.texts {
-            for (_, path) in paths(&text.bare, true) {
+        for (name, file) in &modules.files {
+            for (_, path) in paths(&file.source.code, true) {
                 let Some((path, alias)) = modules.absolute(name, &path) else { continue };
                 imports.insert((name.clone(), alias), path);
             }
@@ -88,7 +84,7 @@ impl Modules {
             "crate" => Vec::new(),
             "self" => module.clone(),
             "super" => module[..module.len().checked_sub(ups)?].to_vec(),
-            first if self.texts.contains_key(&child(module, first)) => child(module, first),
+            first if self.files.contains_key(&child(module, first)) => child(module, first),
             _ => return None,
         };
         found.extend(path[ups.max(1)..].iter().filter(|part| *part != "self").cloned());
@@ -102,7 +98,7 @@ impl Modules {
         let mut module = Name::new();
         for (index, part) in path.iter().enumerate() {
             let next = child(&module, part);
-            if self.texts.contains_key(&next) {
+            if self.files.contains_key(&next) {
                 module = next;
                 continue;
             }
@@ -119,10 +115,10 @@ impl Modules {
     }
 
     /// For each two modules with the same parent: where the first, or one below it, names the second.
-    fn edges(&self) -> BTreeMap<Name, BTreeMap<Name, Place>> {
-        let mut edges: BTreeMap<Name, BTreeMap<Name, Place>> = BTreeMap::new();
-        for (from, text) in &self.texts {
-            for (at, path) in paths(&text.bare, false) {
+    fn edges(&self) -> BTreeMap<Name, BTreeMap<Name, Mention>> {
+        let mut edges: BTreeMap<Name, BTreeMap<Name, Mention>> = BTreeMap::new();
+        for (from, file) in &self.files {
+            for (at, path) in paths(&file.source.code, false) {
                 let Some((path, _)) = self.absolute(from, &path) else { continue };
                 for to in self.reached(&path, IMPORT_STEPS_MAX) {
                     let shared =
@@ -130,12 +126,11 @@ impl Modules {
                     if shared == from.len() || shared == to.len() {
                         continue;
                     }
-                    let line = text.bare[..at].matches('\n').count();
-                    let written = text.written.lines().nth(line).unwrap_or_default().trim();
-                    let place =
-                        Place { path: text.path.clone(), line: line + 1, text: written.to_owned() };
+                    let line = line_of(&file.source.code, at);
+                    let text = file.text.lines().nth(line - 1).unwrap_or_default().trim();
+                    let mention = Mention { path: file.path.clone(), line, text: text.to_owned() };
                     let from = edges.entry(from[..=shared].to_vec()).or_default();
-                    from.entry(to[..=shared].to_vec()).or_insert(place);
+                    from.entry(to[..=shared].to_vec()).or_insert(mention);
                 }
             }
         }
@@ -156,7 +151,7 @@ impl Modules {
             known.extend(circle.iter().cloned());
             let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
             let lines = circle.iter().zip(circle.iter().cycle().skip(1)).map(|(from, to)| {
-                let Place { path, line, text } = &edges[from][to];
+                let Mention { path, line, text } = &edges[from][to];
                 format!("    {}:{line}: {text}", path.display())
             });
             let lines: Vec<String> = lines.collect();
@@ -167,7 +162,7 @@ impl Modules {
 }
 
 /// The shortest way from a module back to it, without the last step.
-fn circle(edges: &BTreeMap<Name, BTreeMap<Name, Place>>, first: &Name) -> Option<Vec<Name>> {
+fn circle(edges: &BTreeMap<Name, BTreeMap<Name, Mention>>, first: &Name) -> Option<Vec<Name>> {
     let mut ways = VecDeque::from([vec![first.clone()]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
@@ -268,99 +263,6 @@ fn word_length(text: &str) -> usize {
 
 fn space_length(text: &str) -> usize {
     text.len() - text.trim_start().len()
-}
-
-/// A text with spaces in place of comments, texts and characters.
-fn without_comments(text: &str) -> String {
-    let mut bare = String::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let is_within_word = bare.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let length = hidden_length(rest, is_within_word);
-        if length > 0 {
-            bare.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-            at += length;
-        } else {
-            let c = rest.chars().next().expect("there is a rest");
-            // One byte each, so that places stay what they are.
-            bare.push(if c.is_ascii() { c } else { '_' });
-            at += c.len_utf8();
-        }
-    }
-    bare
-}
-
-/// The length of the comment, text or character that a text begins with; 0 if it begins with none.
-fn hidden_length(text: &str, is_within_word: bool) -> usize {
-    if text.starts_with("//") {
-        return text.find('\n').unwrap_or(text.len());
-    }
-    if text.starts_with("/*") {
-        return text.find("*/").map_or(text.len(), |end| end + 2);
-    }
-    let raw = text.strip_prefix(['b', 'c']).unwrap_or(text);
-    if let Some(raw) = raw.strip_prefix('r').filter(|_| !is_within_word) {
-        let marks = raw.len() - raw.trim_start_matches('#').len();
-        if let Some(content) = raw[marks..].strip_prefix('"') {
-            let end = format!("\"{}", "#".repeat(marks));
-            let length = content.find(&end).map_or(content.len(), |at| at + end.len());
-            return text.len() - content.len() + length;
-        }
-    }
-    if let Some(content) = text.strip_prefix('"') {
-        let mut is_escaped = false;
-        let end = content.find(|c: char| {
-            let is_end = c == '"' && !is_escaped;
-            is_escaped = c == '\\' && !is_escaped;
-            is_end
-        });
-        return end.map_or(text.len(), |end| end + 2);
-    }
-    let Some(content) = text.strip_prefix('\'') else { return 0 };
-    let mut chars = content.chars();
-    match chars.next() {
-        Some('\\') => content[2..].find('\'').map_or(0, |end| end + 4),
-        // Without the second quote it is a lifetime.
-        Some(c) if chars.next() == Some('\'') => c.len_utf8() + 2,
-        _ => 0,
-    }
-}
-
-/// A text without what only tests see, and the names of modules in other files that are such.
-fn without_tests(text: &str) -> (String, Vec<&str>) {
-    let mut bare = String::with_capacity(text.len());
-    let mut tests = Vec::new();
-    let mut rest = text;
-    while let Some(begin) = rest.find("#[cfg(test)]") {
-        bare.push_str(&rest[..begin]);
-        let item = &rest[begin..];
-        let end = item.find(['{', ';']).unwrap_or(item.len());
-        let length = if item[end..].starts_with('{') {
-            end + block_length(&item[end..])
-        } else {
-            tests.extend(item[..end].rsplit_once("mod ").map(|(_, name)| name.trim()));
-            (end + 1).min(item.len())
-        };
-        bare.extend(item[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        rest = &item[length..];
-    }
-    bare.push_str(rest);
-    (bare, tests)
-}
-
-/// The length of the block that a text begins with.
-fn block_length(text: &str) -> usize {
-    let mut depth = 0_usize;
-    let end = text.find(|c: char| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    });
-    end.map_or(text.len(), |end| end + 1)
 }
 
 /// How often a name may be passed on.

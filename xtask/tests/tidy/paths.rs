@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::root;
+
 /// The paths that a page names in backquotes, such as `goodarm-core/src/session.rs`: words with a slash
 /// that end in the name of a file or in a slash.
 fn named(page: &str) -> Vec<&str> {
@@ -25,7 +27,7 @@ fn missing<'a>(root: &Path, page: &'a str) -> Vec<&'a str> {
 
 #[test]
 fn the_architecture_page_names_files_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let page = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
     assert_eq!(missing(&root, &page), [""; 0]);
     assert!(named(&page).len() > 50, "paths are found");
@@ -33,7 +35,7 @@ fn the_architecture_page_names_files_that_exist() {
 
 #[test]
 fn a_path_that_is_gone_is_found() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let page = "`goodarm-core/src/lib.rs`, `goodarm-core/src/gone.rs`, `a / b`, `Some/thing`";
     assert_eq!(missing(&root, page), ["goodarm-core/src/gone.rs"]);
 }
