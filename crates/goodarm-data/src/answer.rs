@@ -13,7 +13,7 @@ use regex::{Captures, Regex};
 pub use self::json::first_value;
 pub use self::number::{Found, last as last_number, same, same_number};
 use crate::pattern::Pattern;
-use crate::problem::Problem;
+use crate::problem::KeyProblem;
 use crate::steps::{BYTES_AT_ONCE, Limit, STEPS_MAX, Steps};
 
 /// Where the final answer is.
@@ -61,12 +61,12 @@ impl Extractor {
         name: ExtractName,
         pattern: Option<&str>,
         pointer: Option<&str>,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, KeyProblem> {
         if pattern.is_some() && name != ExtractName::Regex {
-            return Err(Problem::new("pattern", "needs extract = \"regex\""));
+            return Err(KeyProblem::new("pattern", "needs extract = \"regex\""));
         }
         if pointer.is_some() && name != ExtractName::Json {
-            return Err(Problem::new("pointer", "needs extract = \"json\""));
+            return Err(KeyProblem::new("pointer", "needs extract = \"json\""));
         }
         let place = match name {
             ExtractName::Gsm8k => Place::Gsm8k,
@@ -170,21 +170,21 @@ pub fn first_word(text: &str) -> Option<(String, usize)> {
 }
 
 /// A JSON pointer, checked.
-pub fn checked_pointer(pointer: Option<&str>) -> Result<String, Problem> {
+pub fn checked_pointer(pointer: Option<&str>) -> Result<String, KeyProblem> {
     match pointer {
-        None => Err(Problem::missing("pointer", "a JSON pointer is needed, such as \"/answer\"")),
+        None => Err(KeyProblem::missing("pointer", "a JSON pointer is needed, such as \"/answer\"")),
         Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
         Some(pointer) => {
-            Err(Problem::new("pointer", format!("a JSON pointer begins with /: \"/{pointer}\"?")))
+            Err(KeyProblem::new("pointer", format!("a JSON pointer begins with /: \"/{pointer}\"?")))
         }
     }
 }
 
 /// A regular expression, checked.
-pub fn checked_pattern(pattern: Option<&str>) -> Result<Pattern, Problem> {
+pub fn checked_pattern(pattern: Option<&str>) -> Result<Pattern, KeyProblem> {
     let pattern =
-        pattern.ok_or_else(|| Problem::missing("pattern", "a regular expression is needed"))?;
-    Pattern::new(pattern).map_err(|error| Problem::new("pattern", error.to_string()))
+        pattern.ok_or_else(|| KeyProblem::missing("pattern", "a regular expression is needed"))?;
+    Pattern::new(pattern).map_err(|error| KeyProblem::new("pattern", error.to_string()))
 }
 
 /// Letters, marks and digits of any script, with apostrophes and hyphens inside.

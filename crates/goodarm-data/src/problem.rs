@@ -5,7 +5,7 @@ use thiserror::Error;
 /// A key that is missing, unknown, or that cannot be right.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {message}")]
-pub struct Problem {
+pub struct KeyProblem {
     /// The key, as the job file has it.
     pub key: String,
     /// What sort of problem it is.
@@ -38,7 +38,7 @@ pub enum ProblemKind {
     Terms,
 }
 
-impl Problem {
+impl KeyProblem {
     /// A value that cannot be right, and what was expected of it.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { key: key.into(), kind: ProblemKind::Value, message: message.into() }
@@ -51,6 +51,6 @@ impl Problem {
 }
 
 /// Puts a problem aside, so that a person hears of all of them at once.
-pub fn collect<T>(result: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T> {
+pub fn collect<T>(result: Result<T, KeyProblem>, problems: &mut Vec<KeyProblem>) -> Option<T> {
     result.map_err(|problem| problems.push(problem)).ok()
 }

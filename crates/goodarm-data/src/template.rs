@@ -13,7 +13,7 @@ use regex::Regex;
 use thiserror::Error;
 
 use crate::candidates::Candidate;
-use crate::problem::Problem;
+use crate::problem::KeyProblem;
 
 /// A longer text is not sent.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -94,8 +94,8 @@ impl Template {
     }
 
     /// Reads the template that a key of a job file holds.
-    pub fn of_key(key: &str, source: &str) -> Result<Self, Problem> {
-        Self::new(source).map_err(|error| Problem::new(key, error.to_string()))
+    pub fn of_key(key: &str, source: &str) -> Result<Self, KeyProblem> {
+        Self::new(source).map_err(|error| KeyProblem::new(key, error.to_string()))
     }
 
     /// The candidate's fields that the template needs.

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, Cost, QuestionId, Role, ServiceId, Source, Target, policy};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_data::problem::{Problem, ProblemKind, collect};
+use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
 use goodarm_files::Draws;
 use goodarm_record::fingerprint::{self, Fingerprint};
 use goodarm_record::job_file::{ExpectFile, GuaranteeName, Scores, Unit};
@@ -460,7 +460,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let mut asked =
         asked.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
-        let needed = Problem::missing("verifiers", "at least one [[verifiers]] is needed");
+        let needed = KeyProblem::missing("verifiers", "at least one [[verifiers]] is needed");
         error::extend(&mut problems, None, vec![needed]);
     }
     let specs = std::mem::take(&mut asked.generators);
@@ -549,7 +549,7 @@ impl Checker<'_> {
         self.names.extend(own);
         if is_taken {
             let message = "an earlier verifier has this name: each needs one of its own, such as";
-            let taken = Problem::new("name", format!("{message} {:?}", format!("{name} 2")));
+            let taken = KeyProblem::new("name", format!("{message} {:?}", format!("{name} 2")));
             error::extend(&mut self.problems, Some((place, name)), vec![taken]);
         }
     }
@@ -598,7 +598,7 @@ fn check_used_up<'a>(
             "in-order, and {:?} draws from {path}, too: a reply that both see is not fresh; use with-replacement, or a file for each",
             other.name
         );
-        Some((place, one.name.clone(), Problem::new("draws", message)))
+        Some((place, one.name.clone(), KeyProblem::new("draws", message)))
     });
     let mut problems = Vec::new();
     for (place, name, problem) in shared {
@@ -633,9 +633,9 @@ impl Settings {
     }
 
     /// What is wrong with them.
-    fn problems(&self) -> Vec<Problem> {
+    fn problems(&self) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
-        let mut wrong = |key: &str, message| problems.push(Problem::new(key, message));
+        let mut wrong = |key: &str, message| problems.push(KeyProblem::new(key, message));
         let known = policy::NAMES.iter().copied().filter(|name| *name != "oracle");
         if !known.clone().any(|name| name == self.policy) {
             let list: Vec<&str> = known.clone().collect();
@@ -647,7 +647,7 @@ impl Settings {
         match self.calls_per_pair {
             None if self.is_recording() => {
                 let needed = "how many calls of each verifier on each answer is needed";
-                problems.push(Problem::missing("calls_per_pair", needed));
+                problems.push(KeyProblem::missing("calls_per_pair", needed));
             }
             Some(0) => wrong("calls_per_pair", "0 is not a number of calls above 0".into()),
             Some(_) if !self.is_recording() => {
@@ -657,7 +657,7 @@ impl Settings {
             }
             _ => {}
         }
-        let mut wrong = |key: &str, message| problems.push(Problem::new(key, message));
+        let mut wrong = |key: &str, message| problems.push(KeyProblem::new(key, message));
         if self.guarantee == GuaranteeName::None && !self.is_recording() {
             wrong(
                 "guarantee",
@@ -731,7 +731,7 @@ impl Ready {
         makes_answers: bool,
         settings: &Settings,
         asked: &Asked,
-    ) -> Result<Self, Vec<Problem>> {
+    ) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let claims =
             if makes_answers { Some(Vec::new()) } else { claims::of(&spec, &mut problems) };
@@ -788,29 +788,29 @@ impl Ready {
 }
 
 /// What a service cannot do as a generator or as a verifier.
-fn misused(spec: &VerifierSpec, makes_answers: bool, asked: &Asked) -> Vec<Problem> {
+fn misused(spec: &VerifierSpec, makes_answers: bool, asked: &Asked) -> Vec<KeyProblem> {
     let mut problems = Vec::new();
     match (makes_answers, spec.service.manifest.answers_questions) {
         (false, true) => {
             if spec.scores.is_some_and(|it| it != Scores::Binary) {
                 let message = "a reply agrees with an answer or does not: \"binary\", or nothing";
-                problems.push(Problem::new("scores", message));
+                problems.push(KeyProblem::new("scores", message));
             }
             if asked.questions.is_none() {
                 let message = "it answers questions, and the job has none: `questions` or `question_field` is needed";
-                problems.push(Problem::new("kind", message));
+                problems.push(KeyProblem::new("kind", message));
             }
         }
-        (true, false) => problems.push(Problem::new("kind", "it does not answer questions")),
+        (true, false) => problems.push(KeyProblem::new("kind", "it does not answer questions")),
         (false, false) | (true, true) => {}
     }
     problems
 }
 
-fn limits(spec: &VerifierSpec, settings: &Settings, problems: &mut Vec<Problem>) -> Limits {
+fn limits(spec: &VerifierSpec, settings: &Settings, problems: &mut Vec<KeyProblem>) -> Limits {
     let concurrency = spec.concurrency.unwrap_or(settings.concurrency);
     if spec.concurrency == Some(0) {
-        problems.push(Problem::new("concurrency", "at least 1"));
+        problems.push(KeyProblem::new("concurrency", "at least 1"));
     }
     if let Some(rate) = spec.rate {
         collect(in_range("rate", rate), problems);
@@ -824,26 +824,26 @@ fn limits(spec: &VerifierSpec, settings: &Settings, problems: &mut Vec<Problem>)
 }
 
 /// A number of seconds, or of requests per second.
-fn in_range(key: &str, value: f64) -> Result<f64, Problem> {
+fn in_range(key: &str, value: f64) -> Result<f64, KeyProblem> {
     if value > 0.0 && value <= NUMBER_MAX {
         return Ok(value);
     }
     let message = format!("{value} is not more than 0 and at most {NUMBER_MAX:e}");
-    Err(Problem::new(key, message))
+    Err(KeyProblem::new(key, message))
 }
 
-fn tariff(spec: &VerifierSpec, settings: &Settings, asked: &Asked) -> Result<Tariff, Problem> {
+fn tariff(spec: &VerifierSpec, settings: &Settings, asked: &Asked) -> Result<Tariff, KeyProblem> {
     let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(settings.unit));
     let pricing = pricing.ok_or_else(|| {
         let unit = format!("{:?}", settings.unit).to_lowercase();
-        Problem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
+        KeyProblem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
     })?;
     let tariff = Tariff::new(&pricing, || asked.extent(&spec.service))?;
     if settings.budget != Cost::ZERO && tariff.ceiling > settings.budget {
         let key = spec.pricing.map_or("price", |pricing| pricing.key());
         let (ceiling, budget) = (tariff.ceiling, settings.budget);
         let message = format!("a call may cost {ceiling}, more than the whole budget of {budget}");
-        return Err(Problem::new(key, message));
+        return Err(KeyProblem::new(key, message));
     }
     Ok(tariff)
 }

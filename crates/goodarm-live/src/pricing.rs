@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use goodarm_core::Cost;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::{MeteredFile, TIMEOUT, Unit};
 use goodarm_record::reply::Usage;
 
@@ -81,12 +81,12 @@ impl Pricing {
         price: Option<f64>,
         metered: Option<&MeteredFile>,
         unit: Unit,
-    ) -> Result<Option<Self>, Problem> {
+    ) -> Result<Option<Self>, KeyProblem> {
         match (price, metered) {
             (None, Some(metered)) if unit == Unit::Dollars && lacks_per(metered) => {
-                Err(Problem::new("metered", PER_MISSING))
+                Err(KeyProblem::new("metered", PER_MISSING))
             }
-            (Some(_), Some(_)) => Err(Problem::new("metered", "either price or metered, not both")),
+            (Some(_), Some(_)) => Err(KeyProblem::new("metered", "either price or metered, not both")),
             (Some(price), None) => Ok(Some(Self::Fixed(amount("price", price)?))),
             (None, Some(metered)) => Ok(Some(Self::Metered(Meter::of_file(metered)?))),
             (None, None) => Ok(None),
@@ -127,7 +127,7 @@ impl fmt::Display for Pricing {
 
 impl Tariff {
     /// What the pricing comes to for calls of this extent, which is found out only if it matters.
-    pub fn new(pricing: &Pricing, extent: impl FnOnce() -> Extent) -> Result<Self, Problem> {
+    pub fn new(pricing: &Pricing, extent: impl FnOnce() -> Extent) -> Result<Self, KeyProblem> {
         let tariff = match pricing {
             Pricing::Fixed(price) => Self { ceiling: *price, meter: None },
             Pricing::Metered(meter) => {
@@ -138,10 +138,10 @@ impl Tariff {
         };
         match (tariff.ceiling, pricing) {
             (Cost::ZERO, Pricing::Fixed(_)) => {
-                Err(Problem::new("price", "a price must be more than 0"))
+                Err(KeyProblem::new("price", "a price must be more than 0"))
             }
             (Cost::ZERO, Pricing::Metered(_)) => {
-                Err(Problem::new("metered", "the ceiling of a call must be more than 0"))
+                Err(KeyProblem::new("metered", "the ceiling of a call must be more than 0"))
             }
             _ => Ok(tariff),
         }
@@ -162,7 +162,7 @@ impl Tariff {
 }
 
 impl Meter {
-    fn of_file(file: &MeteredFile) -> Result<Self, Problem> {
+    fn of_file(file: &MeteredFile) -> Result<Self, KeyProblem> {
         let price = |value: Option<f64>| value.map(|value| amount("metered", value)).transpose();
         let per = file.per.unwrap_or(1.0);
         if !(1.0..=PER_MAX).contains(&per) || per.fract() != 0.0 {
@@ -184,7 +184,7 @@ impl Meter {
         })
     }
 
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<(), KeyProblem> {
         if self.per == 0 {
             return Err(no_count(0.0));
         }
@@ -194,7 +194,7 @@ impl Meter {
             && !self.reported;
         if is_empty {
             let hint = "nothing is metered: give input and output, second, or reported = true";
-            return Err(Problem::new("metered", hint));
+            return Err(KeyProblem::new("metered", hint));
         }
         Ok(())
     }
@@ -245,18 +245,18 @@ const fn lacks_per(metered: &MeteredFile) -> bool {
     metered.per.is_none() && (metered.input.is_some() || metered.output.is_some())
 }
 
-fn amount(key: &str, value: f64) -> Result<Cost, Problem> {
-    Cost::of_price(value).map_err(|error| Problem::new(key, error.to_string()))
+fn amount(key: &str, value: f64) -> Result<Cost, KeyProblem> {
+    Cost::of_price(value).map_err(|error| KeyProblem::new(key, error.to_string()))
 }
 
-fn no_ceiling() -> Problem {
+fn no_ceiling() -> KeyProblem {
     let hint =
         "the most that a call may cost is not known: give a ceiling (or, for an LLM, max_tokens)";
-    Problem::new("metered", hint)
+    KeyProblem::new("metered", hint)
 }
 
-fn no_count(per: f64) -> Problem {
-    Problem::new("metered", format!("per: {per} is not a whole number of tokens"))
+fn no_count(per: f64) -> KeyProblem {
+    KeyProblem::new("metered", format!("per: {per} is not a whole number of tokens"))
 }
 
 const PER_MISSING: &str = "how many tokens input and output pay for must be said: per = 1000000 for \
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    fn metered(file: &MeteredFile, extent: Extent) -> Result<Tariff, Problem> {
+    fn metered(file: &MeteredFile, extent: Extent) -> Result<Tariff, KeyProblem> {
         Tariff::new(&Pricing::Metered(Meter::of_file(file)?), || extent)
     }
 

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{NAME, Template, TemplateError};
 use crate::candidates::{Candidate, Candidates};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{KeyProblem, ProblemKind};
 use goodarm_files::words::in_short;
 
 impl Template {
     /// What is wrong with the template of a job file's key, for the first candidate that it does not
     /// fit. Candidates that lack a whole field are found elsewhere.
-    pub fn misfit(&self, key: &str, candidates: &Candidates) -> Option<Problem> {
+    pub fn misfit(&self, key: &str, candidates: &Candidates) -> Option<KeyProblem> {
         let fields = self.fields();
         // Only what is inside of a field differs between candidates that have all fields.
         let count = if self.looks_inside { candidates.len() } else { 1 };
@@ -27,7 +27,7 @@ impl Template {
                     Some(missing.unwrap_or_else(|| {
                         let id = &candidate.id;
                         let place = format!("line {line} of the template: {problem}");
-                        Problem::new(key, format!("{place} (candidate {id:?})"))
+                        KeyProblem::new(key, format!("{place} (candidate {id:?})"))
                     }))
                 }
                 _ => None,
@@ -45,7 +45,7 @@ impl Template {
 }
 
 /// The first part of a path that a candidate lacks, and what it has in its place.
-fn missing(path: &str, candidate: &Candidate) -> Option<Problem> {
+fn missing(path: &str, candidate: &Candidate) -> Option<KeyProblem> {
     let mut parts = path.split('.');
     let first = parts.next()?;
     let whole;
@@ -67,7 +67,7 @@ fn missing(path: &str, candidate: &Candidate) -> Option<Problem> {
     None
 }
 
-fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> Problem {
+fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> KeyProblem {
     let known: Vec<&str> =
         value.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let has = match known.as_slice() {
@@ -83,7 +83,7 @@ fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> Pr
     let meant = goodarm_files::hint(meant.as_deref());
     let (id, field) = (&candidate.id, format!("{within}.{part}"));
     let message = format!("uses the field {field:?}, which candidate {id:?} lacks: {has}{meant}");
-    Problem { kind: ProblemKind::UnknownField(field), ..Problem::new("", message) }
+    KeyProblem { kind: ProblemKind::UnknownField(field), ..KeyProblem::new("", message) }
 }
 
 const NAMES_MAX: usize = 12;

@@ -5,7 +5,7 @@ use std::path::Path;
 use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_core::{QuestionId, ServiceId};
 use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex};
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms};
@@ -57,11 +57,11 @@ impl QuestionSpec {
         &self,
         candidates: &Candidates,
         verifiers: &[VerifierSpec],
-    ) -> Option<Problem> {
+    ) -> Option<KeyProblem> {
         let makes = !self.generators.is_empty() || verifiers.iter().any(|it| it.proposes);
         (candidates.is_empty() && !makes).then(|| {
             let message = "there are no answers, and nobody makes any: add a [generator], or candidates = \"answers.jsonl\"";
-            Problem::missing("generator", message)
+            KeyProblem::missing("generator", message)
         })
     }
 
@@ -74,7 +74,7 @@ impl QuestionSpec {
     }
 
     /// What is wrong with it.
-    pub(super) fn problems(&self, settings: &Settings) -> Vec<Problem> {
+    pub(super) fn problems(&self, settings: &Settings) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         let is_sound = matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union)
             || settings.is_recording();
@@ -87,7 +87,7 @@ impl QuestionSpec {
                     policy => format!(", which policy = {policy:?} brings if none is named,"),
                 }
             );
-            problems.push(Problem::new("guarantee", message));
+            problems.push(KeyProblem::new("guarantee", message));
         }
         let fields = [
             ("id_field", settings.id_field.as_str()),
@@ -104,21 +104,21 @@ impl QuestionSpec {
                 None if *field == KEY => format!("{KEY:?} is where a run writes its findings"),
                 None => continue,
             };
-            problems.push(Problem::new(*key, message));
+            problems.push(KeyProblem::new(*key, message));
         }
         if !self.generators.is_empty() && settings.policy != RCB && !settings.is_recording() {
             let message = format!(
                 "{:?} never asks for an answer that is not there yet: with a generator, {RCB:?} is needed, or \"fixed\" for a recording",
                 settings.policy
             );
-            problems.push(Problem::new("policy", message));
+            problems.push(KeyProblem::new("policy", message));
         }
         if settings.is_recording() && self.candidates_max > PROPOSED_ANSWERS_MAX {
             let message = format!(
                 "{} answers would be made for each question, and {PROPOSED_ANSWERS_MAX} are the most",
                 self.candidates_max
             );
-            problems.push(Problem::new("calls_per_pair", message));
+            problems.push(KeyProblem::new("calls_per_pair", message));
         }
         problems
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use goodarm_core::problem::SIGMA_MIN;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
 use goodarm_record::terms::VoteTerms;
 
@@ -20,10 +20,10 @@ pub(super) struct Claim {
 }
 
 /// All that a verifier claims; none if something is wrong with it.
-pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Claim>> {
+pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Claim>> {
     if !spec.criteria.is_empty() || spec.service.manifest.criteria_count > 0 {
         if spec.votes.is_some() {
-            problems.push(Problem::new("votes", "not together with criteria"));
+            problems.push(KeyProblem::new("votes", "not together with criteria"));
         }
         return criteria(spec, problems);
     }
@@ -36,9 +36,9 @@ pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec
     };
     if scores != Scores::Binary {
         let message = "a draw agrees or does not: scores = \"binary\" is needed";
-        problems.push(Problem::new("votes", message));
+        problems.push(KeyProblem::new("votes", message));
     }
-    problems.extend(votes::problem(sizes).map(|message| Problem::new("votes", message)));
+    problems.extend(votes::problem(sizes).map(|message| KeyProblem::new("votes", message)));
     let wanted = threshold.filter(|_| problems.is_empty())?;
     let threshold = votes::single_draw(sizes, wanted);
     problems.extend(claim_problem(Some(threshold), scores));
@@ -47,9 +47,9 @@ pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec
 }
 
 /// What a verifier with criteria claims; none if something is wrong with it.
-fn criteria(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Claim>> {
+fn criteria(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Claim>> {
     let before = problems.len();
-    let mut wrong = |message: String| problems.push(Problem::new("criteria", message));
+    let mut wrong = |message: String| problems.push(KeyProblem::new("criteria", message));
     if spec.service.manifest.criteria_count != spec.criteria.len() {
         wrong(match spec.service.manifest.criteria_count {
             0 => "its calls have one score each: a command, an http server or an llm judge whose reply is JSON may have criteria".into(),
@@ -87,20 +87,20 @@ fn criteria(spec: &VerifierSpec, problems: &mut Vec<Problem>) -> Option<Vec<Clai
 }
 
 /// What is wrong with a mean score to be reached of such scores.
-fn claim_problem(threshold: Option<f64>, scores: Scores) -> Option<Problem> {
+fn claim_problem(threshold: Option<f64>, scores: Scores) -> Option<KeyProblem> {
     let [lowest, highest] = scores.range();
     match threshold {
         // Reports draw scores from 0 to 1.
         _ if !(lowest >= 0.0 && highest <= 1.0 && highest - lowest >= SIGMA_MIN) => {
             let message = format!("{lowest} to {highest} is not a range from 0 to 1 or within it");
-            Some(Problem::new("scores", message))
+            Some(KeyProblem::new("scores", message))
         }
         Some(threshold) if threshold > lowest && threshold < highest => None,
-        Some(threshold) => Some(Problem::new(
+        Some(threshold) => Some(KeyProblem::new(
             "threshold",
             format!("{threshold} is not strictly between {lowest} and {highest}"),
         )),
-        None => Some(Problem::missing(
+        None => Some(KeyProblem::missing(
             "threshold",
             "the mean score to be reached is needed, such as 0.7",
         )),

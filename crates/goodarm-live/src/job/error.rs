@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use goodarm_data::problem::{Problem, ProblemKind};
+use goodarm_data::problem::{KeyProblem, ProblemKind};
 
 /// Everything that is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,16 +99,16 @@ impl JobProblem {
 pub(super) fn extend(
     problems: &mut Vec<JobProblem>,
     verifier: Option<(usize, &str)>,
-    more: Vec<Problem>,
+    more: Vec<KeyProblem>,
 ) {
     let verifier = verifier.map(|(place, name)| (place, name.to_owned()));
-    let is_known = |known: &JobProblem, problem: &Problem| {
+    let is_known = |known: &JobProblem, problem: &KeyProblem| {
         known.verifier == verifier && known.key.as_ref() == Some(&problem.key)
     };
     let new: Vec<JobProblem> = more
         .into_iter()
         .filter(|problem| !problems.iter().any(|known| is_known(known, problem)))
-        .map(|Problem { key, kind, message }| JobProblem {
+        .map(|KeyProblem { key, kind, message }| JobProblem {
             verifier: verifier.clone(),
             key: Some(key).filter(|key| !key.is_empty()),
             ..JobProblem::new(kind, message)

@@ -11,7 +11,7 @@ use goodarm_core::Cost;
 use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidates, CandidatesError};
-use goodarm_data::problem::{Problem, ProblemKind, collect};
+use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
 use goodarm_files::money::Written;
 use goodarm_record::job_file::table::{Table, unknown_keys};
 use goodarm_record::job_file::{
@@ -97,7 +97,7 @@ pub(super) fn parse(
         .collect();
     for name in given.verifiers.keys() {
         let message = format!("{name:?} is given and not among them");
-        error::extend(&mut problems, None, vec![Problem::new("verifiers", message)]);
+        error::extend(&mut problems, None, vec![KeyProblem::new("verifiers", message)]);
     }
     let source = Source { path, text: &text, overrides, candidates: given.candidates };
     let result = match file {
@@ -126,11 +126,11 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
     if !table.has("candidates") && !table.has("questions") {
         let needed =
             "the file of answers is needed, or `questions` and a [generator] that answers them";
-        more.push(Problem::missing("candidates", needed));
+        more.push(KeyProblem::missing("candidates", needed));
     }
     let file = table.read(&mut more);
     if !["verifiers", "generator", "generators"].iter().any(|key| table.has(key)) {
-        more.push(Problem::missing("verifiers", "at least one [[verifiers]] is needed"));
+        more.push(KeyProblem::missing("verifiers", "at least one [[verifiers]] is needed"));
     }
     for problem in &mut more {
         if ["generator", "generators"].contains(&problem.key.as_str()) {
@@ -223,7 +223,7 @@ impl<'a> Entry<'a> {
         kinds: &Kinds,
         known: &BTreeSet<String>,
         but: &BTreeSet<String>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Option<Box<dyn KindKeys>> {
         let name = self.table.text_of("kind")?;
         let Some(kind) = kinds.get(name) else {
@@ -250,7 +250,7 @@ impl<'a> Entry<'a> {
 struct GivenService(Cell<Option<Service>>);
 
 impl KindKeys for GivenService {
-    fn build(&self, _: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, _: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         Ok(self.0.take().expect("an entry is built once"))
     }
 }
@@ -266,14 +266,14 @@ fn generators_service_keys() -> BTreeSet<String> {
     keys_of::<ServiceKeys>().into_iter().filter(is_meant).collect()
 }
 
-fn unknown_kind(name: &str, kinds: &Kinds) -> Problem {
+fn unknown_kind(name: &str, kinds: &Kinds) -> KeyProblem {
     if name == PYTHON {
-        return Problem::new("kind", PYTHON_HINT);
+        return KeyProblem::new("kind", PYTHON_HINT);
     }
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let hint = goodarm_files::nearest(name, names.iter().copied())
         .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    Problem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
+    KeyProblem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
 }
 
 /// What a generator is called if the job does not say.
@@ -283,9 +283,9 @@ const PYTHON: &str = "python";
 const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
 /// Keys that a kind does not have.
-fn foreign_keys(table: &Table<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<Problem> {
+fn foreign_keys(table: &Table<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<KeyProblem> {
     unknown_keys(table, known)
-        .map(|problem| Problem {
+        .map(|problem| KeyProblem {
             message: format!("{} (kind {})", problem.message, kind.name),
             ..problem
         })
@@ -314,7 +314,7 @@ fn build(
     let mut more = Vec::new();
     let settings = settings(file, overrides, folder, &mut more);
     if file.generator.is_some() && file.generators.is_some() {
-        more.push(Problem::new("generators", "either [generator] or [[generators]], not both"));
+        more.push(KeyProblem::new("generators", "either [generator] or [[generators]], not both"));
     }
     error::extend(&mut problems, None, more);
     let verifier_count = read.len();
@@ -370,7 +370,7 @@ impl Builder<'_> {
             let mut more = rubric::problems(&keys);
             if matches!(keys.votes, Some(Votes::Number(_))) && keys.kind != "llm" {
                 let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
-                more.push(Problem::new("votes", message));
+                more.push(KeyProblem::new("votes", message));
             }
             let list = asked.map(|asked| &asked.list);
             let setting = self.setting(&keys, shown, list, &mut more);
@@ -424,7 +424,7 @@ impl Builder<'_> {
         keys: &'k ServiceKeys,
         candidates: &'k Candidates,
         questions: Option<&'k Candidates>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Setting<'k> {
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
         let &Self { file, folder } = self;
@@ -479,22 +479,22 @@ fn generator(
     setting: Setting<'_>,
     field: &str,
     of_solver: Option<Extractor>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<KeyProblem>,
 ) -> Option<VerifierSpec> {
     let GeneratorKeys { extract, pattern, pointer, vote, .. } = &read.keys;
     let threshold = read.entry.keys.threshold;
     if threshold.is_none() && *vote == Some(true) {
         let message = "with vote = true: how often a reply must agree with an answer, such as 0.5";
-        problems.push(Problem::missing("threshold", message));
+        problems.push(KeyProblem::missing("threshold", message));
     }
     if threshold.is_some() && *vote != Some(true) {
-        problems.push(Problem::new("threshold", "only where answers are votes: vote = true"));
+        problems.push(KeyProblem::new("threshold", "only where answers are votes: vote = true"));
     }
     if read.keys.candidates_max.is_some() && *vote == Some(true) {
         let message = format!(
             "not with vote = true: there every reply is a vote, and up to {PROPOSED_ANSWERS_MAX} different answers to a question are taken up"
         );
-        problems.push(Problem::new("candidates_max", message));
+        problems.push(KeyProblem::new("candidates_max", message));
     }
     let limits = [
         ("candidates_max", read.candidates_max(), PROPOSED_ANSWERS_MAX),
@@ -502,7 +502,7 @@ fn generator(
     ];
     for (key, number, most) in limits {
         if !(1..=most).contains(&number) {
-            problems.push(Problem::new(key, format!("{number} is not between 1 and {most}")));
+            problems.push(KeyProblem::new(key, format!("{number} is not between 1 and {most}")));
         }
     }
     let extractor = match (extract, of_solver) {
@@ -518,7 +518,7 @@ fn generator(
         read.entry.own.build(&Setting { makes_answers: true, ..setting })
     } else {
         let message = "this kind makes no answers; command, http, human, llm and pool do";
-        Err(vec![Problem::new("kind", message)])
+        Err(vec![KeyProblem::new("kind", message)])
     };
     let service = service.map_err(|more| problems.extend(more)).ok();
     let (extractor, service) = (extractor?, service?);
@@ -544,10 +544,10 @@ fn settings(
     file: &JobFile,
     overrides: &Overrides,
     folder: &Path,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<KeyProblem>,
 ) -> Settings {
     let written = overrides.budget.map_or_else(|| file.budget.clone(), Written::Number);
-    let message = || Problem::new("budget", format!("{written} is not an amount above 0"));
+    let message = || KeyProblem::new("budget", format!("{written} is not an amount above 0"));
     let budget = collect(written.budget().map_err(|_| message()), problems);
     let policy = overrides.policy.as_ref().unwrap_or(&file.policy);
     let is_replaced = overrides.policy.as_ref().is_some_and(|policy| *policy != file.policy);
@@ -572,7 +572,7 @@ fn settings(
 fn service_spec(
     Setting { keys, unit, .. }: Setting<'_>,
     service: Service,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<KeyProblem>,
 ) -> VerifierSpec {
     let spec = VerifierSpec::new(&keys.name, service);
     let criteria = keys.criteria.iter().flatten();
@@ -605,7 +605,7 @@ fn seconds(
     key: &str,
     given: Option<f64>,
     default: Duration,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<KeyProblem>,
 ) -> Duration {
     let given = given.and_then(|seconds| collect(in_range(key, seconds), problems));
     given.map_or(default, Duration::from_secs_f64)

@@ -12,7 +12,7 @@ use goodarm_core::Cost;
 use goodarm_data::answer::{ExtractName, Extractor, checked_pattern, same_number};
 use goodarm_data::candidates::{Candidate, text_of};
 use goodarm_data::pattern::Pattern;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::steps::{BYTES_AT_ONCE, Limit, STEPS_AT_ONCE, STEPS_MAX, Steps};
 use goodarm_files::words::in_short;
 use goodarm_record::fingerprint::Fingerprint;
@@ -65,7 +65,7 @@ pub enum CheckName {
 }
 
 impl KindKeys for CheckKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         let check = Check::new(self, setting.folder)?;
         Ok(Service::local(check.manifest(), check))
     }
@@ -98,10 +98,10 @@ enum Rule {
 
 impl Check {
     /// A check; paths start from `folder`.
-    pub fn new(keys: &CheckKeys, folder: &Path) -> Result<Self, Vec<Problem>> {
+    pub fn new(keys: &CheckKeys, folder: &Path) -> Result<Self, Vec<KeyProblem>> {
         let Some(name) = keys.check else {
             let names = "final-answer, regex, json-schema, equals or number-equals";
-            return Err(vec![Problem::missing("check", format!("one is needed: {names}"))]);
+            return Err(vec![KeyProblem::missing("check", format!("one is needed: {names}"))]);
         };
         let mut problems = superfluous(keys, name);
         let mut file = None;
@@ -197,7 +197,7 @@ impl Rule {
         folder: &Path,
         name: CheckName,
         file: &mut Option<Fingerprint>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Option<Self> {
         let extractor = || {
             let (pattern, pointer) = (keys.pattern.as_deref(), keys.pointer.as_deref());
@@ -205,7 +205,7 @@ impl Rule {
         };
         let with = || {
             let needed = "the name of a field to compare with is needed";
-            keys.with.clone().ok_or_else(|| Problem::missing("with", needed))
+            keys.with.clone().ok_or_else(|| KeyProblem::missing("with", needed))
         };
         match name {
             CheckName::FinalAnswer => collect(extractor(), problems).map(Self::FinalAnswer),
@@ -286,7 +286,7 @@ fn compare(
 }
 
 /// Keys that this check would silently ignore.
-fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<Problem> {
+fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<KeyProblem> {
     let extracts = matches!(name, CheckName::FinalAnswer | CheckName::NumberEquals);
     let compares = matches!(name, CheckName::Equals | CheckName::NumberEquals);
     let pattern = name == CheckName::Regex || extracts;

@@ -29,7 +29,7 @@ use crate::service::{Called, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use crate::transcript::Transcript;
 use goodarm_data::candidates::Candidate;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::fingerprint::Fingerprint;
 use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
@@ -51,7 +51,7 @@ pub struct CommandKeys {
 }
 
 impl KindKeys for CommandKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         let mut command = Command::new(self, setting.folder, setting.timeout)?;
         command.program.wanted = Wanted::of(setting);
         Ok(Service::remote(command.manifest(), command))
@@ -97,7 +97,7 @@ enum Outcome {
 
 impl Command {
     /// A verifier that runs its program in `folder`. Nothing is started yet.
-    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Vec<Problem>> {
+    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let program = collect(Program::new(keys, folder), &mut problems);
         let startup = collect(startup(keys), &mut problems);
@@ -188,28 +188,28 @@ impl Remote for Command {
 }
 
 impl Program {
-    fn new(keys: &CommandKeys, folder: &Path) -> Result<Self, Problem> {
+    fn new(keys: &CommandKeys, folder: &Path) -> Result<Self, KeyProblem> {
         let folder = std::path::absolute(folder)
-            .map_err(|error| Problem::new("command", format!("{}: {error}", folder.display())))?;
+            .map_err(|error| KeyProblem::new("command", format!("{}: {error}", folder.display())))?;
         let (shown, arguments) = match (&keys.command, &keys.shell) {
             (Some(words), None) => match words.split_first() {
                 Some((program, arguments)) if !program.is_empty() => {
                     (program.clone(), arguments.to_vec())
                 }
-                _ => return Err(Problem::new("command", "a program is needed first")),
+                _ => return Err(KeyProblem::new("command", "a program is needed first")),
             },
             (None, Some(line)) if !line.trim().is_empty() => {
                 ("sh".to_owned(), vec!["-c".to_owned(), line.clone()])
             }
-            (None, Some(_)) => return Err(Problem::new("shell", "a line for sh is needed")),
+            (None, Some(_)) => return Err(KeyProblem::new("shell", "a line for sh is needed")),
             (None, None) => {
                 let needed = "a program and its arguments are needed";
-                return Err(Problem::missing("command", needed));
+                return Err(KeyProblem::missing("command", needed));
             }
-            (Some(_), Some(_)) => return Err(Problem::new("shell", "not together with command")),
+            (Some(_), Some(_)) => return Err(KeyProblem::new("shell", "not together with command")),
         };
         if arguments.iter().any(|argument| argument.contains('\0')) || shown.contains('\0') {
-            return Err(Problem::new("command", "no argument may hold a zero byte"));
+            return Err(KeyProblem::new("command", "no argument may hold a zero byte"));
         }
         // A name with a slash is a file; where it is must not depend on where we were started.
         let path = if shown.contains(std::path::is_separator) {
@@ -221,7 +221,7 @@ impl Program {
         let program =
             Self { path, arguments, folder, shown, environment, secrets, wanted: Wanted::Score };
         match program.obstacle() {
-            Some(reason) => Err(Problem::new("command", reason)),
+            Some(reason) => Err(KeyProblem::new("command", reason)),
             None => Ok(program),
         }
     }
@@ -344,8 +344,8 @@ fn is_for_good(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(NOT_A_PROGRAM)
 }
 
-fn startup(keys: &CommandKeys) -> Result<Duration, Problem> {
-    let wrong = |message| Err(Problem::new("startup", message));
+fn startup(keys: &CommandKeys) -> Result<Duration, KeyProblem> {
+    let wrong = |message| Err(KeyProblem::new("startup", message));
     match keys.startup {
         Some(_) if !keys.worker.unwrap_or(false) => wrong("only a worker has it: worker = true"),
         None => Ok(STARTUP),

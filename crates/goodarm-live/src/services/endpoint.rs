@@ -33,7 +33,7 @@ use crate::service::Manifest;
 use crate::service::attempt::{Attempt, attempts_at};
 use crate::throttle::Throttle;
 use crate::transcript;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
 
@@ -92,9 +92,9 @@ impl Endpoint {
     /// the environment now.
     pub(crate) fn new(
         keys: EndpointKeys<'_>,
-        complete: impl Fn(Url) -> Result<Url, Problem>,
+        complete: impl Fn(Url) -> Result<Url, KeyProblem>,
         timeout: Duration,
-    ) -> Result<Self, Vec<Problem>> {
+    ) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let written = address::read(keys, complete).unwrap_or_else(|more| {
             problems.extend(more);

@@ -18,7 +18,7 @@ use crate::service::{Called, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use goodarm_data::answer::checked_pointer;
 use goodarm_data::candidates::Candidate;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::template::Template;
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{NOTHING, Remark, Reply, Usage, Verdict};
@@ -47,7 +47,7 @@ pub struct HttpKeys {
 }
 
 impl KindKeys for HttpKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         let http = Http::new(self, setting)?;
         Ok(Service::remote(http.manifest(), http))
     }
@@ -65,15 +65,15 @@ pub struct Http {
 
 impl Http {
     /// A verifier or a generator; keys are read from the environment now.
-    pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+    pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let wanted = Wanted::of(setting);
         if keys.answer.is_some() && !setting.makes_answers {
-            problems.push(Problem::new("answer", "only a generator has it"));
+            problems.push(KeyProblem::new("answer", "only a generator has it"));
         }
         if matches!(wanted, Wanted::Scores(_)) && keys.pointer.is_some() {
             let message = "not together with criteria: each of them has its own";
-            problems.push(Problem::new("pointer", message));
+            problems.push(KeyProblem::new("pointer", message));
         }
         let (key, pointer, shown) = if setting.makes_answers {
             let questions = setting.questions.unwrap_or(setting.candidates);
@@ -92,12 +92,12 @@ impl Http {
         let endpoint =
             Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
         let pointer = checked_pointer(Some(pointer))
-            .map_err(|problem| Problem { key: key.to_owned(), ..problem });
+            .map_err(|problem| KeyProblem { key: key.to_owned(), ..problem });
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
         if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
-            problems.push(Problem::new("body", message));
+            problems.push(KeyProblem::new("body", message));
         }
         if keys.body.as_deref().is_some_and(has_pasted_key) {
             problems.push(pasted_key_problem("body", "a part of it"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use goodarm_data::candidates::Candidates;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::template::Template;
 use goodarm_record::card_queue::Wanted;
 use goodarm_record::job_file::{Scores, Unit};
@@ -33,7 +33,7 @@ pub struct HumanKeys {
 }
 
 impl KindKeys for HumanKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         if setting.makes_answers {
             let questions = setting.questions.unwrap_or(setting.candidates);
             return self.human(Wanted::Answer, setting, questions, Vec::new());
@@ -42,7 +42,7 @@ impl KindKeys for HumanKeys {
         let mut problems = Vec::new();
         if matches!(scores, Scores::SubGaussian { .. }) {
             let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"bounded\")";
-            problems.push(Problem::new("scores", message));
+            problems.push(KeyProblem::new("scores", message));
         }
         self.human(wanted_of(scores), setting, setting.candidates, problems)
     }
@@ -54,21 +54,21 @@ impl HumanKeys {
         wanted: Wanted,
         setting: &Setting<'_>,
         subjects: &Candidates,
-        mut problems: Vec<Problem>,
-    ) -> Result<Service, Vec<Problem>> {
+        mut problems: Vec<KeyProblem>,
+    ) -> Result<Service, Vec<KeyProblem>> {
         problems.extend(unmeant(setting));
         if self.show.is_some() && self.hide.is_some() {
-            problems.push(Problem::new("hide", "either show or hide, not both"));
+            problems.push(KeyProblem::new("hide", "either show or hide, not both"));
         }
         let hidden: BTreeSet<String> = self.hide.iter().flatten().cloned().collect();
         for (field, hint) in subjects.unknown_fields(&hidden) {
             let hint = goodarm_files::hint(hint.as_deref());
-            problems.push(Problem::new("hide", format!("there is no field {field:?}{hint}")));
+            problems.push(KeyProblem::new("hide", format!("there is no field {field:?}{hint}")));
         }
         let cards_max = self.cards_max.unwrap_or(CARDS_MAX);
         if !(1..=CARDS_LIMIT).contains(&cards_max) {
             let message = format!("{cards_max} is not between 1 and {CARDS_LIMIT}");
-            problems.push(Problem::new("cards_max", message));
+            problems.push(KeyProblem::new("cards_max", message));
         }
         let asks = self.ask.clone().unwrap_or_else(|| default_question(wanted).to_owned());
         let template = collect(Template::of_key("ask", &asks), &mut problems);
@@ -101,7 +101,7 @@ impl HumanKeys {
 }
 
 /// Keys of every verifier that mean nothing to a person.
-fn unmeant(setting: &Setting<'_>) -> Vec<Problem> {
+fn unmeant(setting: &Setting<'_>) -> Vec<KeyProblem> {
     let keys = setting.keys;
     let given = [
         ("timeout", keys.timeout.is_some(), "a person has all the time there is"),
@@ -113,7 +113,7 @@ fn unmeant(setting: &Setting<'_>) -> Vec<Problem> {
         ("criteria", keys.criteria.is_some(), "a person gives one score: a verifier for each"),
     ];
     let unmeant = given.into_iter().filter(|(_, is_given, _)| *is_given);
-    unmeant.map(|(key, _, why)| Problem::new(key, format!("not for a person: {why}"))).collect()
+    unmeant.map(|(key, _, why)| KeyProblem::new(key, format!("not for a person: {why}"))).collect()
 }
 
 const fn default_question(wanted: Wanted) -> &'static str {

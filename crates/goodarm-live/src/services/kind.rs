@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_data::candidates::Candidates;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::table::Table;
 use goodarm_record::job_file::{ServiceKeys, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -16,9 +16,9 @@ use super::KINDS;
 use crate::service::Service;
 
 /// Problems with keys: the name of each, whether it is wrong, and why.
-pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<Problem> {
+pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<KeyProblem> {
     let wrong = keys.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
-    wrong.map(|(key, _, message)| Problem::new(key, message)).collect()
+    wrong.map(|(key, _, message)| KeyProblem::new(key, message)).collect()
 }
 
 /// A kind of service.
@@ -33,13 +33,13 @@ pub struct Kind {
 }
 
 /// Reads the keys of one kind, with everything that is wrong with them put aside.
-type ReadKeys = fn(&Table<'_>, &mut Vec<Problem>) -> Option<Box<dyn KindKeys>>;
+type ReadKeys = fn(&Table<'_>, &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>;
 
 /// The keys that one kind of service has beyond those of every service.
 pub trait KindKeys {
     /// The service that the keys describe or everything that is wrong with them.
     /// A generator answers the questions of the setting; the job finds the final answers in its replies.
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>>;
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>>;
 }
 
 /// What surrounds a service in its job.
@@ -99,13 +99,13 @@ impl Kind {
     pub(crate) fn read(
         &self,
         table: &Table<'_>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Option<Box<dyn KindKeys>> {
         (self.read)(table, problems)
     }
 }
 
-fn read<K>(table: &Table<'_>, problems: &mut Vec<Problem>) -> Option<Box<dyn KindKeys>>
+fn read<K>(table: &Table<'_>, problems: &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>
 where
     K: KindKeys + DeserializeOwned + JsonSchema + 'static,
 {

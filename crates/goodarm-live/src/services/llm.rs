@@ -13,7 +13,7 @@ mod usage;
 
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_data::candidates::Candidate;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::steps::BYTES_AT_ONCE;
 use goodarm_data::template::{Template, TemplateError};
 use goodarm_record::job_file::{Scores, Unit};
@@ -34,7 +34,7 @@ use crate::service::{Called, DefaultPrice, Manifest, Remote, Service, on_blockin
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         let llm = Llm::new(self, setting)?;
         Ok(Service::remote(llm.manifest(setting.unit), llm))
     }
@@ -64,7 +64,7 @@ enum Task {
 }
 
 impl Task {
-    fn new(keys: &LlmKeys, setting: &Setting<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+    fn new(keys: &LlmKeys, setting: &Setting<'_>, problems: &mut Vec<KeyProblem>) -> Option<Self> {
         match keys.role.unwrap_or_default() {
             _ if setting.makes_answers => Some(Self::Answer { votes: setting.has_votes() }),
             Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
@@ -80,7 +80,7 @@ impl Task {
 
 impl Llm {
     /// A verifier or a generator; keys are read from the environment now.
-    pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<Problem>> {
+    pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = if setting.makes_answers {
             keys.generator_problems(setting)
         } else {
@@ -93,7 +93,7 @@ impl Llm {
         let prompt = match (keys.prompt.as_deref(), role) {
             (Some(source), _) => Template::of_key("prompt", source),
             (None, Role::Solver) => Template::of_key("prompt", "{{ question }}"),
-            (None, Role::Judge) => Err(Problem::missing("prompt", "a template is needed")),
+            (None, Role::Judge) => Err(KeyProblem::missing("prompt", "a template is needed")),
         };
         let prompt = collect(prompt, &mut problems);
         let system = keys.system.as_deref();
@@ -103,7 +103,7 @@ impl Llm {
             if let Some(message) = prompt.sameness()
                 && system.as_ref().is_none_or(|system| system.sameness().is_some())
             {
-                problems.push(Problem::new("prompt", message));
+                problems.push(KeyProblem::new("prompt", message));
             }
             if problems.len() == known_count {
                 // A solver is asked the question, and compared with every answer to it.

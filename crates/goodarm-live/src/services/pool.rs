@@ -2,7 +2,7 @@
 //! tried without either.
 
 use goodarm_data::answer::{ExtractName, Extractor};
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::Draws;
 use goodarm_record::recording::{Answers, RecordedAnswer, name_of};
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct PoolKeys {
 }
 
 impl KindKeys for PoolKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         if setting.makes_answers {
             return self.recorded(setting);
         }
@@ -55,15 +55,15 @@ impl KindKeys for PoolKeys {
 
 impl PoolKeys {
     /// The recorded answers to the questions of the setting.
-    fn recorded(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
-        let wrong = |reason: String| vec![Problem::new("pool", reason)];
+    fn recorded(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
+        let wrong = |reason: String| vec![KeyProblem::new("pool", reason)];
         let Some(path) = &self.pool else {
             let needed = "the path of recorded answers is needed: the folder of a run with policy = \"fixed\", or a file";
-            return Err(vec![Problem::missing("pool", needed)]);
+            return Err(vec![KeyProblem::missing("pool", needed)]);
         };
         let Some(questions) = setting.questions else {
             let message = "a pool answers questions, and the job has none: `questions` or `question_field` is needed";
-            return Err(vec![Problem::new("kind", message)]);
+            return Err(vec![KeyProblem::new("kind", message)]);
         };
         let of = self.of.as_ref().unwrap_or(&setting.keys.name);
         let place = setting.folder.join(path);

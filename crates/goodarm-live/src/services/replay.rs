@@ -1,6 +1,6 @@
 //! Recorded outcomes as a verifier.
 
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_files::Draws;
 use goodarm_record::recording::{Outcome, Recording, name_of};
 use schemars::JsonSchema;
@@ -23,11 +23,11 @@ pub struct ReplayKeys {
 }
 
 impl KindKeys for ReplayKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
-        let wrong = |reason: String| vec![Problem::new("recording", reason)];
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
+        let wrong = |reason: String| vec![KeyProblem::new("recording", reason)];
         let Some(path) = &self.recording else {
             let needed = "the path of a recording is needed: the folder of a run with policy = \"fixed\", or a file";
-            return Err(vec![Problem::missing("recording", needed)]);
+            return Err(vec![KeyProblem::missing("recording", needed)]);
         };
         let of = self.of.as_ref().unwrap_or(&setting.keys.name);
         let place = setting.folder.join(path);

@@ -1,7 +1,7 @@
 //! Criteria: one reply, a score for each of them.
 
 use goodarm_core::CountedFailure;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::ServiceKeys;
 use goodarm_record::reply::Verdict;
 use serde_json::Value;
@@ -58,10 +58,10 @@ impl Rubric {
 }
 
 /// Everything that is wrong with the criteria of a verifier as they are written.
-pub(crate) fn problems(keys: &ServiceKeys) -> Vec<Problem> {
+pub(crate) fn problems(keys: &ServiceKeys) -> Vec<KeyProblem> {
     let Some(criteria) = &keys.criteria else { return Vec::new() };
     let mut problems = Vec::new();
-    let mut wrong = |key: &str, message: String| problems.push(Problem::new(key, message));
+    let mut wrong = |key: &str, message: String| problems.push(KeyProblem::new(key, message));
     if criteria.is_empty() {
         wrong("criteria", "at least one is needed".into());
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use goodarm_core::{Cost, VoidFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_data::problem::{Problem, ProblemKind};
+use goodarm_data::problem::{KeyProblem, ProblemKind};
 use goodarm_live::job::{self, Job, JobSpec, Overrides, Settings, VerifierSpec};
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::Run;
@@ -34,13 +34,13 @@ struct CoinKeys {
 }
 
 impl KindKeys for CoinKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<Problem>> {
+    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         if self.wins > 10 {
-            return Err(vec![Problem::new("wins", format!("{} of ten", self.wins))]);
+            return Err(vec![KeyProblem::new("wins", format!("{} of ten", self.wins))]);
         }
         assert_eq!(setting.keys.kind, "coin");
         let stake = Cost::of_price(self.stake.unwrap_or(2.0));
-        let stake = stake.map_err(|error| vec![Problem::new("stake", error.to_string())])?;
+        let stake = stake.map_err(|error| vec![KeyProblem::new("stake", error.to_string())])?;
         Ok(Coin { wins: self.wins, stake, tosses: AtomicU64::new(0) }.service())
     }
 }

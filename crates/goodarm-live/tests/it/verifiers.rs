@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_live::service::{Reply, Verdict};
 use goodarm_live::services::Setting;
 use goodarm_live::throttle::{Limits, Throttle};
@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 /// job file.
 fn make<K: DeserializeOwned, V>(
     keys: Value,
-    new: impl FnOnce(&K, &Setting<'_>) -> Result<V, Vec<Problem>>,
-) -> Result<V, Vec<Problem>> {
+    new: impl FnOnce(&K, &Setting<'_>) -> Result<V, Vec<KeyProblem>>,
+) -> Result<V, Vec<KeyProblem>> {
     let Value::Object(mut own) = keys else { panic!("keys") };
     let mut common = json!({"name": "v", "kind": "k"});
     for key in ["scores", "metered", "timeout", "threshold"] {
@@ -106,11 +106,11 @@ fn assert_given_up(throttle: &Throttle, words: &str) {
 
 /// Exactly these keys are wrong.
 #[track_caller]
-fn assert_wrong<T>(made: Result<T, Vec<Problem>>, keys: &[&str]) -> String {
+fn assert_wrong<T>(made: Result<T, Vec<KeyProblem>>, keys: &[&str]) -> String {
     let problems = made.err().expect("it is wrong");
     let found: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(found, keys, "{problems:?}");
-    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+    problems.iter().map(KeyProblem::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a process still runs; one that only waits to be collected does not.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use goodarm_data::problem::{Problem, ProblemKind};
+use goodarm_data::problem::{KeyProblem, ProblemKind};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
 
     /// The table as a `T`, or everything that stands in the way: keys that are missing, and values
     /// that cannot be read.
-    pub fn read<T>(&self, problems: &mut Vec<Problem>) -> Option<T>
+    pub fn read<T>(&self, problems: &mut Vec<KeyProblem>) -> Option<T>
     where
         T: DeserializeOwned + JsonSchema,
     {
@@ -94,7 +94,7 @@ impl<'a> Table<'a> {
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         let missing = required.filter_map(Value::as_str).filter(|key| !self.has(key));
         let before = problems.len();
-        problems.extend(missing.map(|key| Problem::missing(key, "this key is needed")));
+        problems.extend(missing.map(|key| KeyProblem::missing(key, "this key is needed")));
         let mut known = self.with_keys(&key_names(&schema));
         loop {
             let error = match T::deserialize(known.deserializer()) {
@@ -109,10 +109,10 @@ impl<'a> Table<'a> {
                 Some(key) => {
                     let hint = self.text_of(&key).map(|text| list_hint(&message(&error), text));
                     let message = message(&error) + &hint.unwrap_or_default();
-                    problems.push(Problem::new(key, message));
+                    problems.push(KeyProblem::new(key, message));
                 }
                 None if problems.len() == before => {
-                    problems.push(Problem::new("", message(&error)));
+                    problems.push(KeyProblem::new("", message(&error)));
                     return None;
                 }
                 None => return None,
@@ -175,10 +175,10 @@ fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
 pub fn unknown_keys<'a>(
     table: &'a Table<'_>,
     known: &'a BTreeSet<String>,
-) -> impl Iterator<Item = Problem> + 'a {
+) -> impl Iterator<Item = KeyProblem> + 'a {
     table.keys().filter(|key| !known.contains(*key)).map(|key| {
         let message = goodarm_files::no_such_key(key, known.iter().map(String::as_str));
-        Problem { kind: ProblemKind::UnknownKey, ..Problem::new(key, message) }
+        KeyProblem { kind: ProblemKind::UnknownKey, ..KeyProblem::new(key, message) }
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use goodarm_data::pattern::Pattern;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_data::steps::{JSON_BYTES_MAX, Limit};
 use goodarm_record::fingerprint::Fingerprint;
 use jsonschema::{PatternOptions, Validator};
@@ -25,13 +25,13 @@ impl Schema {
         keys: &CheckKeys,
         folder: &Path,
         file: &mut Option<Fingerprint>,
-    ) -> Result<Self, Problem> {
-        let wrong = |message: String| Problem::new("schema", message);
+    ) -> Result<Self, KeyProblem> {
+        let wrong = |message: String| KeyProblem::new("schema", message);
         let loaded;
         let schema = match &keys.schema {
             None => {
                 let needed = "a JSON Schema is needed: a path, or a table";
-                return Err(Problem::missing("schema", needed));
+                return Err(KeyProblem::missing("schema", needed));
             }
             Some(Value::String(named)) => {
                 let path = folder.join(named);

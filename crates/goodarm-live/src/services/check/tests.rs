@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-fn new(keys: Value, folder: &Path) -> Result<Check, Vec<Problem>> {
+fn new(keys: Value, folder: &Path) -> Result<Check, Vec<KeyProblem>> {
     let keys: CheckKeys = serde_json::from_value(keys).unwrap();
     Check::new(&keys, folder)
 }

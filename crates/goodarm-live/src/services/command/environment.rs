@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use reqwest::Url;
 
 use crate::secrets::Secrets;
@@ -16,7 +16,7 @@ pub(super) struct Environment(Vec<(OsString, OsString)>);
 impl Environment {
     /// The plain ones and those that are named, as they are now. Everything that is wrong with these is
     /// an error; what is secret of them is noted.
-    pub(super) fn new(named: &[String], secrets: &mut Secrets) -> Result<Self, Vec<Problem>> {
+    pub(super) fn new(named: &[String], secrets: &mut Secrets) -> Result<Self, Vec<KeyProblem>> {
         let is_plain = |name: &str| {
             PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(name)) || name.starts_with("LC_")
         };
@@ -50,7 +50,7 @@ impl Environment {
 }
 
 /// A variable that a job names. A key that is too short to be struck out of texts is an error.
-fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, Problem> {
+fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, KeyProblem> {
     let is_secret = is_secret(name);
     let value = match std::env::var_os(name) {
         Some(value) if !is_secret => value,

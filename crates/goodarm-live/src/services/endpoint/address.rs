@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
@@ -27,7 +27,7 @@ impl Address {
         headers: HeaderMap,
         timeout: Duration,
         secrets: &Secrets,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, KeyProblem> {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         Ok(Self {
@@ -49,7 +49,7 @@ pub(super) struct Written<'a> {
 
 impl Written<'_> {
     /// A problem with this address, under the key where it stands.
-    pub(super) fn problem(&self, problem: Problem) -> Problem {
+    pub(super) fn problem(&self, problem: KeyProblem) -> KeyProblem {
         placed(self.number, problem)
     }
 }
@@ -57,11 +57,11 @@ impl Written<'_> {
 /// The addresses of `url` or `urls`, each completed by `complete`, or everything that is wrong with them.
 pub(super) fn read<'a>(
     keys: EndpointKeys<'a>,
-    complete: impl Fn(Url) -> Result<Url, Problem>,
-) -> Result<Vec<Written<'a>>, Vec<Problem>> {
+    complete: impl Fn(Url) -> Result<Url, KeyProblem>,
+) -> Result<Vec<Written<'a>>, Vec<KeyProblem>> {
     let texts: Vec<(Option<usize>, &str)> = match (keys.url, keys.urls) {
         (Some(_), Some(_)) => return Err(one("either url or urls, not both")),
-        (None, None) => return Err(vec![Problem::missing("url", "an address is needed")]),
+        (None, None) => return Err(vec![KeyProblem::missing("url", "an address is needed")]),
         (Some(url), None) => vec![(None, url)],
         (None, Some([])) => return Err(one("at least one address is needed")),
         (None, Some(urls)) if urls.len() > ADDRESSES_MAX => {
@@ -84,23 +84,23 @@ pub(super) fn read<'a>(
         let earlier = read.iter().find(|earlier| earlier.url == url);
         if let Some(earlier) = earlier.and_then(|earlier| earlier.number) {
             let message = format!("the same as address {earlier}");
-            problems.push(placed(number, Problem::new("url", message)));
+            problems.push(placed(number, KeyProblem::new("url", message)));
         }
         read.push(Written { text, url, number });
     }
     if problems.is_empty() { Ok(read) } else { Err(problems) }
 }
 
-fn one(message: &str) -> Vec<Problem> {
-    vec![Problem::new("urls", message)]
+fn one(message: &str) -> Vec<KeyProblem> {
+    vec![KeyProblem::new("urls", message)]
 }
 
 /// A problem with an address, under the key where it stands. The address itself is not shown: it may be
 /// a key that was pasted.
-fn placed(number: Option<usize>, problem: Problem) -> Problem {
+fn placed(number: Option<usize>, problem: KeyProblem) -> KeyProblem {
     let Some(number) = number else { return problem };
     let message = format!("address {number}: {}", problem.message);
-    Problem { key: "urls".into(), message, ..problem }
+    KeyProblem { key: "urls".into(), message, ..problem }
 }
 
 /// An address as people may see it: keys are kept in its query, or in place of a name.
@@ -125,23 +125,23 @@ pub(super) fn exposed_key(keys: EndpointKeys<'_>) -> Option<String> {
 }
 
 /// An address to POST to.
-fn url_of(written: &str) -> Result<Url, Problem> {
+fn url_of(written: &str) -> Result<Url, KeyProblem> {
     match Url::parse(written) {
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
             let message = "a name or a password in an address (http://name:password@host) is not sent, and \
                            the job is kept with the run: put it in an environment variable, as \"Basic \" \
                            and the base64 of name:password, and write headers = { authorization = \
                            \"env:NAME\" }, with the variable's name";
-            Err(Problem::new("url", message))
+            Err(KeyProblem::new("url", message))
         }
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         Err(error) if written.starts_with("http://") || written.starts_with("https://") => {
-            Err(Problem::new("url", error.to_string()))
+            Err(KeyProblem::new("url", error.to_string()))
         }
         _ => {
             let hint = goodarm_files::hint(with_scheme(written).as_deref());
             let message = format!("an address begins with http:// or https://{hint}");
-            Err(Problem::new("url", message))
+            Err(KeyProblem::new("url", message))
         }
     }
 }

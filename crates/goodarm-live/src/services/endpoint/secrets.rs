@@ -7,7 +7,7 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use serde_json::Value;
 
 use super::{EndpointKeys, KeyHeader};
@@ -43,7 +43,7 @@ pub(super) fn add_from_proxies(secrets: &mut Secrets) {
 pub(super) fn headers(
     keys: EndpointKeys<'_>,
     secrets: &mut Secrets,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<KeyProblem>,
 ) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(variable) = keys.api_key_env
@@ -59,12 +59,12 @@ pub(super) fn headers(
     }
     for (name, value) in keys.headers.into_iter().flatten() {
         let Ok(header) = HeaderName::try_from(name.as_str()) else {
-            problems.push(Problem::new("headers", format!("{name:?} is not the name of a header")));
+            problems.push(KeyProblem::new("headers", format!("{name:?} is not the name of a header")));
             continue;
         };
         if header == CONTENT_LENGTH || header == TRANSFER_ENCODING {
             let message = format!("{name} follows from the body and cannot be set");
-            problems.push(Problem::new("headers", message));
+            problems.push(KeyProblem::new("headers", message));
             continue;
         }
         let is_secret = is_secret(&header, value);
@@ -79,7 +79,7 @@ pub(super) fn headers(
                     "{name} looks like a key, and the job is kept with the run: put the key in an \
                      environment variable and write \"env:NAME\", with the variable's name"
                 );
-                problems.push(Problem::new("headers", message));
+                problems.push(KeyProblem::new("headers", message));
                 None
             }
             None => Some(value.clone()),
@@ -136,12 +136,12 @@ pub(crate) fn has_pasted_key(text: &str) -> bool {
 }
 
 /// What to do about a key in `place`.
-pub(crate) fn pasted_key_problem(key: &'static str, place: &str) -> Problem {
+pub(crate) fn pasted_key_problem(key: &'static str, place: &str) -> KeyProblem {
     let message = format!(
         "{place} looks like a key, and the job is kept with the run: put the key in an environment \
          variable, and name that in api_key_env, or in headers as \"env:NAME\""
     );
-    Problem::new(key, message)
+    KeyProblem::new(key, message)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -194,7 +194,7 @@ fn add_login(secrets: &mut Secrets, value: &str) {
 }
 
 /// A key that can be struck out of texts, or a word that says that there is none.
-pub(crate) fn key_from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
+pub(crate) fn key_from_environment(key: &'static str, variable: &str) -> Result<String, KeyProblem> {
     let value = from_environment(key, variable)?;
     let longest = value.split_whitespace().map(str::len).max().unwrap_or_default();
     if longest >= SECRET_BYTES_MIN || NO_KEYS.contains(&value.to_lowercase().as_str()) {
@@ -205,10 +205,10 @@ pub(crate) fn key_from_environment(key: &'static str, variable: &str) -> Result<
          short cannot be told from ordinary words, so that it could not be kept out of the run's texts: \
          use a longer one, or `none` where no key is needed"
     );
-    Err(Problem::new(key, message))
+    Err(KeyProblem::new(key, message))
 }
 
-fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem> {
+fn from_environment(key: &'static str, variable: &str) -> Result<String, KeyProblem> {
     let problem = match std::env::var(variable) {
         Ok(value) if !value.trim().is_empty() => return Ok(value.trim().to_owned()),
         Ok(_) => "is empty",
@@ -223,7 +223,7 @@ fn from_environment(key: &'static str, variable: &str) -> Result<String, Problem
          such as OPENAI_API_KEY, and not the key itself"
             .into()
     };
-    Err(Problem::new(key, message))
+    Err(KeyProblem::new(key, message))
 }
 
 /// Whether a text can be the name of a variable, and does not look like a key.
@@ -240,9 +240,9 @@ pub(crate) fn looks_like_a_key(word: &str) -> bool {
     (is_long && is_mixed && !word.contains("://")) || word.starts_with("sk-")
 }
 
-fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, Problem> {
+fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, KeyProblem> {
     let mut value = HeaderValue::from_str(value)
-        .map_err(|_| Problem::new(key, format!("{name} holds what no header may hold")))?;
+        .map_err(|_| KeyProblem::new(key, format!("{name} holds what no header may hold")))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
 
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::reply::Remark;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
@@ -49,7 +49,7 @@ pub(super) enum Cut {
 }
 
 impl Transport {
-    pub(super) fn new(url: Url, headers: HeaderMap, timeout: Duration) -> Result<Self, Problem> {
+    pub(super) fn new(url: Url, headers: HeaderMap, timeout: Duration) -> Result<Self, KeyProblem> {
         // So that a timeout of the whole always means that the request was sent.
         let connect_timeout = CONNECT_MAX.min(timeout / 2);
         if is_plain(&url) {
@@ -181,7 +181,7 @@ fn address_of(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
-fn client(url: &Url, connect_timeout: Duration) -> Result<Client, Problem> {
+fn client(url: &Url, connect_timeout: Duration) -> Result<Client, KeyProblem> {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         // Another part of the process may have installed one, which is as good.
@@ -201,7 +201,7 @@ fn client(url: &Url, connect_timeout: Duration) -> Result<Client, Problem> {
         // Nothing to verify, so a machine without certificates will do.
         builder = builder.tls_certs_only([]);
     }
-    builder.build().map_err(|error| Problem::new("url", innermost(&error)))
+    builder.build().map_err(|error| KeyProblem::new("url", innermost(&error)))
 }
 
 /// The cause below all layers. The layers above may show the address, in which a key may be.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use goodarm_core::VoidFailure;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use serde_json::Value;
 
 /// Which statuses are void beside 401 and 429, which always are.
@@ -15,11 +15,11 @@ pub(super) enum VoidStatus {
 }
 
 impl VoidStatus {
-    pub(super) fn new(listed: Option<&[u16]>) -> Result<Self, Problem> {
+    pub(super) fn new(listed: Option<&[u16]>) -> Result<Self, KeyProblem> {
         let Some(listed) = listed else { return Ok(Self::Marked) };
         match listed.iter().find(|code| !VOID_AT_MOST.contains(code)) {
             None => Ok(Self::Listed(listed.to_vec())),
-            Some(code) => Err(Problem::new(
+            Some(code) => Err(KeyProblem::new(
                 "void_status",
                 format!(
                     "{code} may depend on the answer, so it counts; only 429, 502, 503 and 529 can be \

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use reqwest::Url;
 
 use super::keys::{Api, LlmKeys, ParseName};
@@ -13,7 +13,7 @@ use crate::services::endpoint::KeyHeader;
 impl Api {
     /// The address to POST to: the base address and the rest of the path, unless that is there
     /// already.
-    pub(super) fn url(self, base: Url) -> Result<Url, Problem> {
+    pub(super) fn url(self, base: Url) -> Result<Url, KeyProblem> {
         let mut url = base;
         let path = url.path().trim_end_matches('/');
         let rest: &[&str] = match self {
@@ -24,7 +24,7 @@ impl Api {
             Self::Anthropic => &["v1", "messages"],
         };
         url.path_segments_mut()
-            .map_err(|()| Problem::new("url", "an address with a path is needed"))?
+            .map_err(|()| KeyProblem::new("url", "an address with a path is needed"))?
             .pop_if_empty()
             .extend(rest);
         Ok(url)
@@ -50,31 +50,31 @@ impl Api {
     }
 
     /// What this endpoint does not know.
-    pub(super) fn problems(self, keys: &LlmKeys) -> Vec<Problem> {
+    pub(super) fn problems(self, keys: &LlmKeys) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         if keys.max_tokens.is_some() && keys.max_completion_tokens.is_some() {
             let message = "either max_tokens or max_completion_tokens, not both";
-            problems.push(Problem::new("max_completion_tokens", message));
+            problems.push(KeyProblem::new("max_completion_tokens", message));
         }
         if self == Self::OpenAi {
             return problems;
         }
         if keys.max_completion_tokens.is_some() {
             let message = "api = \"anthropic\" calls it max_tokens";
-            problems.push(Problem::new("max_completion_tokens", message));
+            problems.push(KeyProblem::new("max_completion_tokens", message));
         } else if keys.max_tokens.is_none() {
-            problems.push(Problem::missing("max_tokens", "api = \"anthropic\" needs it"));
+            problems.push(KeyProblem::missing("max_tokens", "api = \"anthropic\" needs it"));
         }
         if let Some(Temperature::Degrees(degrees)) = keys.temperature
             && degrees > 1.0
         {
             let message =
                 format!("{degrees} is more than 1, the most that api = \"anthropic\" takes");
-            problems.push(Problem::new("temperature", message));
+            problems.push(KeyProblem::new("temperature", message));
         }
         if keys.parse == Some(ParseName::Logprobs) {
             let message = "api = \"anthropic\" gives no log-probabilities";
-            problems.push(Problem::new("parse", message));
+            problems.push(KeyProblem::new("parse", message));
         }
         problems
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use goodarm_core::CountedFailure;
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{Remark, Reply, Usage};
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ pub(super) struct ChatReply {
 }
 
 impl Chat {
-    pub(super) fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<Problem>> {
+    pub(super) fn new(keys: &LlmKeys, timeout: Duration) -> Result<Self, Vec<KeyProblem>> {
         let api = keys.api.unwrap_or_default();
         let mut problems = Vec::new();
         let headers = api.headers(keys);
@@ -144,12 +144,12 @@ impl Chat {
 }
 
 /// Everything of the request that comes before the messages.
-fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
+fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> String {
     let mut request = Map::new();
     match keys.model.as_deref() {
         Some(model) if !model.trim().is_empty() => request.insert("model".into(), model.into()),
         _ => {
-            problems.push(Problem::missing("model", "the name of a model is needed"));
+            problems.push(KeyProblem::missing("model", "the name of a model is needed"));
             None
         }
     };
@@ -158,7 +158,7 @@ fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
     }
     request.insert("stream".into(), false.into());
     match keys.limit() {
-        Some((key, 0)) => problems.push(Problem::new(key, "at least 1 is needed")),
+        Some((key, 0)) => problems.push(KeyProblem::new(key, "at least 1 is needed")),
         Some((key, count)) => {
             request.insert(key.into(), count.into());
         }
@@ -170,7 +170,7 @@ fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
     }
     for (name, value) in keys.parameters.iter().flatten() {
         match reserved(name, value, keys) {
-            Some(message) => problems.push(Problem::new("parameters", message)),
+            Some(message) => problems.push(KeyProblem::new("parameters", message)),
             None => {
                 request.insert(name.clone(), value.clone());
             }
@@ -182,12 +182,12 @@ fn head(keys: &LlmKeys, problems: &mut Vec<Problem>) -> String {
 }
 
 /// How warm, if a number is to be sent and can be right.
-fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, Problem> {
+fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, KeyProblem> {
     match keys.temperature.unwrap_or_default() {
         Temperature::Default => Ok(None),
         Temperature::Degrees(degrees) if degrees.is_finite() && degrees >= 0.0 => Ok(Some(degrees)),
         Temperature::Degrees(degrees) => {
-            Err(Problem::new("temperature", format!("{degrees} is not a number from 0")))
+            Err(KeyProblem::new("temperature", format!("{degrees} is not a number from 0")))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use goodarm_data::answer::{checked_pointer, first_value, first_word, last_number};
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::reply::Verdict;
 use regex::Regex;
@@ -32,17 +32,17 @@ impl Parser {
     pub(super) fn new(
         keys: &LlmKeys,
         rubric: Option<Rubric>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Option<Self> {
         if let Some(rubric) = rubric {
             return Self::of_rubric(keys, rubric, problems);
         }
         let parse = keys.parse.unwrap_or_default();
         if keys.range.is_some() && parse == ParseName::YesNo {
-            problems.push(Problem::new("range", "needs parse = \"number\" or \"json\""));
+            problems.push(KeyProblem::new("range", "needs parse = \"number\" or \"json\""));
         }
         if keys.pointer.is_some() && parse != ParseName::Json {
-            problems.push(Problem::new("pointer", "needs parse = \"json\""));
+            problems.push(KeyProblem::new("pointer", "needs parse = \"json\""));
         }
         let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
         match parse {
@@ -52,7 +52,7 @@ impl Parser {
                 let pointer = keys.pointer.as_deref().ok_or_else(|| {
                     let message =
                         "parse = \"json\" needs a JSON pointer to the score, such as \"/score\"";
-                    Problem::missing("pointer", message)
+                    KeyProblem::missing("pointer", message)
                 });
                 let pointer = pointer.and_then(|pointer| checked_pointer(Some(pointer)));
                 Some(Self::Json { pointer: collect(pointer, problems)?, range })
@@ -62,14 +62,14 @@ impl Parser {
         }
     }
 
-    fn of_rubric(keys: &LlmKeys, rubric: Rubric, problems: &mut Vec<Problem>) -> Option<Self> {
+    fn of_rubric(keys: &LlmKeys, rubric: Rubric, problems: &mut Vec<KeyProblem>) -> Option<Self> {
         if keys.parse.is_some_and(|parse| parse != ParseName::Json) {
             let message = "with criteria a reply is JSON: parse = \"json\", or nothing";
-            problems.push(Problem::new("parse", message));
+            problems.push(KeyProblem::new("parse", message));
         }
         if keys.pointer.is_some() {
             let message = "not together with criteria: each of them has its own";
-            problems.push(Problem::new("pointer", message));
+            problems.push(KeyProblem::new("pointer", message));
         }
         let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
         Some(Self::Rubric { rubric, range })
@@ -130,12 +130,12 @@ impl Parser {
 }
 
 impl Range {
-    fn new([worst, best]: [f64; 2]) -> Result<Self, Problem> {
+    fn new([worst, best]: [f64; 2]) -> Result<Self, KeyProblem> {
         let width = (best - worst).abs();
         if width.is_finite() && width > 0.0 {
             Ok(Self { worst, best })
         } else {
-            Err(Problem::new("range", "two different numbers are needed: the worst and the best"))
+            Err(KeyProblem::new("range", "two different numbers are needed: the worst and the best"))
         }
     }
 

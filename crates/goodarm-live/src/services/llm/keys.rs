@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodarm_data::answer::ExtractName;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::{Scores, Votes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ impl LlmKeys {
     }
 
     /// Everything that is wrong with the keys of a verifier taken together.
-    pub(super) fn problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
+    pub(super) fn problems(&self, setting: &Setting<'_>) -> Vec<KeyProblem> {
         let mut problems = self.superfluous();
         problems.extend(self.stale(setting.keys.scores));
         problems.extend(self.unsound(setting));
@@ -136,7 +136,7 @@ impl LlmKeys {
     }
 
     /// The same for a generator, whose answers may be alike unless they are votes.
-    pub(super) fn generator_problems(&self, setting: &Setting<'_>) -> Vec<Problem> {
+    pub(super) fn generator_problems(&self, setting: &Setting<'_>) -> Vec<KeyProblem> {
         let why = "a generator's reply is the answer";
         let mut problems = problems_of([
             ("role", self.role.is_some(), why),
@@ -154,10 +154,10 @@ impl LlmKeys {
         problems
     }
 
-    fn unsound(&self, setting: &Setting<'_>) -> Vec<Problem> {
+    fn unsound(&self, setting: &Setting<'_>) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         if self.input_tokens_max == Some(0) {
-            problems.push(Problem::new("input_tokens_max", "at least 1 is needed"));
+            problems.push(KeyProblem::new("input_tokens_max", "at least 1 is needed"));
         }
         problems.extend(self.unbounded(setting));
         problems.extend(self.pasted_keys());
@@ -165,7 +165,7 @@ impl LlmKeys {
     }
 
     /// Keys that the role or the way of parsing would silently ignore.
-    fn superfluous(&self) -> Vec<Problem> {
+    fn superfluous(&self) -> Vec<KeyProblem> {
         let is_judge = self.role.unwrap_or_default() == Role::Judge;
         let has_logprobs = self.parse == Some(ParseName::Logprobs);
         let logprobs_only = "needs parse = \"logprobs\"";
@@ -196,7 +196,7 @@ impl LlmKeys {
 
     /// Settings under which a second call tells nothing new, or under which one call does not tell
     /// all.
-    fn stale(&self, scores: Option<Scores>) -> Vec<Problem> {
+    fn stale(&self, scores: Option<Scores>) -> Vec<KeyProblem> {
         if self.exact_verdict() {
             return Vec::new();
         }
@@ -209,25 +209,25 @@ impl LlmKeys {
         if scores == Some(Scores::Exact) {
             let message = "scores = \"exact\" says that every reply is the same: use 0";
             let is_same = is_greedy || is_seeded;
-            return if is_same { Vec::new() } else { vec![Problem::new("temperature", message)] };
+            return if is_same { Vec::new() } else { vec![KeyProblem::new("temperature", message)] };
         }
         let mut problems = Vec::new();
         if is_cold {
             let message = format!("0 {REPEATS}: use more than 0, {EXACT}");
-            problems.push(Problem::new("temperature", message));
+            problems.push(KeyProblem::new("temperature", message));
         } else if is_greedy {
             let message = format!("top_k = 1 or top_p = 0 {REPEATS}: {EXACT}");
-            problems.push(Problem::new("parameters", message));
+            problems.push(KeyProblem::new("parameters", message));
         }
         if is_seeded {
             let message = format!("a fixed seed {REPEATS}: leave it out, {EXACT}");
-            problems.push(Problem::new("parameters", message));
+            problems.push(KeyProblem::new("parameters", message));
         }
         problems
     }
 
     /// What is sent is shown to people, and kept with the run.
-    fn pasted_keys(&self) -> Vec<Problem> {
+    fn pasted_keys(&self) -> Vec<KeyProblem> {
         let parameters = self.parameters.iter().flatten().find_map(|(name, value)| {
             pasted_key(name, value).map(|place| pasted_key_problem("parameters", &place))
         });
@@ -239,7 +239,7 @@ impl LlmKeys {
     }
 
     /// Without a limit of tokens a metered reply has no ceiling.
-    fn unbounded(&self, setting: &Setting<'_>) -> Option<Problem> {
+    fn unbounded(&self, setting: &Setting<'_>) -> Option<KeyProblem> {
         let metered = setting.keys.metered?;
         let is_wrong =
             metered.ceiling.is_none() && metered.output.is_some() && self.limit().is_none();
@@ -247,7 +247,7 @@ impl LlmKeys {
         (is_wrong && self.api.unwrap_or_default() == Api::OpenAi).then(|| {
             let message = "a metered verifier needs it (or max_completion_tokens, or metered.ceiling): \
                            else a call has no highest price";
-            Problem::new("max_tokens", message)
+            KeyProblem::new("max_tokens", message)
         })
     }
 }

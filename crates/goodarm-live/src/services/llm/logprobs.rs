@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use goodarm_core::CountedFailure;
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
 use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl Logprobs {
     pub(super) fn new(
         keys: &LlmKeys,
         setting: &Setting<'_>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Option<Self> {
         let place = keys.verdict.unwrap_or_default();
         let margin = match place {
@@ -55,7 +55,7 @@ impl Logprobs {
             VerdictPlace::Last => 0.0,
         };
         let before = problems.len();
-        let mut wrong = |key: &str, message: String| problems.push(Problem::new(key, message));
+        let mut wrong = |key: &str, message: String| problems.push(KeyProblem::new(key, message));
         if keys.range.is_some() {
             wrong("range", "needs parse = \"number\" or \"json\"".into());
         }

@@ -7,7 +7,7 @@ use std::task::Poll;
 use goodarm_core::CountedFailure;
 use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::{Candidate, text_of};
-use goodarm_data::problem::{Problem, collect};
+use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::job_file::Votes;
 use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
@@ -37,7 +37,7 @@ impl Solver {
     pub(super) fn new(
         keys: &LlmKeys,
         answers_questions: bool,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<KeyProblem>,
     ) -> Option<Self> {
         let extractor = Extractor::new(
             keys.extract.unwrap_or_default(),
@@ -51,7 +51,7 @@ impl Solver {
         };
         if !(1..=VOTES_MAX).contains(&votes) {
             problems
-                .push(Problem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
+                .push(KeyProblem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
         }
         let field = keys.field.clone().unwrap_or_else(|| "answer".into());
         Some(Self { field, extractor: extractor?, votes, answers_questions })

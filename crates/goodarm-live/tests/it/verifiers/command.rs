@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use goodarm_live::service::{Remote as _, Reply, Verdict};
 use goodarm_live::services::command::Command;
 use goodarm_record::notice::Condition;
@@ -15,7 +15,7 @@ use super::{
     candidate, cost, line, make, question,
 };
 
-fn new(keys: Value, folder: &Path) -> Result<Command, Vec<Problem>> {
+fn new(keys: Value, folder: &Path) -> Result<Command, Vec<KeyProblem>> {
     make(keys, |keys, setting| Command::new(keys, folder, setting.timeout))
 }
 

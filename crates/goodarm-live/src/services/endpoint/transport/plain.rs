@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use goodarm_data::problem::Problem;
+use goodarm_data::problem::KeyProblem;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -62,8 +62,8 @@ impl Plain {
         url: &Url,
         mut headers: HeaderMap,
         connect_timeout: Duration,
-    ) -> Result<Self, Problem> {
-        let wrong = |problem: &str| Problem::new("url", problem);
+    ) -> Result<Self, KeyProblem> {
+        let wrong = |problem: &str| KeyProblem::new("url", problem);
         let host = url.host_str().ok_or_else(|| wrong("a host is needed"))?;
         let port = url.port_or_known_default().ok_or_else(|| wrong("a port is needed"))?;
         let named = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
