@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// An amount as a person writes it: a number, or a decimal in a text.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Written {
+pub enum AmountInput {
     /// `12`
     Whole(u64),
     /// `12.5`
@@ -25,7 +25,7 @@ pub enum Written {
     Text(String),
 }
 
-impl Written {
+impl AmountInput {
     /// Digits beyond the twelfth decimal round up.
     pub fn price(&self) -> Result<Cost, CostError> {
         match self {
@@ -61,7 +61,7 @@ impl Written {
     }
 }
 
-impl fmt::Display for Written {
+impl fmt::Display for AmountInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(number) => number.fmt(f),
@@ -71,36 +71,36 @@ impl fmt::Display for Written {
     }
 }
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for AmountInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WrittenVisitor)
+        deserializer.deserialize_any(AmountVisitor)
     }
 }
 
-struct WrittenVisitor;
+struct AmountVisitor;
 
-impl Visitor<'_> for WrittenVisitor {
-    type Value = Written;
+impl Visitor<'_> for AmountVisitor {
+    type Value = AmountInput;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an amount such as 12.5 or \"12.5\"")
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Written, E> {
-        Ok(Written::Number(value))
+    fn visit_f64<E>(self, value: f64) -> Result<AmountInput, E> {
+        Ok(AmountInput::Number(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Written, E> {
-        Ok(Written::Whole(value))
+    fn visit_u64<E>(self, value: u64) -> Result<AmountInput, E> {
+        Ok(AmountInput::Whole(value))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "only to be refused with its sign")]
-    fn visit_i64<E>(self, value: i64) -> Result<Written, E> {
-        Ok(u64::try_from(value).map_or(Written::Number(value as f64), Written::Whole))
+    fn visit_i64<E>(self, value: i64) -> Result<AmountInput, E> {
+        Ok(u64::try_from(value).map_or(AmountInput::Number(value as f64), AmountInput::Whole))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Written, E> {
-        Ok(Written::Text(value.into()))
+    fn visit_str<E>(self, value: &str) -> Result<AmountInput, E> {
+        Ok(AmountInput::Text(value.into()))
     }
 }
 
@@ -112,7 +112,7 @@ pub trait Amounts: Sized {
     /// Each amount as `cost` takes it.
     fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
-        cost: fn(&Written) -> Result<Cost, CostError>,
+        cost: fn(&AmountInput) -> Result<Cost, CostError>,
     ) -> Result<Self, D::Error>;
 }
 
@@ -123,9 +123,9 @@ impl Amounts for Cost {
 
     fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
-        cost: fn(&Written) -> Result<Self, CostError>,
+        cost: fn(&AmountInput) -> Result<Self, CostError>,
     ) -> Result<Self, D::Error> {
-        cost(&Written::deserialize(deserializer)?).map_err(de::Error::custom)
+        cost(&AmountInput::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
@@ -136,9 +136,9 @@ impl Amounts for Option<Cost> {
 
     fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
-        cost: fn(&Written) -> Result<Cost, CostError>,
+        cost: fn(&AmountInput) -> Result<Cost, CostError>,
     ) -> Result<Self, D::Error> {
-        let written = Option::<Written>::deserialize(deserializer)?;
+        let written = Option::<AmountInput>::deserialize(deserializer)?;
         written.as_ref().map(cost).transpose().map_err(de::Error::custom)
     }
 }
@@ -150,16 +150,16 @@ impl Amounts for Vec<Cost> {
 
     fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
-        cost: fn(&Written) -> Result<Cost, CostError>,
+        cost: fn(&AmountInput) -> Result<Cost, CostError>,
     ) -> Result<Self, D::Error> {
-        let written = Vec::<Written>::deserialize(deserializer)?;
+        let written = Vec::<AmountInput>::deserialize(deserializer)?;
         written.iter().map(cost).collect::<Result<_, _>>().map_err(de::Error::custom)
     }
 }
 
 /// Exact decimals only, as goodarm itself writes them.
 pub mod exact {
-    use super::{Amounts, Deserializer, Serializer, Written};
+    use super::{Amounts, Deserializer, Serializer, AmountInput};
 
     /// Writes exact decimals in texts.
     pub fn serialize<T: Amounts, S: Serializer>(
@@ -173,13 +173,13 @@ pub mod exact {
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        T::read(deserializer, Written::exact)
+        T::read(deserializer, AmountInput::exact)
     }
 }
 
 /// Numbers and texts; digits beyond the twelfth decimal round up.
 pub mod price {
-    use super::{Amounts, Deserializer, Written};
+    use super::{Amounts, Deserializer, AmountInput};
 
     pub use super::exact::serialize;
 
@@ -187,13 +187,13 @@ pub mod price {
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        T::read(deserializer, Written::price)
+        T::read(deserializer, AmountInput::price)
     }
 }
 
 /// Numbers and texts; digits beyond the twelfth decimal are cut.
 pub mod budget {
-    use super::{Amounts, Deserializer, Written};
+    use super::{Amounts, Deserializer, AmountInput};
 
     pub use super::exact::serialize;
 
@@ -201,7 +201,7 @@ pub mod budget {
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        T::read(deserializer, Written::budget)
+        T::read(deserializer, AmountInput::budget)
     }
 }
 
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn excess_digits_make_no_call_cheaper_and_no_budget_larger() {
-        for written in [Written::Text("0.3333333333333333".into()), Written::Number(1.0 / 3.0)] {
+        for written in [AmountInput::Text("0.3333333333333333".into()), AmountInput::Number(1.0 / 3.0)] {
             assert_eq!(written.price(), Ok(cost("0.333333333334")));
             assert_eq!(written.budget(), Ok(cost("0.333333333333")));
         }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// What is known of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(into = "Written")]
-#[schemars(with = "Written", rename = "Scores")]
+#[serde(into = "ScoresText")]
+#[schemars(with = "ScoresText", rename = "Scores")]
 pub enum Scores {
     /// 0 or 1.
     Binary,
@@ -35,7 +35,7 @@ pub enum Scores {
 /// [`Scores`] as files spell them.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Written {
+enum ScoresText {
     /// 0 or 1.
     Binary,
     /// Anything from 0 to 1.
@@ -57,7 +57,7 @@ enum Written {
     },
 }
 
-impl From<Scores> for Written {
+impl From<Scores> for ScoresText {
     fn from(scores: Scores) -> Self {
         match scores {
             Scores::Binary => Self::Binary,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use goodarm_data::answer::ExtractName;
 use goodarm_data::candidates::{Format, ID_FIELD};
-use goodarm_files::money::Written;
+use goodarm_files::money::AmountInput;
 pub use goodarm_files::{GuaranteeName, Scores, Unit};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub struct JobFile {
     #[serde(default = "id_field")]
     pub id_field: String,
     /// The most that may be spent, in `unit`: a number, or in quotes where a number would lose digits.
-    pub budget: Written,
+    pub budget: AmountInput,
     /// What the budget and all prices count.
     #[serde(default)]
     pub unit: Unit,

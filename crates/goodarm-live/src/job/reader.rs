@@ -12,7 +12,7 @@ use goodarm_core::problem::design::PROPOSED_ANSWERS_MAX;
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidates, CandidatesError};
 use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
-use goodarm_files::money::Written;
+use goodarm_files::money::AmountInput;
 use goodarm_record::job_file::table::{Table, unknown_keys};
 use goodarm_record::job_file::{
     CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, ServiceKeys, TIMEOUT, VERIFIER_KEYS,
@@ -546,7 +546,7 @@ fn settings(
     folder: &Path,
     problems: &mut Vec<KeyProblem>,
 ) -> Settings {
-    let written = overrides.budget.map_or_else(|| file.budget.clone(), Written::Number);
+    let written = overrides.budget.map_or_else(|| file.budget.clone(), AmountInput::Number);
     let message = || KeyProblem::new("budget", format!("{written} is not an amount above 0"));
     let budget = collect(written.budget().map_err(|_| message()), problems);
     let policy = overrides.policy.as_ref().unwrap_or(&file.policy);
