@@ -172,11 +172,14 @@ pub fn first_word(text: &str) -> Option<(String, usize)> {
 /// A JSON pointer, checked.
 pub fn checked_pointer(pointer: Option<&str>) -> Result<String, KeyProblem> {
     match pointer {
-        None => Err(KeyProblem::missing("pointer", "a JSON pointer is needed, such as \"/answer\"")),
-        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
-        Some(pointer) => {
-            Err(KeyProblem::new("pointer", format!("a JSON pointer begins with /: \"/{pointer}\"?")))
+        None => {
+            Err(KeyProblem::missing("pointer", "a JSON pointer is needed, such as \"/answer\""))
         }
+        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
+        Some(pointer) => Err(KeyProblem::new(
+            "pointer",
+            format!("a JSON pointer begins with /: \"/{pointer}\"?"),
+        )),
     }
 }
 

@@ -26,12 +26,12 @@ mod tests;
 mod tools;
 mod zip_file;
 
-pub use error::{CandidatesError, Fault, FaultKind, Unit};
+pub use error::{CandidatesError, EntryUnit, Fault, FaultKind};
 pub use format::Format;
 
 use builder::Builder;
 use error::Faults;
-use format::{Packing, Shape};
+use format::{FileLayout, Packing};
 use ids::Ids;
 use intake::Intake;
 
@@ -42,7 +42,7 @@ use crate::bounds::{self, AtMost};
 #[derive(Clone, Debug)]
 pub struct Candidates {
     path: PathBuf,
-    unit: Unit,
+    unit: EntryUnit,
     ids: Ids,
     /// All objects, one after the other.
     json: String,
@@ -147,30 +147,31 @@ impl Candidates {
     fn read_by<'a>(
         path: &'a Path,
         format: Option<Format>,
-        builder: impl FnOnce(Unit) -> Builder<'a>,
+        builder: impl FnOnce(EntryUnit) -> Builder<'a>,
     ) -> Result<Self, CandidatesError> {
         let unreadable = |source| CandidatesError::Read { path: path.to_owned(), source };
-        let (shape, packing) = format::shape_of(path, format)
+        let (layout, packing) = format::layout_of(path, format)
             .ok_or_else(|| CandidatesError::UnknownFormat { path: path.to_owned() })?;
         let file = File::open(path).map_err(unreadable)?;
-        let unit = match shape {
-            Shape::Lines | Shape::Rows(_) => Unit::Line,
-            Shape::Parquet => Unit::Row,
-            Shape::Document | Shape::Zip => Unit::Entry,
+        let unit = match layout {
+            FileLayout::Lines | FileLayout::Rows(_) => EntryUnit::Line,
+            FileLayout::Parquet => EntryUnit::Row,
+            FileLayout::Document | FileLayout::Zip => EntryUnit::Entry,
         };
         let length = file.metadata().map_err(unreadable)?.len();
         let bytes_max = bounds::unpacked_max(length);
         let memory_max = bounds::memory_max(length);
         let mut builder = builder(unit).at_most(bytes_max, memory_max);
-        if packing == Packing::None && shape != Shape::Parquet && shape != Shape::Zip {
+        if packing == Packing::None && layout != FileLayout::Parquet && layout != FileLayout::Zip {
             builder.expect_bytes(length);
         }
         // Nothing but a log of inspect_ai has such a name.
-        let format = if shape == Shape::Zip { format.or(Some(Format::Inspect)) } else { format };
+        let format =
+            if layout == FileLayout::Zip { format.or(Some(Format::Inspect)) } else { format };
         let intake = Intake::new(builder, format);
-        match shape {
-            Shape::Parquet => return parquet_file::read(file, intake),
-            Shape::Zip => return zip_file::read(file, intake),
+        match layout {
+            FileLayout::Parquet => return parquet_file::read(file, intake),
+            FileLayout::Zip => return zip_file::read(file, intake),
             _ => {}
         }
         let input: Box<dyn Read> = match packing {
@@ -183,9 +184,9 @@ impl Candidates {
         };
         let input = Box::new(BufReader::with_capacity(READ_BUFFER_LEN, input));
         let input = without_byte_order_mark(input).map_err(unreadable)?;
-        match shape {
-            Shape::Rows(delimiter) => csv_file::read(input, delimiter, intake),
-            Shape::Document => json_text::read_document(input, intake),
+        match layout {
+            FileLayout::Rows(delimiter) => csv_file::read(input, delimiter, intake),
+            FileLayout::Document => json_text::read_document(input, intake),
             _ => json_text::read_lines(input, intake),
         }
     }
@@ -194,7 +195,7 @@ impl Candidates {
     pub fn none(name: &Path) -> Self {
         Self {
             path: name.to_owned(),
-            unit: Unit::Row,
+            unit: EntryUnit::Row,
             ids: Ids::default(),
             json: String::new(),
             json_ends: Vec::new(),
@@ -272,7 +273,7 @@ impl Candidates {
 
     /// Objects in memory, one on each line; errors call them `name`.
     pub fn from_text(text: &str, name: &str, id_field: &str) -> Result<Self, CandidatesError> {
-        let builder = Builder::new(Path::new(name), Unit::Row, id_field);
+        let builder = Builder::new(Path::new(name), EntryUnit::Row, id_field);
         let intake = Intake::new(builder, Some(Format::Jsonl));
         json_text::read_lines(text.as_bytes(), intake)
     }
@@ -323,7 +324,7 @@ impl Candidates {
     }
 
     /// What the source is made of.
-    pub const fn unit(&self) -> Unit {
+    pub const fn unit(&self) -> EntryUnit {
         self.unit
     }
 

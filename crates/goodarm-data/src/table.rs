@@ -13,12 +13,12 @@ use parquet::schema::types::Type;
 /// Named columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    columns: Vec<(String, Column)>,
+    columns: Vec<(String, TableColumn)>,
 }
 
 /// The values of a column; where there is none, the cell is empty.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Column {
+pub enum TableColumn {
     /// UTF-8.
     Texts(Vec<Option<String>>),
     /// Written so that they read back as the same bits.
@@ -29,7 +29,7 @@ pub enum Column {
     Flags(Vec<Option<bool>>),
 }
 
-impl Column {
+impl TableColumn {
     /// Texts without gaps.
     pub fn texts(values: impl IntoIterator<Item = String>) -> Self {
         Self::Texts(values.into_iter().map(Some).collect())
@@ -108,7 +108,7 @@ impl Column {
 
 impl Table {
     /// Adds a column, which must be as long as the others. A name that is taken gets a number.
-    pub fn push(&mut self, name: impl Into<String>, column: Column) {
+    pub fn push(&mut self, name: impl Into<String>, column: TableColumn) {
         let length = self.columns.first().map_or(column.len(), |(_, first)| first.len());
         assert_eq!(column.len(), length, "the columns of a table have one length");
         let name = name.into();
@@ -119,7 +119,7 @@ impl Table {
     }
 
     /// The columns with their names.
-    pub fn into_columns(self) -> Vec<(String, Column)> {
+    pub fn into_columns(self) -> Vec<(String, TableColumn)> {
         self.columns
     }
 
@@ -185,10 +185,10 @@ mod tests {
 
     fn table() -> Table {
         let mut table = Table::default();
-        table.push("a name, with.marks", Column::texts(["a,\"b\"".into(), "ü".into()]));
-        table.push("value", Column::reals([0.1, -2.0]));
-        table.push("count", Column::integers([3, 4]));
-        table.push("count", Column::Flags(vec![Some(true), None]));
+        table.push("a name, with.marks", TableColumn::texts(["a,\"b\"".into(), "ü".into()]));
+        table.push("value", TableColumn::reals([0.1, -2.0]));
+        table.push("count", TableColumn::integers([3, 4]));
+        table.push("count", TableColumn::Flags(vec![Some(true), None]));
         table
     }
 

@@ -159,7 +159,7 @@ impl Amounts for Vec<Cost> {
 
 /// Exact decimals only, as goodarm itself writes them.
 pub mod exact {
-    use super::{Amounts, Deserializer, Serializer, AmountInput};
+    use super::{AmountInput, Amounts, Deserializer, Serializer};
 
     /// Writes exact decimals in texts.
     pub fn serialize<T: Amounts, S: Serializer>(
@@ -179,7 +179,7 @@ pub mod exact {
 
 /// Numbers and texts; digits beyond the twelfth decimal round up.
 pub mod price {
-    use super::{Amounts, Deserializer, AmountInput};
+    use super::{AmountInput, Amounts, Deserializer};
 
     pub use super::exact::serialize;
 
@@ -193,7 +193,7 @@ pub mod price {
 
 /// Numbers and texts; digits beyond the twelfth decimal are cut.
 pub mod budget {
-    use super::{Amounts, Deserializer, AmountInput};
+    use super::{AmountInput, Amounts, Deserializer};
 
     pub use super::exact::serialize;
 
@@ -255,7 +255,9 @@ mod tests {
 
     #[test]
     fn excess_digits_make_no_call_cheaper_and_no_budget_larger() {
-        for written in [AmountInput::Text("0.3333333333333333".into()), AmountInput::Number(1.0 / 3.0)] {
+        for written in
+            [AmountInput::Text("0.3333333333333333".into()), AmountInput::Number(1.0 / 3.0)]
+        {
             assert_eq!(written.price(), Ok(cost("0.333333333334")));
             assert_eq!(written.budget(), Ok(cost("0.333333333333")));
         }

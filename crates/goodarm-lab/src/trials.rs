@@ -1,6 +1,6 @@
 //! Raw trials as a table, one row for each.
 
-use goodarm_data::table::{Column, Table};
+use goodarm_data::table::{Table, TableColumn};
 use goodarm_sim::experiment::Experiment;
 use goodarm_sim::labels::Labelled;
 use goodarm_sim::trial::Trial;
@@ -17,10 +17,12 @@ pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
         .collect();
     let spec = &experiment.spec;
     let cell = |row: &(usize, usize, &Trial)| experiment.cells[row.0];
-    let texts = |of: &dyn Fn(&(usize, usize, &Trial)) -> String| Column::texts(rows.iter().map(of));
-    let reals = |of: &dyn Fn(&(usize, usize, &Trial)) -> f64| Column::reals(rows.iter().map(of));
+    let texts =
+        |of: &dyn Fn(&(usize, usize, &Trial)) -> String| TableColumn::texts(rows.iter().map(of));
+    let reals =
+        |of: &dyn Fn(&(usize, usize, &Trial)) -> f64| TableColumn::reals(rows.iter().map(of));
     let integers = |of: &dyn Fn(&(usize, usize, &Trial)) -> usize| {
-        Column::integers(rows.iter().map(|row| integer(of(row))))
+        TableColumn::integers(rows.iter().map(|row| integer(of(row))))
     };
     let mut table = Table::default();
     table.push("world", texts(&|row| spec.worlds[cell(row).world].name.clone()));

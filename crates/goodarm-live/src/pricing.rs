@@ -86,7 +86,9 @@ impl Pricing {
             (None, Some(metered)) if unit == Unit::Dollars && lacks_per(metered) => {
                 Err(KeyProblem::new("metered", PER_MISSING))
             }
-            (Some(_), Some(_)) => Err(KeyProblem::new("metered", "either price or metered, not both")),
+            (Some(_), Some(_)) => {
+                Err(KeyProblem::new("metered", "either price or metered, not both"))
+            }
             (Some(price), None) => Ok(Some(Self::Fixed(amount("price", price)?))),
             (None, Some(metered)) => Ok(Some(Self::Metered(Meter::of_file(metered)?))),
             (None, None) => Ok(None),

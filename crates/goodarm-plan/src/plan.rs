@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodarm_data::table::{Column, Table};
+use goodarm_data::table::{Table, TableColumn};
 use goodarm_files::Unit;
 use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
 use goodarm_sim::plan::{Cut, Omission, Plan, PlanStep, Purchase, Spread, StepTheory};
@@ -135,14 +135,14 @@ fn answers_about(median: f64) -> String {
 /// What so many certificates cost, a row for each number of them; docs/plan.md describes the columns.
 pub fn table(plan: &Plan) -> Table {
     let theory = |of: fn(StepTheory) -> f64| {
-        Column::Reals(plan.steps.iter().map(|step| step.theory.map(of)).collect())
+        TableColumn::Reals(plan.steps.iter().map(|step| step.theory.map(of)).collect())
     };
     let realistic = |of: fn(Spread) -> f64| {
-        Column::Reals(plan.steps.iter().map(|step| step.realistic.map(of)).collect())
+        TableColumn::Reals(plan.steps.iter().map(|step| step.realistic.map(of)).collect())
     };
     let counts = plan.steps.iter().map(|step| i64::try_from(step.certified).unwrap_or(i64::MAX));
     let mut table = Table::default();
-    table.push("certified", Column::integers(counts));
+    table.push("certified", TableColumn::integers(counts));
     if plan.questions.is_none() {
         table.push("complexity", theory(|theory| theory.complexity));
         table.push("characteristic", theory(|theory| theory.characteristic));

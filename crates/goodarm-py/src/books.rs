@@ -1,7 +1,7 @@
 //! The books of a session as one table.
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
-use goodarm_data::table::Column;
+use goodarm_data::table::TableColumn;
 
 use crate::table::Table;
 
@@ -13,14 +13,14 @@ pub(crate) fn books_table(books: &Books) -> Table {
         .flat_map(|arm| problem.attributes().map(move |attribute| (arm, attribute)))
         .collect();
     let reals = |of: &dyn Fn(ArmId, AttributeId) -> f64| {
-        Column::reals(pairs.iter().map(|&(arm, attribute)| of(arm, attribute)))
+        TableColumn::reals(pairs.iter().map(|&(arm, attribute)| of(arm, attribute)))
     };
     let counts = |of: &dyn Fn(ArmId, AttributeId) -> u64| {
         let signed = |&(arm, attribute): &_| i64::try_from(of(arm, attribute)).unwrap_or(i64::MAX);
-        Column::integers(pairs.iter().map(signed))
+        TableColumn::integers(pairs.iter().map(signed))
     };
     let flags = |of: &dyn Fn(ArmId, AttributeId) -> bool| {
-        Column::Flags(pairs.iter().map(|&(arm, attribute)| Some(of(arm, attribute))).collect())
+        TableColumn::Flags(pairs.iter().map(|&(arm, attribute)| Some(of(arm, attribute))).collect())
     };
     let name =
         |&(_, attribute): &(ArmId, AttributeId)| problem.attribute(attribute).name().to_owned();
@@ -31,12 +31,12 @@ pub(crate) fn books_table(books: &Books) -> Table {
     };
     let columns = [
         ("arm", counts(&|arm, _| u64::from(arm.0))),
-        ("verifier", Column::texts(pairs.iter().map(name))),
-        ("status", Column::texts(pairs.iter().map(status))),
+        ("verifier", TableColumn::texts(pairs.iter().map(name))),
+        ("status", TableColumn::texts(pairs.iter().map(status))),
         ("dispatched", counts(&|arm, attribute| books.tally(arm, attribute).dispatched_count)),
         ("returned", counts(&|arm, attribute| books.tally(arm, attribute).returned_count)),
         ("score_sum", reals(&|arm, attribute| books.tally(arm, attribute).sum)),
-        ("mean", Column::Reals(pairs.iter().map(mean).collect())),
+        ("mean", TableColumn::Reals(pairs.iter().map(mean).collect())),
         ("spent", reals(&|arm, attribute| books.tally(arm, attribute).spent.units())),
         ("evidence", reals(&|arm, attribute| books.evidence(arm, attribute))),
         ("evidence_count", counts(&|arm, attribute| books.evidence_count(arm, attribute))),

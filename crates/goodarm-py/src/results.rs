@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int64Builder, LargeStringBuilder};
 use goodarm_core::Cost;
 use goodarm_data::candidates::KEY;
-use goodarm_data::table::Column;
+use goodarm_data::table::TableColumn;
 use goodarm_record::audit;
 use goodarm_record::card_queue::{Card, CardQueue as _, CardQueueError, Said};
 use goodarm_record::folder::Folder;
@@ -200,13 +200,13 @@ impl Results {
 }
 
 /// Files have exact decimals, as text; a table is for computing.
-fn with_amounts((name, column): (String, Column)) -> (String, Column) {
+fn with_amounts((name, column): (String, TableColumn)) -> (String, TableColumn) {
     match column {
-        Column::Texts(texts)
+        TableColumn::Texts(texts)
             if name.starts_with(&format!("{KEY}.")) && name.ends_with(".spent") =>
         {
             let amount = |text: Option<String>| text?.parse::<Cost>().ok().map(Cost::units);
-            (name, Column::Reals(texts.into_iter().map(amount).collect()))
+            (name, TableColumn::Reals(texts.into_iter().map(amount).collect()))
         }
         column => (name, column),
     }

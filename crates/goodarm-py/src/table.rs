@@ -11,7 +11,7 @@ use arrow_json::WriterBuilder;
 use arrow_json::writer::LineDelimited;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::take::take_record_batch;
-use goodarm_data::table::Column;
+use goodarm_data::table::TableColumn;
 use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
@@ -24,7 +24,7 @@ use crate::errors::unknown;
 pub(crate) struct Table(RecordBatch);
 
 impl Table {
-    pub(crate) fn new(columns: Vec<(String, Column)>) -> Self {
+    pub(crate) fn new(columns: Vec<(String, TableColumn)>) -> Self {
         let arrays = columns.into_iter().map(|(name, column)| (name, array(column)));
         Self::of_arrays(arrays.collect())
     }
@@ -53,12 +53,12 @@ impl Table {
     }
 }
 
-fn array(column: Column) -> ArrayRef {
+fn array(column: TableColumn) -> ArrayRef {
     match column {
-        Column::Texts(values) => Arc::new(LargeStringArray::from(values)),
-        Column::Reals(values) => Arc::new(Float64Array::from(values)),
-        Column::Integers(values) => Arc::new(Int64Array::from(values)),
-        Column::Flags(values) => Arc::new(BooleanArray::from(values)),
+        TableColumn::Texts(values) => Arc::new(LargeStringArray::from(values)),
+        TableColumn::Reals(values) => Arc::new(Float64Array::from(values)),
+        TableColumn::Integers(values) => Arc::new(Int64Array::from(values)),
+        TableColumn::Flags(values) => Arc::new(BooleanArray::from(values)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use goodarm_core::problem::ARMS_MAX;
 use serde_json::Value;
 
-use super::error::{CandidatesError, FaultKind, Faults, Unit, nearest};
+use super::error::{CandidatesError, EntryUnit, FaultKind, Faults, nearest};
 use super::json::{self, Id, Scanned};
 use super::{Candidates, lookup};
 use crate::bounds;
@@ -34,7 +34,7 @@ pub(super) struct Builder<'a> {
 const RESERVED_BYTES_MAX: u64 = 1 << 36;
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(path: &'a Path, unit: Unit, id_field: &'a str) -> Self {
+    pub(super) fn new(path: &'a Path, unit: EntryUnit, id_field: &'a str) -> Self {
         let candidates = Candidates { unit, ..Candidates::none(path) };
         let faults = Faults::new(path, unit);
         Self {
@@ -70,7 +70,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Says what the file turned out to be made of.
-    pub(super) fn set_unit(&mut self, unit: Unit) {
+    pub(super) fn set_unit(&mut self, unit: EntryUnit) {
         self.candidates.unit = unit;
         self.faults.unit = unit;
     }

@@ -81,7 +81,7 @@ pub enum CandidatesError {
         /// Which file.
         path: PathBuf,
         /// What the file is made of.
-        unit: Unit,
+        unit: EntryUnit,
         /// The first faults, at most [`CandidatesError::FAULTS_SHOWN_MAX`].
         faults: Vec<Fault>,
         /// How many more there are.
@@ -96,7 +96,7 @@ impl CandidatesError {
 
 /// What a file is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum EntryUnit {
     /// Lines of text, counted from 1.
     Line,
     /// Rows of a Parquet file, counted from 1.
@@ -105,7 +105,7 @@ pub enum Unit {
     Entry,
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for EntryUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Line => "line",
@@ -233,13 +233,13 @@ impl FaultKind {
 #[derive(Debug)]
 pub(super) struct Faults {
     path: PathBuf,
-    pub(super) unit: Unit,
+    pub(super) unit: EntryUnit,
     faults: Vec<Fault>,
     more: u64,
 }
 
 impl Faults {
-    pub(super) fn new(path: &Path, unit: Unit) -> Self {
+    pub(super) fn new(path: &Path, unit: EntryUnit) -> Self {
         Self { path: path.to_owned(), unit, faults: Vec::new(), more: 0 }
     }
 
@@ -282,7 +282,7 @@ fn on_lines(notes: &[String]) -> String {
 }
 
 /// The faults of a file, a line each.
-fn fault_list(path: &Path, unit: Unit, faults: &[Fault], more: u64) -> String {
+fn fault_list(path: &Path, unit: EntryUnit, faults: &[Fault], more: u64) -> String {
     let fault = |Fault { line, kind }: &Fault| format!("{}, {unit} {line}: {kind}", path.display());
     let more = (more > 0).then(|| format!("and {more} more"));
     faults.iter().map(fault).chain(more).collect::<Vec<_>>().join("\n")

@@ -35,7 +35,7 @@ pub enum Format {
 
 /// How the bytes of a file have to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum FileLayout {
     /// A JSON text on each line.
     Lines,
     /// JSON texts one after the other, or one array of them.
@@ -59,12 +59,12 @@ impl Format {
     /// Whether another tool has written the file, so that its entries are not candidates yet.
     /// How a file of rows is read, by its name: `None` if it is not one of texts.
     pub fn of_table(path: &Path) -> Option<Self> {
-        match shape_of(path, None)?.0 {
-            Shape::Rows(b',') => Some(Self::Csv),
-            Shape::Rows(_) => Some(Self::Tsv),
-            Shape::Lines => Some(Self::Jsonl),
-            Shape::Document => Some(Self::Json),
-            Shape::Parquet | Shape::Zip => None,
+        match layout_of(path, None)?.0 {
+            FileLayout::Rows(b',') => Some(Self::Csv),
+            FileLayout::Rows(_) => Some(Self::Tsv),
+            FileLayout::Lines => Some(Self::Jsonl),
+            FileLayout::Document => Some(Self::Json),
+            FileLayout::Parquet | FileLayout::Zip => None,
         }
     }
 
@@ -117,29 +117,30 @@ impl FromStr for Format {
 }
 
 /// How to read the file: by what the job says, or else by its name; `None` if neither does.
-pub(super) fn shape_of(path: &Path, format: Option<Format>) -> Option<(Shape, Packing)> {
+pub(super) fn layout_of(path: &Path, format: Option<Format>) -> Option<(FileLayout, Packing)> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let packings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd), (".zstd", Packing::Zstd)];
     let packed =
         packings.iter().find_map(|(end, packing)| Some((name.strip_suffix(end)?, *packing)));
     let (plain, packing) = packed.unwrap_or((&name, Packing::None));
-    let by_name = SHAPES.iter().find(|(end, _)| plain.ends_with(end)).map(|(_, shape)| *shape);
-    let shape = match format {
+    let by_name = LAYOUTS.iter().find(|(end, _)| plain.ends_with(end)).map(|(_, layout)| *layout);
+    let layout = match format {
         None => by_name?,
-        Some(Format::Jsonl) => Shape::Lines,
-        Some(Format::Json) => Shape::Document,
-        Some(Format::Csv) => Shape::Rows(b','),
-        Some(Format::Tsv) => Shape::Rows(b'\t'),
-        Some(Format::Parquet) => Shape::Parquet,
+        Some(Format::Jsonl) => FileLayout::Lines,
+        Some(Format::Json) => FileLayout::Document,
+        Some(Format::Csv) => FileLayout::Rows(b','),
+        Some(Format::Tsv) => FileLayout::Rows(b'\t'),
+        Some(Format::Parquet) => FileLayout::Parquet,
         // A tool's own ending says how; under any other name its texts are found as they come.
         Some(_) => match by_name {
-            Some(shape @ (Shape::Lines | Shape::Zip)) => shape,
-            _ => Shape::Document,
+            Some(layout @ (FileLayout::Lines | FileLayout::Zip)) => layout,
+            _ => FileLayout::Document,
         },
     };
     // Neither has room for a compression around it: both are read from their ends.
-    let is_possible = packing == Packing::None || !matches!(shape, Shape::Parquet | Shape::Zip);
-    is_possible.then_some((shape, packing))
+    let is_possible =
+        packing == Packing::None || !matches!(layout, FileLayout::Parquet | FileLayout::Zip);
+    is_possible.then_some((layout, packing))
 }
 
 /// All formats in their order, with the names that a job calls them by.
@@ -156,15 +157,15 @@ const NAMES: [(Format, &str); 10] = [
     (Format::Verifiers, "verifiers"),
 ];
 
-const SHAPES: [(&str, Shape); 8] = [
-    (".jsonl", Shape::Lines),
-    (".ndjson", Shape::Lines),
-    (".json", Shape::Document),
-    (".csv", Shape::Rows(b',')),
-    (".tsv", Shape::Rows(b'\t')),
-    (".parquet", Shape::Parquet),
-    (".pq", Shape::Parquet),
-    (".eval", Shape::Zip),
+const LAYOUTS: [(&str, FileLayout); 8] = [
+    (".jsonl", FileLayout::Lines),
+    (".ndjson", FileLayout::Lines),
+    (".json", FileLayout::Document),
+    (".csv", FileLayout::Rows(b',')),
+    (".tsv", FileLayout::Rows(b'\t')),
+    (".parquet", FileLayout::Parquet),
+    (".pq", FileLayout::Parquet),
+    (".eval", FileLayout::Zip),
 ];
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use serde::de::IgnoredAny;
 
 use super::Candidates;
-use super::error::{CandidatesError, FaultKind, Unit};
+use super::error::{CandidatesError, EntryUnit, FaultKind};
 use super::intake::Intake;
 use super::json;
 use crate::bounds;
@@ -49,7 +49,7 @@ pub(super) fn read_document(
     }
     let text = String::from_utf8(bytes).map_err(|_| intake.document("not UTF-8"))?;
     let text = json::without_nan(&text);
-    intake.builder.set_unit(Unit::Entry);
+    intake.builder.set_unit(EntryUnit::Entry);
     let mut rest = text.trim_ascii_start();
     let is_array = rest.starts_with('[');
     if is_array {

@@ -237,7 +237,7 @@ fn what_is_kept_of_a_file_has_a_bound() {
     let path = Path::new("a.jsonl");
     let text = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";
     let read = |bytes_max| {
-        let builder = Builder::new(path, Unit::Line, "id").at_most(bytes_max, u64::MAX);
+        let builder = Builder::new(path, EntryUnit::Line, "id").at_most(bytes_max, u64::MAX);
         json_text::read_lines(text.as_bytes(), Intake::new(builder, Some(Format::Jsonl)))
     };
     assert_eq!(read(27).unwrap().len(), 3);

@@ -44,7 +44,7 @@ enum LeftOut {
 }
 
 /// One answer of an entry.
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     id: String,
     question: Option<String>,
     answer: String,
@@ -72,7 +72,7 @@ impl Tool {
     }
 
     /// The answers of one entry.
-    pub(super) fn answers(&mut self, entry: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+    pub(super) fn answers(&mut self, entry: &Map<String, Value>) -> Result<Vec<ToolAnswer>, Lacks> {
         match self.format {
             Format::Inspect => inspect::answers(self, entry),
             Format::LmEval => lm_eval::answers(self, entry),
@@ -111,7 +111,7 @@ impl Tool {
         note
     }
 
-    fn leave_out(&mut self, reason: LeftOut) -> Vec<Answer> {
+    fn leave_out(&mut self, reason: LeftOut) -> Vec<ToolAnswer> {
         *self.left_out.entry(reason).or_default() += 1;
         Vec::new()
     }
@@ -124,7 +124,7 @@ impl Tool {
     }
 }
 
-impl Answer {
+impl ToolAnswer {
     /// The candidate.
     pub(super) fn into_json(self) -> String {
         let texts =

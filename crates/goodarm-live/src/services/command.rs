@@ -97,7 +97,11 @@ enum Outcome {
 
 impl Command {
     /// A verifier that runs its program in `folder`. Nothing is started yet.
-    pub fn new(keys: &CommandKeys, folder: &Path, timeout: Duration) -> Result<Self, Vec<KeyProblem>> {
+    pub fn new(
+        keys: &CommandKeys,
+        folder: &Path,
+        timeout: Duration,
+    ) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let program = collect(Program::new(keys, folder), &mut problems);
         let startup = collect(startup(keys), &mut problems);
@@ -189,8 +193,9 @@ impl Remote for Command {
 
 impl Program {
     fn new(keys: &CommandKeys, folder: &Path) -> Result<Self, KeyProblem> {
-        let folder = std::path::absolute(folder)
-            .map_err(|error| KeyProblem::new("command", format!("{}: {error}", folder.display())))?;
+        let folder = std::path::absolute(folder).map_err(|error| {
+            KeyProblem::new("command", format!("{}: {error}", folder.display()))
+        })?;
         let (shown, arguments) = match (&keys.command, &keys.shell) {
             (Some(words), None) => match words.split_first() {
                 Some((program, arguments)) if !program.is_empty() => {
@@ -206,7 +211,9 @@ impl Program {
                 let needed = "a program and its arguments are needed";
                 return Err(KeyProblem::missing("command", needed));
             }
-            (Some(_), Some(_)) => return Err(KeyProblem::new("shell", "not together with command")),
+            (Some(_), Some(_)) => {
+                return Err(KeyProblem::new("shell", "not together with command"));
+            }
         };
         if arguments.iter().any(|argument| argument.contains('\0')) || shown.contains('\0') {
             return Err(KeyProblem::new("command", "no argument may hold a zero byte"));

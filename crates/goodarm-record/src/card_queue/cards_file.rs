@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use goodarm_data::table::{Column, Table};
+use goodarm_data::table::{TableColumn, Table};
 use serde_json::{Map, Value};
 
 use super::{Card, CardQueue, CardQueueError};
@@ -60,9 +60,9 @@ fn line((place, card): &(u64, Card)) -> String {
 }
 
 fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
-    let texts = |of: fn(&Card) -> &str| Column::texts(rows.iter().map(|(_, card)| cell(of(card))));
+    let texts = |of: fn(&Card) -> &str| TableColumn::texts(rows.iter().map(|(_, card)| cell(of(card))));
     let mut table = Table::default();
-    table.push("place", Column::texts(rows.iter().map(|(place, _)| place.to_string())));
+    table.push("place", TableColumn::texts(rows.iter().map(|(place, _)| place.to_string())));
     table.push("id", texts(|card| &card.id));
     if rows.iter().any(|(_, card)| card.key != card.id) {
         table.push("key", texts(|card| &card.key));
@@ -73,9 +73,9 @@ fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
             let field = card.fields.iter().find(|field| field.name == name)?;
             Some(cell(&field.text))
         };
-        table.push(cell(&column_name(name)), Column::Texts(rows.iter().map(text).collect()));
+        table.push(cell(&column_name(name)), TableColumn::Texts(rows.iter().map(text).collect()));
     }
-    table.push("label", Column::texts(rows.iter().map(|_| String::new())));
+    table.push("label", TableColumn::texts(rows.iter().map(|_| String::new())));
     Ok(table)
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use goodarm_data::candidates::Candidate;
-use goodarm_data::table::{Column, Table};
+use goodarm_data::table::{TableColumn, Table};
 use serde_json::Value;
 
 use super::{Finding, KEY, PairFinding};
@@ -37,38 +37,38 @@ pub fn table(rows: &[Row<'_>]) -> Table {
     }
     table.push(format!("{KEY}.status"), texts(rows, |row| Some(row.finding.status.to_owned())));
     let rank = |row: &Row<'_>| row.finding.rank.and_then(|rank| i64::try_from(rank).ok());
-    table.push(format!("{KEY}.rank"), Column::Integers(rows.iter().map(rank).collect()));
+    table.push(format!("{KEY}.rank"), TableColumn::Integers(rows.iter().map(rank).collect()));
     let verifiers = rows.first().map_or(&[][..], |row| &row.finding.evidence);
     for (index, PairFinding { verifier, .. }) in verifiers.iter().enumerate() {
         let pairs = || rows.iter().map(move |row| &row.finding.evidence[index]);
         let name = |what: &str| format!("{KEY}.{verifier}.{what}");
-        table.push(name("threshold"), Column::reals(pairs().map(|pair| pair.threshold)));
-        table.push(name("mean"), Column::Reals(pairs().map(|pair| pair.pair.mean).collect()));
+        table.push(name("threshold"), TableColumn::reals(pairs().map(|pair| pair.threshold)));
+        table.push(name("mean"), TableColumn::Reals(pairs().map(|pair| pair.pair.mean).collect()));
         let calls = pairs().map(|pair| i64::try_from(pair.pair.calls).unwrap_or(i64::MAX));
-        table.push(name("calls"), Column::integers(calls));
-        table.push(name("met"), Column::Flags(pairs().map(|pair| Some(pair.pair.met)).collect()));
-        table.push(name("spent"), Column::texts(pairs().map(|pair| pair.pair.spent.to_string())));
+        table.push(name("calls"), TableColumn::integers(calls));
+        table.push(name("met"), TableColumn::Flags(pairs().map(|pair| Some(pair.pair.met)).collect()));
+        table.push(name("spent"), TableColumn::texts(pairs().map(|pair| pair.pair.spent.to_string())));
     }
     table
 }
 
-fn texts(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<String>) -> Column {
-    Column::Texts(rows.iter().map(of).collect())
+fn texts(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<String>) -> TableColumn {
+    TableColumn::Texts(rows.iter().map(of).collect())
 }
 
 /// The column of a field; null is nothing.
-fn column(values: &[Option<&Value>]) -> Column {
+fn column(values: &[Option<&Value>]) -> TableColumn {
     let values: Vec<Option<&Value>> =
         values.iter().map(|value| value.filter(|value| !value.is_null())).collect();
     let all = |is: fn(&Value) -> bool| values.iter().flatten().all(|value| is(value));
     if all(Value::is_boolean) && values.iter().any(Option::is_some) {
-        Column::Flags(values.iter().map(|value| value.and_then(Value::as_bool)).collect())
+        TableColumn::Flags(values.iter().map(|value| value.and_then(Value::as_bool)).collect())
     } else if all(Value::is_i64) && values.iter().any(Option::is_some) {
-        Column::Integers(values.iter().map(|value| value.and_then(Value::as_i64)).collect())
+        TableColumn::Integers(values.iter().map(|value| value.and_then(Value::as_i64)).collect())
     } else if all(Value::is_number) && values.iter().any(Option::is_some) {
-        Column::Reals(values.iter().map(|value| value.and_then(Value::as_f64)).collect())
+        TableColumn::Reals(values.iter().map(|value| value.and_then(Value::as_f64)).collect())
     } else {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Column::Texts(values.iter().map(|value| value.map(text)).collect())
+        TableColumn::Texts(values.iter().map(|value| value.map(text)).collect())
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Lacks, LeftOut, Tool, content_text, id_text, numbered, prompt_text, scores_of,
+    Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, numbered, prompt_text, scores_of,
 };
 
 /// The samples of a log, whose heading is looked at; `None` if it is a sample itself.
@@ -14,7 +14,10 @@ pub(super) fn samples(tool: &mut Tool, log: &mut Map<String, Value>) -> Option<V
     Some(samples.map(std::mem::take).unwrap_or_default())
 }
 
-pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+pub(super) fn answers(
+    tool: &mut Tool,
+    sample: &Map<String, Value>,
+) -> Result<Vec<ToolAnswer>, Lacks> {
     let get = |name: &str| sample.get(name).unwrap_or(&Value::Null);
     let id = id_text(sample.get("id")).ok_or("id")?;
     let input = sample.get("input").ok_or("input")?;
@@ -39,7 +42,7 @@ pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Ve
         Value::Null => tool.model.clone().unwrap_or_default(),
         own => own.clone(),
     };
-    let answer = |(choice, text): (u64, String)| Answer {
+    let answer = |(choice, text): (u64, String)| ToolAnswer {
         id: match (numbered(id.clone(), epoch), choice) {
             (id, 0 | 1) => id,
             (id, choice) => format!("{id}.{choice}"),

@@ -3,9 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Lacks, LeftOut, Tool, id_text, numbered, question_in};
+use super::{Lacks, LeftOut, Tool, ToolAnswer, id_text, numbered, question_in};
 
-pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+pub(super) fn answers(
+    tool: &mut Tool,
+    sample: &Map<String, Value>,
+) -> Result<Vec<ToolAnswer>, Lacks> {
     let get = |name: &str| sample.get(name).unwrap_or(&Value::Null);
     let id = id_text(sample.get("doc_id")).ok_or("doc_id")?;
     let responses = get("resps").as_array().ok_or("resps")?;
@@ -30,7 +33,7 @@ pub(super) fn answers(tool: &mut Tool, sample: &Map<String, Value>) -> Result<Ve
     // They are about the question; whose answer they are, is known only if there is one.
     let scores = Value::from(if texts.len() == 1 { scores.collect() } else { Map::new() });
     let is_one_each = filtered.len() == texts.len();
-    let answer = |(number, text): (usize, &str)| Answer {
+    let answer = |(number, text): (usize, &str)| ToolAnswer {
         id: numbered(id.clone(), number as u64 + 1),
         question: question.clone(),
         answer: text.to_owned(),

@@ -3,9 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Lacks, LeftOut, Tool, content_text, id_text, numbered};
+use super::{Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, numbered};
 
-pub(super) fn answers(tool: &mut Tool, line: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+pub(super) fn answers(
+    tool: &mut Tool,
+    line: &Map<String, Value>,
+) -> Result<Vec<ToolAnswer>, Lacks> {
     let id = id_text(line.get("custom_id")).ok_or("custom_id")?;
     let response = line.get("response").ok_or("response")?;
     let status = response["status_code"].as_u64().unwrap_or(200);
@@ -18,7 +21,7 @@ pub(super) fn answers(tool: &mut Tool, line: &Map<String, Value>) -> Result<Vec<
     if texts.is_empty() {
         return Ok(tool.leave_out(LeftOut::NoText));
     }
-    let answer = |(number, (text, ending)): (u64, (String, Value))| Answer {
+    let answer = |(number, (text, ending)): (u64, (String, Value))| ToolAnswer {
         id: numbered(id.clone(), number),
         question: None,
         answer: text,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answer, Lacks, LeftOut, Tool, prompt_text, question_in};
+use super::{Lacks, LeftOut, Tool, ToolAnswer, prompt_text, question_in};
 
 /// The results of a document; `None` if it is a result itself.
 fn results(document: &Map<String, Value>) -> Option<&Vec<Value>> {
@@ -26,7 +26,10 @@ pub(super) fn is_document(object: &Map<String, Value>) -> bool {
     results(object).is_some_and(|list| list.first().is_some_and(is_result))
 }
 
-pub(super) fn answers(tool: &mut Tool, result: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+pub(super) fn answers(
+    tool: &mut Tool,
+    result: &Map<String, Value>,
+) -> Result<Vec<ToolAnswer>, Lacks> {
     let get = |name: &str| result.get(name).unwrap_or(&Value::Null);
     let test = get("testIdx").as_u64().ok_or("testIdx")?;
     let prompt = get("promptIdx").as_u64().ok_or("promptIdx")?;
@@ -55,7 +58,7 @@ pub(super) fn answers(tool: &mut Tool, result: &Map<String, Value>) -> Result<Ve
         return Ok(tool.leave_out(LeftOut::Cached));
     }
     let raw = &get("prompt")["raw"];
-    Ok(vec![Answer {
+    Ok(vec![ToolAnswer {
         id: tool.repeated(id),
         question: question_in(get("vars")).or_else(|| prompt_text(raw)),
         answer: text,

@@ -3,11 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Lacks, LeftOut, Tool, content_text, id_text, prompt_text, question_in, reply_text,
+    Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, prompt_text, question_in, reply_text,
     scores_of,
 };
 
-pub(super) fn answers(tool: &mut Tool, entry: &Map<String, Value>) -> Result<Vec<Answer>, Lacks> {
+pub(super) fn answers(
+    tool: &mut Tool,
+    entry: &Map<String, Value>,
+) -> Result<Vec<ToolAnswer>, Lacks> {
     let get = |name: &str| entry.get(name).unwrap_or(&Value::Null);
     let has_errors = match get("errors") {
         Value::Array(errors) => !errors.is_empty(),
@@ -23,7 +26,7 @@ pub(super) fn answers(tool: &mut Tool, entry: &Map<String, Value>) -> Result<Vec
     Ok(answer.map_or_else(|| tool.leave_out(LeftOut::NoText), |answer| vec![answer]))
 }
 
-fn trace(entry: &Map<String, Value>) -> Result<Option<Answer>, Lacks> {
+fn trace(entry: &Map<String, Value>) -> Result<Option<ToolAnswer>, Lacks> {
     let get = |name: &str| entry.get(name).unwrap_or(&Value::Null);
     let id = id_text(entry.get("id")).ok_or("id")?;
     let nodes = get("nodes").as_array().ok_or("nodes")?;
@@ -34,7 +37,7 @@ fn trace(entry: &Map<String, Value>) -> Result<Option<Answer>, Lacks> {
     let first = || nodes.iter().find_map(|node| said_by(node, "user"));
     let last = || nodes.iter().rev().find_map(|node| said_by(node, "assistant"));
     let reply = get("root_reply").as_str().map(str::to_owned);
-    Ok(reply.or_else(last).map(|answer| Answer {
+    Ok(reply.or_else(last).map(|answer| ToolAnswer {
         id,
         question: question_in(data).or_else(first),
         answer,
@@ -48,12 +51,12 @@ fn trace(entry: &Map<String, Value>) -> Result<Option<Answer>, Lacks> {
     }))
 }
 
-fn result(tool: &mut Tool, entry: &Map<String, Value>) -> Result<Option<Answer>, Lacks> {
+fn result(tool: &mut Tool, entry: &Map<String, Value>) -> Result<Option<ToolAnswer>, Lacks> {
     let get = |name: &str| entry.get(name).unwrap_or(&Value::Null);
     let id = id_text(entry.get("example_id")).ok_or("nodes, and no example_id")?;
     let completion = entry.get("completion").ok_or("completion")?;
     let Some(answer) = reply_text(completion) else { return Ok(None) };
-    Ok(Some(Answer {
+    Ok(Some(ToolAnswer {
         id: tool.repeated(id),
         question: prompt_text(get("prompt")),
         answer,

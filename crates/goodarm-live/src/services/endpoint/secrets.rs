@@ -59,7 +59,8 @@ pub(super) fn headers(
     }
     for (name, value) in keys.headers.into_iter().flatten() {
         let Ok(header) = HeaderName::try_from(name.as_str()) else {
-            problems.push(KeyProblem::new("headers", format!("{name:?} is not the name of a header")));
+            problems
+                .push(KeyProblem::new("headers", format!("{name:?} is not the name of a header")));
             continue;
         };
         if header == CONTENT_LENGTH || header == TRANSFER_ENCODING {
@@ -194,7 +195,10 @@ fn add_login(secrets: &mut Secrets, value: &str) {
 }
 
 /// A key that can be struck out of texts, or a word that says that there is none.
-pub(crate) fn key_from_environment(key: &'static str, variable: &str) -> Result<String, KeyProblem> {
+pub(crate) fn key_from_environment(
+    key: &'static str,
+    variable: &str,
+) -> Result<String, KeyProblem> {
     let value = from_environment(key, variable)?;
     let longest = value.split_whitespace().map(str::len).max().unwrap_or_default();
     if longest >= SECRET_BYTES_MIN || NO_KEYS.contains(&value.to_lowercase().as_str()) {

@@ -135,7 +135,10 @@ impl Range {
         if width.is_finite() && width > 0.0 {
             Ok(Self { worst, best })
         } else {
-            Err(KeyProblem::new("range", "two different numbers are needed: the worst and the best"))
+            Err(KeyProblem::new(
+                "range",
+                "two different numbers are needed: the worst and the best",
+            ))
         }
     }
 

@@ -209,7 +209,11 @@ impl LlmKeys {
         if scores == Some(Scores::Exact) {
             let message = "scores = \"exact\" says that every reply is the same: use 0";
             let is_same = is_greedy || is_seeded;
-            return if is_same { Vec::new() } else { vec![KeyProblem::new("temperature", message)] };
+            return if is_same {
+                Vec::new()
+            } else {
+                vec![KeyProblem::new("temperature", message)]
+            };
         }
         let mut problems = Vec::new();
         if is_cold {

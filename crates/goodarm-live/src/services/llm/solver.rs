@@ -50,8 +50,10 @@ impl Solver {
             Some(Votes::Implied(_)) | None => 1,
         };
         if !(1..=VOTES_MAX).contains(&votes) {
-            problems
-                .push(KeyProblem::new("votes", format!("{votes} is not between 1 and {VOTES_MAX}")));
+            problems.push(KeyProblem::new(
+                "votes",
+                format!("{votes} is not between 1 and {VOTES_MAX}"),
+            ));
         }
         let field = keys.field.clone().unwrap_or_else(|| "answer".into());
         Some(Self { field, extractor: extractor?, votes, answers_questions })
