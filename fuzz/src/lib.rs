@@ -31,7 +31,7 @@ pub const MEMORY_BYTES_MAX: usize = 1 << 30;
 static MEMORY: Cap<System> = Cap::new(System, MEMORY_BYTES_MAX);
 
 /// Something that reads foreign bytes.
-pub struct Target {
+pub struct FuzzTarget {
     /// The name of the target, and of its folder in the corpus.
     pub name: &'static str,
     /// Reads the bytes; panics if something does not hold.
@@ -39,42 +39,48 @@ pub struct Target {
 }
 
 /// All there are.
-pub const TARGETS: &[Target] = &[
-    Target { name: "answers", run: answers::extract },
-    Target { name: "candidates-csv", run: |bytes| candidates::read("a.csv", bytes) },
-    Target { name: "candidates-eval", run: |bytes| candidates::read("a.eval", bytes) },
-    Target { name: "candidates-gzip", run: |bytes| candidates::read("a.jsonl.gz", bytes) },
-    Target { name: "candidates-inspect", run: |bytes| candidates::of(Format::Inspect, bytes) },
-    Target { name: "candidates-json", run: |bytes| candidates::read("a.json", bytes) },
-    Target { name: "candidates-jsonl", run: |bytes| candidates::read("a.jsonl", bytes) },
-    Target { name: "candidates-lm-eval", run: |bytes| candidates::of(Format::LmEval, bytes) },
-    Target {
+pub const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget { name: "answers", run: answers::extract },
+    FuzzTarget { name: "candidates-csv", run: |bytes| candidates::read("a.csv", bytes) },
+    FuzzTarget { name: "candidates-eval", run: |bytes| candidates::read("a.eval", bytes) },
+    FuzzTarget { name: "candidates-gzip", run: |bytes| candidates::read("a.jsonl.gz", bytes) },
+    FuzzTarget { name: "candidates-inspect", run: |bytes| candidates::of(Format::Inspect, bytes) },
+    FuzzTarget { name: "candidates-json", run: |bytes| candidates::read("a.json", bytes) },
+    FuzzTarget { name: "candidates-jsonl", run: |bytes| candidates::read("a.jsonl", bytes) },
+    FuzzTarget { name: "candidates-lm-eval", run: |bytes| candidates::of(Format::LmEval, bytes) },
+    FuzzTarget {
         name: "candidates-openai-batch",
         run: |bytes| candidates::of(Format::OpenaiBatch, bytes),
     },
-    Target { name: "candidates-parquet", run: |bytes| candidates::read("a.parquet", bytes) },
-    Target { name: "candidates-promptfoo", run: |bytes| candidates::of(Format::Promptfoo, bytes) },
-    Target { name: "candidates-tsv", run: |bytes| candidates::read("a.tsv", bytes) },
-    Target { name: "candidates-verifiers", run: |bytes| candidates::of(Format::Verifiers, bytes) },
-    Target { name: "candidates-zstd", run: |bytes| candidates::read("a.jsonl.zst", bytes) },
-    Target { name: "job", run: job::read },
-    Target { name: "journal", run: journal::read },
-    Target { name: "journal-records", run: journal::read_records },
-    Target { name: "label-rows-csv", run: |bytes| label_files::read("a.csv", bytes) },
-    Target { name: "label-rows-jsonl", run: |bytes| label_files::read("a.jsonl", bytes) },
-    Target { name: "labels", run: labels::read },
-    Target { name: "pool", run: recording::read_pool },
-    Target { name: "program-output", run: programs::output },
-    Target { name: "recording", run: recording::read },
-    Target { name: "replies", run: people::read },
-    Target { name: "reply-anthropic", run: |bytes| replies::receive("anthropic", bytes) },
-    Target { name: "reply-http", run: |bytes| replies::receive("http", bytes) },
-    Target { name: "reply-logprobs", run: |bytes| replies::receive("logprobs", bytes) },
-    Target { name: "reply-openai", run: |bytes| replies::receive("openai", bytes) },
-    Target { name: "resume", run: run::resume },
-    Target { name: "resume-questions", run: run::resume_questions },
-    Target { name: "schema", run: answers::validate },
-    Target { name: "template", run: templates::render },
+    FuzzTarget { name: "candidates-parquet", run: |bytes| candidates::read("a.parquet", bytes) },
+    FuzzTarget {
+        name: "candidates-promptfoo",
+        run: |bytes| candidates::of(Format::Promptfoo, bytes),
+    },
+    FuzzTarget { name: "candidates-tsv", run: |bytes| candidates::read("a.tsv", bytes) },
+    FuzzTarget {
+        name: "candidates-verifiers",
+        run: |bytes| candidates::of(Format::Verifiers, bytes),
+    },
+    FuzzTarget { name: "candidates-zstd", run: |bytes| candidates::read("a.jsonl.zst", bytes) },
+    FuzzTarget { name: "job", run: job::read },
+    FuzzTarget { name: "journal", run: journal::read },
+    FuzzTarget { name: "journal-records", run: journal::read_records },
+    FuzzTarget { name: "label-rows-csv", run: |bytes| label_files::read("a.csv", bytes) },
+    FuzzTarget { name: "label-rows-jsonl", run: |bytes| label_files::read("a.jsonl", bytes) },
+    FuzzTarget { name: "labels", run: labels::read },
+    FuzzTarget { name: "pool", run: recording::read_pool },
+    FuzzTarget { name: "program-output", run: programs::output },
+    FuzzTarget { name: "recording", run: recording::read },
+    FuzzTarget { name: "replies", run: people::read },
+    FuzzTarget { name: "reply-anthropic", run: |bytes| replies::receive("anthropic", bytes) },
+    FuzzTarget { name: "reply-http", run: |bytes| replies::receive("http", bytes) },
+    FuzzTarget { name: "reply-logprobs", run: |bytes| replies::receive("logprobs", bytes) },
+    FuzzTarget { name: "reply-openai", run: |bytes| replies::receive("openai", bytes) },
+    FuzzTarget { name: "resume", run: run::resume },
+    FuzzTarget { name: "resume-questions", run: run::resume_questions },
+    FuzzTarget { name: "schema", run: answers::validate },
+    FuzzTarget { name: "template", run: templates::render },
 ];
 
 /// Two texts in one: what is before a line of three dashes, and what is behind it.

@@ -5,10 +5,10 @@
 
 use std::sync::LazyLock;
 
-use goodarm_fuzz::{TARGETS, Target};
+use goodarm_fuzz::{FuzzTarget, TARGETS};
 use libfuzzer_sys::fuzz_target;
 
-static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| {
     let name = std::env::var("GOODARM_FUZZ_TARGET").unwrap_or_default();
     TARGETS.iter().find(|target| target.name == name).expect("GOODARM_FUZZ_TARGET names a target")
 });

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use goodarm_fuzz::{TARGETS, Target};
+use goodarm_fuzz::{FuzzTarget, TARGETS};
 
 #[test]
 fn whatever_is_in_the_corpus_and_near_it_does_no_harm() {
@@ -53,7 +53,7 @@ fn entries_of(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn read_all(target: &Target) -> Result<(), String> {
+fn read_all(target: &FuzzTarget) -> Result<(), String> {
     let paths = entries_of(&corpus().join(target.name));
     let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).expect("a file")).collect();
     for (path, seed) in paths.iter().zip(&seeds) {
@@ -77,7 +77,7 @@ fn read_all(target: &Target) -> Result<(), String> {
 }
 
 /// What a panic says, or that it took too long.
-fn read(target: &Target, bytes: &[u8]) -> Result<(), String> {
+fn read(target: &FuzzTarget, bytes: &[u8]) -> Result<(), String> {
     let began = Instant::now();
     // An abort tells nothing: what was being read is then here.
     let last = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-last", target.name));

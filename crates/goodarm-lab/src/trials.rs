@@ -2,7 +2,7 @@
 
 use goodarm_data::table::{Table, TableColumn};
 use goodarm_sim::experiment::Experiment;
-use goodarm_sim::labels::Labelled;
+use goodarm_sim::labels::LabelResult;
 use goodarm_sim::trial::Trial;
 
 /// One row for each trial that was run; lists are written as `key=value;key=value`.
@@ -84,12 +84,12 @@ fn spending(trial: &Trial, kinds: &[String]) -> String {
 
 /// After how many labels each claim was made in each order; 0 if it was not.
 fn claims(trial: &Trial) -> String {
-    let counts = |one: &Labelled| -> String {
+    let counts = |one: &LabelResult| -> String {
         let counts = one.claimed_after.iter().map(|after| after.unwrap_or(0).to_string());
         counts.collect::<Vec<_>>().join(" ")
     };
     let part =
-        |one: &Labelled| format!("{:?}/{}/{}={}", one.way, one.share, one.delta, counts(one));
+        |one: &LabelResult| format!("{:?}/{}/{}={}", one.way, one.share, one.delta, counts(one));
     trial.labelled.iter().map(part).collect::<Vec<_>>().join(";")
 }
 

@@ -10,7 +10,7 @@ use goodarm_files::{GuaranteeName, Scores};
 use goodarm_live::job::{Job, JobError, JobService};
 use goodarm_record::recording::{self, Recording};
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms, VerifierTerms};
-use goodarm_sim::plan::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
+use goodarm_sim::plan::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 use thiserror::Error;
 
 use goodarm_report::words::counted;
@@ -134,17 +134,17 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
 }
 
 /// The price of a call is its ceiling, whatever it scores.
-fn verifier(job: &Job, terms: &VerifierTerms) -> VerifierSpec {
+fn verifier(job: &Job, terms: &VerifierTerms) -> PlanVerifier {
     let criterion = terms.criterion.as_ref();
     let lead = criterion.map(|criterion| &job.terms.verifiers[criterion.first]);
     let mean = |is_good| job.terms.questions.as_ref().map(|_| mean_of(job, terms, is_good));
-    VerifierSpec {
+    PlanVerifier {
         calls_of: lead.filter(|lead| lead.name != terms.name).map(|lead| lead.name.clone()),
         solver: terms.solves.is_some(),
         proposes: terms.solves.is_some_and(|solves| solves.proposes),
         good_mean: mean(true),
         bad_mean: mean(false),
-        ..VerifierSpec::new(&terms.name, terms.ceiling.units(), terms.threshold, terms.scores)
+        ..PlanVerifier::new(&terms.name, terms.ceiling.units(), terms.threshold, terms.scores)
     }
 }
 
@@ -175,7 +175,7 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     // From all over the file: questions with answers may come first.
     let places = (0..simulated).map(|place| place * terms.count / simulated.max(1));
     let given_each = places.map(|place| given_each[place]).collect();
-    let generator = |terms: &GeneratorTerms| GeneratorPlan {
+    let generator = |terms: &GeneratorTerms| PlanGenerator {
         name: terms.name.clone(),
         price: terms.ceiling.units(),
         good: None,
@@ -235,7 +235,7 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
         } else {
             Scores::Bounded { range: [0.0, 1.0] }
         };
-        VerifierSpec::new(name, price, THRESHOLD, scores)
+        PlanVerifier::new(name, price, THRESHOLD, scores)
     });
     Ok(PlanSpec {
         delta: DELTA,

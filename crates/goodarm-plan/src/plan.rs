@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use goodarm_data::table::{Table, TableColumn};
 use goodarm_files::Unit;
 use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
-use goodarm_sim::plan::{Cut, Omission, Plan, PlanStep, Purchase, Spread, StepTheory};
+use goodarm_sim::plan::{
+    ImpliedVerifier, Plan, PlanStep, Purchase, Spread, StepTheory, Truncation,
+};
 
 use goodarm_report::words::{about, counted, printable};
 
@@ -15,7 +17,7 @@ pub fn text(plan: &Plan) -> String {
     if let Some(purchase) = &plan.purchase {
         text += &bought(plan, purchase);
     }
-    if let Some(Omission { verifier, by, answers, share, realistic, mean }) = &plan.implied {
+    if let Some(ImpliedVerifier { verifier, by, answers, share, realistic, mean }) = &plan.implied {
         let Spread { low, median, high } = realistic;
         let _ = write!(
             text,
@@ -104,8 +106,8 @@ fn bought(plan: &Plan, purchase: &Purchase) -> String {
 }
 
 /// That simulated sessions were cut off, and what that means.
-pub fn cut_off(cut: &Cut, plan: &Plan) -> String {
-    let Cut { calls, of_steps, of_purchase } = *cut;
+pub fn cut_off(cut: &Truncation, plan: &Plan) -> String {
+    let Truncation { calls, of_steps, of_purchase } = *cut;
     let sessions = counted(plan.repetitions, "session");
     let calls = counted(calls, "call");
     let mut parts = Vec::new();
@@ -249,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_was_cut_off_claims_no_more_than_was_seen() {
-        let cut = Some(Cut { calls: 5000, of_steps: 40, of_purchase: 3 });
+        let cut = Some(Truncation { calls: 5000, of_steps: 40, of_purchase: 3 });
         let said = text(&Plan { cut, ..questions() });
         assert!(said.contains("answers at least 29 of 48 questions"), "{said}");
         assert!(

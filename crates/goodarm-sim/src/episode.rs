@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use goodarm_core::{ArmId, Ask, AttributeId, Call, Cost, Outcome, Session, StopReason, Ticket};
 
-use crate::world::{Reply, Verifiers};
+use crate::world::{SimulatedReply, Verifiers};
 
 /// What became of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Episode {
 struct InFlight {
     time: f64,
     queue: BinaryHeap<Reverse<(Time, Ticket)>>,
-    replies: std::collections::BTreeMap<Ticket, (Call, Reply, Outcome)>,
+    replies: std::collections::BTreeMap<Ticket, (Call, SimulatedReply, Outcome)>,
 }
 
 /// A finite time, which can be ordered.
@@ -56,7 +56,7 @@ pub fn run(
     verifiers: &(impl Verifiers + ?Sized),
     seed: u64,
     concurrency: usize,
-    mut watch: impl FnMut(&Session, &Call, &Reply),
+    mut watch: impl FnMut(&Session, &Call, &SimulatedReply),
 ) -> Episode {
     let course = Course { seed, concurrency, raised: None };
     run_while(session, verifiers, course, |session, call, reply| {
@@ -84,7 +84,7 @@ pub fn run_while(
     session: &mut Session,
     verifiers: &(impl Verifiers + ?Sized),
     course: Course,
-    mut watch: impl FnMut(&Session, &Call, &Reply) -> bool,
+    mut watch: impl FnMut(&Session, &Call, &SimulatedReply) -> bool,
 ) -> Episode {
     let Course { seed, concurrency, mut raised } = course;
     let attribute_count = session.books().problem().attribute_count();
@@ -142,8 +142,8 @@ pub fn run_while(
 fn outcome(
     session: &Session,
     lead: AttributeId,
-    reply: &Reply,
-    others: impl Fn(AttributeId) -> Reply,
+    reply: &SimulatedReply,
+    others: impl Fn(AttributeId) -> SimulatedReply,
 ) -> Outcome {
     let members = session.books().problem().members(lead);
     if members.len() == 1 || reply.outcome.is_failed() {
@@ -154,12 +154,12 @@ fn outcome(
 }
 
 impl InFlight {
-    fn send(&mut self, call: Call, reply: Reply, outcome: Outcome) {
+    fn send(&mut self, call: Call, reply: SimulatedReply, outcome: Outcome) {
         self.queue.push(Reverse((Time(self.time + reply.latency()), call.ticket)));
         self.replies.insert(call.ticket, (call, reply, outcome));
     }
 
-    fn receive(&mut self) -> (Call, Reply, Outcome) {
+    fn receive(&mut self) -> (Call, SimulatedReply, Outcome) {
         let Reverse((time, ticket)) = self.queue.pop().expect("sessions wait only for calls");
         self.time = time.0;
         self.replies.remove(&ticket).expect("every call in the queue has a reply")
@@ -167,11 +167,11 @@ impl InFlight {
 }
 
 /// Tells a session what a call brought.
-pub fn answer(session: &mut Session, call: &Call, reply: &Reply) {
+pub fn answer(session: &mut Session, call: &Call, reply: &SimulatedReply) {
     settle(session, call, &reply.outcome, reply);
 }
 
-fn settle(session: &mut Session, call: &Call, outcome: &Outcome, reply: &Reply) {
+fn settle(session: &mut Session, call: &Call, outcome: &Outcome, reply: &SimulatedReply) {
     let settled = session.settle(call.ticket, outcome, reply.paid());
     settled.expect("tickets are settled once, with scores that fit their model");
 }

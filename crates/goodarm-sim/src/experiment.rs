@@ -16,7 +16,7 @@ use crate::instance::Instance;
 use crate::labels::LabelsSpec;
 use crate::random::Random;
 use crate::run::run;
-use crate::trial::{Method, Setting, Trial, TrialError};
+use crate::trial::{Method, Trial, TrialError, TrialSettings};
 use crate::world_error::WorldError;
 
 /// An experiment as a file states it.
@@ -361,8 +361,8 @@ impl Experiment {
         trial
     }
 
-    fn setting(&self, cell: &Cell, repetition: u64, instance: &Instance) -> Setting {
-        Setting {
+    fn setting(&self, cell: &Cell, repetition: u64, instance: &Instance) -> TrialSettings {
+        TrialSettings {
             budget: self.budget(cell, instance),
             delta: cell.delta,
             concurrency: cell.concurrency,
@@ -393,7 +393,7 @@ impl Experiment {
                     amount: setting.budget,
                 });
             }
-            let trifle = Setting { budget: setting.budget.min(1e-9), ..setting };
+            let trifle = TrialSettings { budget: setting.budget.min(1e-9), ..setting };
             run(&instance, &self.methods[cell.method], trifle).map_err(|reason| {
                 ExperimentError::Trial { world: world(), method: method(), reason }
             })?;

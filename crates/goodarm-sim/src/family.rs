@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::instance::Instance;
 use crate::noise;
-use crate::pools::{Bills, Draws, Pool, Pools};
+use crate::pools::{AnswerPool, Draws, PoolBills, Pools};
 use crate::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
 use crate::random::Random;
 use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World};
@@ -137,7 +137,7 @@ pub enum Means {
         /// How many questions of the file.
         questions: usize,
         /// What calls cost.
-        bills: Bills,
+        bills: PoolBills,
         /// How the pools are drawn from.
         draws: Draws,
         /// Whether the majority of five is not called: at thresholds of a half it is implied by single
@@ -322,7 +322,7 @@ fn recorded(pools: Pools) -> Instance {
         attributes,
         types: means.iter().map(|row| difficulty(row)).collect(),
         type_names: ["easy", "medium", "hard"].map(String::from).to_vec(),
-        right: Some(pools.pools().iter().map(Pool::is_right).collect()),
+        right: Some(pools.pools().iter().map(AnswerPool::is_right).collect()),
         means,
         verifiers: Arc::new(pools),
         scored_by: Vec::new(),

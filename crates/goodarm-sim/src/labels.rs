@@ -54,7 +54,7 @@ pub enum Way {
 
 /// What came of the labels of one trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Labelled {
+pub struct LabelResult {
     /// How they were labelled.
     pub way: Way,
     /// The share of right ones that was to be claimed.
@@ -85,7 +85,7 @@ impl LabelsSpec {
     }
 
     /// Labels the certified answers of a trial; `truth` says which of them are right.
-    pub fn label(&self, truth: &[bool], seed: u64) -> Vec<Labelled> {
+    pub fn label(&self, truth: &[bool], seed: u64) -> Vec<LabelResult> {
         let right_count = truth.iter().filter(|is_right| **is_right).count();
         let mut all = Vec::new();
         for &way in &self.ways {
@@ -104,7 +104,7 @@ impl LabelsSpec {
                     };
                     let claimed_after = (0..self.orders).map(after).collect();
                     let is_true = right_count >= wanted;
-                    all.push(Labelled { way, share, delta, is_true, claimed_after });
+                    all.push(LabelResult { way, share, delta, is_true, claimed_after });
                 }
             }
         }

@@ -25,14 +25,14 @@ use crate::num::size;
 use crate::random::Random;
 use crate::run::run;
 use crate::theory::Complexity;
-use crate::trial::{Method, Setting, Trial, TrialError};
+use crate::trial::{Method, Trial, TrialError, TrialSettings};
 use crate::world::{BillLaw, Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
 pub use self::found::{
-    Cut, Omission, Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory,
+    ImpliedVerifier, Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory, Truncation,
 };
-pub use self::spec::{AnswerSpec, GeneratorPlan, PlanSpec, VerifierSpec};
+pub use self::spec::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -158,8 +158,11 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
                 })),
             })
             .collect();
-    let mut cut =
-        Cut { calls: spec.session_calls_max(), of_steps: spec.cut_count(&trials), of_purchase: 0 };
+    let mut cut = Truncation {
+        calls: spec.session_calls_max(),
+        of_steps: spec.cut_count(&trials),
+        of_purchase: 0,
+    };
     let mut purchase = None;
     let mut implied = None;
     if let Some(budget) = spec.budget {
@@ -266,7 +269,7 @@ impl PlanSpec {
 
     /// Which calls score each verifier.
     fn scored_by(&self) -> Result<Vec<ScoredBy>, PlanError> {
-        let by = |(index, verifier): (usize, &VerifierSpec)| {
+        let by = |(index, verifier): (usize, &PlanVerifier)| {
             let Some(name) = &verifier.calls_of else {
                 let proposes = verifier.proposes;
                 return Ok(match verifier.solver {
@@ -274,7 +277,7 @@ impl PlanSpec {
                     false => ScoredBy::OwnCalls,
                 });
             };
-            let is_lead = |it: &VerifierSpec| it.name == *name && it.calls_of.is_none();
+            let is_lead = |it: &PlanVerifier| it.name == *name && it.calls_of.is_none();
             let lead = self.verifiers[..index].iter().position(|it| is_lead(it) && !it.solver);
             let unknown = || PlanError::CallsOf { verifier: index, name: name.clone() };
             lead.map(ScoredBy::CallsOf).ok_or_else(unknown)
@@ -330,7 +333,7 @@ impl PlanSpec {
             failures: Failures::NONE,
         };
         Ok(Instance {
-            attributes: self.verifiers.iter().map(VerifierSpec::attribute).collect(),
+            attributes: self.verifiers.iter().map(PlanVerifier::attribute).collect(),
             costs: self.verifiers.iter().map(|verifier| verifier.price).collect(),
             laws,
             types: vec![0; means.len()],
@@ -349,7 +352,7 @@ impl PlanSpec {
         budget: f64,
         trials: &[Trial],
         cancelled: &AtomicBool,
-    ) -> Result<Option<Omission>, PlanError> {
+    ) -> Result<Option<ImpliedVerifier>, PlanError> {
         let spent_on = |attribute: usize| -> f64 {
             trials.iter().flat_map(|trial| &trial.spent_on).map(|kind| kind[attribute]).sum()
         };
@@ -363,7 +366,7 @@ impl PlanSpec {
         };
         let Some(found) = implied(&spent, &prices, answers.len(), verdict) else { return Ok(None) };
         let name = &self.verifiers[found.attribute.index()].name;
-        let is_part = |it: &VerifierSpec| {
+        let is_part = |it: &PlanVerifier| {
             it.calls_of.as_ref() == Some(name) || it.name == *name && it.calls_of.is_some()
         };
         // To leave out a part of a reply would save nothing.
@@ -372,7 +375,7 @@ impl PlanSpec {
         }
         let (realistic, mean) =
             certified(&self.simulate(budget, Some(found.attribute.index()), cancelled)?)?;
-        Ok(Some(Omission {
+        Ok(Some(ImpliedVerifier {
             verifier: self.verifiers[found.attribute.index()].name.clone(),
             by: self.verifiers[found.by.index()].name.clone(),
             answers: found.arm_count,
@@ -405,7 +408,7 @@ impl PlanSpec {
         repetition: u64,
         without: Option<usize>,
     ) -> Result<Trial, PlanError> {
-        let setting = Setting {
+        let setting = TrialSettings {
             budget,
             delta: self.delta,
             // Worlds of questions know one call at a time.
@@ -455,8 +458,8 @@ mod tests {
             repetitions: 12,
             seed: 1,
             verifiers: vec![
-                VerifierSpec::new("format", 1.0, 0.5, Scores::Exact),
-                VerifierSpec::new("judge", 20.0, 0.5, Scores::Binary),
+                PlanVerifier::new("format", 1.0, 0.5, Scores::Exact),
+                PlanVerifier::new("judge", 20.0, 0.5, Scores::Binary),
             ],
             answers: vec![
                 AnswerSpec { count: 14, means: vec![1.0, 0.9], spread: 0.02 },
@@ -481,9 +484,9 @@ mod tests {
     }
 
     /// A dear second judge, and answers on whose merits it agrees with the first one, or not.
-    fn with_second_judge(groups: &[(usize, [f64; 2])]) -> Option<Omission> {
+    fn with_second_judge(groups: &[(usize, [f64; 2])]) -> Option<ImpliedVerifier> {
         let mut spec = spec();
-        spec.verifiers.push(VerifierSpec {
+        spec.verifiers.push(PlanVerifier {
             name: "panel".into(),
             price: 60.0,
             ..spec.verifiers[1].clone()
@@ -556,9 +559,9 @@ mod tests {
     fn a_call_that_scores_several_is_paid_once() {
         let rubric = |shared: bool| {
             let mut spec = spec();
-            spec.verifiers.push(VerifierSpec {
+            spec.verifiers.push(PlanVerifier {
                 calls_of: shared.then(|| "judge".into()),
-                ..VerifierSpec::new("tone", 20.0, 0.5, Scores::Binary)
+                ..PlanVerifier::new("tone", 20.0, 0.5, Scores::Binary)
             });
             spec.answers = vec![AnswerSpec { count: 8, means: vec![1.0, 0.9, 0.7], spread: 0.0 }];
             spec.budget = Some(7000.0);

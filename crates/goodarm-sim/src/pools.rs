@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::num::{ratio, size};
 use crate::random::Random;
-use crate::world::{EXHAUSTED, Reply, Verifiers};
+use crate::world::{EXHAUSTED, SimulatedReply, Verifiers};
 
 /// One question with its candidate and the recorded solutions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pool {
+pub struct AnswerPool {
     /// The candidate's answer, if it could be read.
     pub candidate: Option<Label>,
     /// The right answer, if anybody gave it: for after the run.
@@ -30,7 +30,7 @@ pub struct Pool {
 /// What a call of the second and third verifier costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Bills {
+pub enum PoolBills {
     /// Always the mean over all recorded solutions: the paper's model of known costs.
     Mean,
     /// The tokens of the solutions that were drawn, below a ceiling of the most expensive ones.
@@ -40,8 +40,8 @@ pub enum Bills {
 /// Recorded questions as verifiers.
 #[derive(Clone, Debug)]
 pub struct Pools {
-    pools: Vec<Pool>,
-    bills: Bills,
+    pools: Vec<AnswerPool>,
+    bills: PoolBills,
     draws: Draws,
     mean_tokens: f64,
 }
@@ -57,11 +57,11 @@ pub struct PoolError {
 }
 
 /// Reads questions of a pools file, from the given one on.
-pub fn read(text: &str, first: usize, count: usize) -> Result<Vec<Pool>, PoolError> {
+pub fn read(text: &str, first: usize, count: usize) -> Result<Vec<AnswerPool>, PoolError> {
     let lines = text.lines().enumerate().skip(first).take(count);
-    let pools: Vec<Pool> = lines
+    let pools: Vec<AnswerPool> = lines
         .map(|(index, line)| {
-            Pool::parse(line).map_err(|reason| PoolError { line: index + 1, reason })
+            AnswerPool::parse(line).map_err(|reason| PoolError { line: index + 1, reason })
         })
         .collect::<Result<_, _>>()?;
     if pools.is_empty() {
@@ -70,7 +70,7 @@ pub fn read(text: &str, first: usize, count: usize) -> Result<Vec<Pool>, PoolErr
     Ok(pools)
 }
 
-impl Pool {
+impl AnswerPool {
     fn parse(text: &str) -> Result<Self, String> {
         let line: PoolLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let missing = |field: &str| format!("missing field `{field}`");
@@ -233,7 +233,7 @@ impl Pools {
     pub fn parse(
         text: &str,
         questions: usize,
-        bills: Bills,
+        bills: PoolBills,
         draws: Draws,
     ) -> Result<Self, PoolError> {
         let pools = read(text, 0, questions)?;
@@ -244,7 +244,7 @@ impl Pools {
     }
 
     /// The questions.
-    pub fn pools(&self) -> &[Pool] {
+    pub fn pools(&self) -> &[AnswerPool] {
         &self.pools
     }
 
@@ -253,8 +253,8 @@ impl Pools {
         let most =
             self.pools.iter().flat_map(|pool| &pool.solutions).map(|(_, tokens)| *tokens).max();
         let one = match self.bills {
-            Bills::Mean => self.mean_tokens,
-            Bills::Recorded => f64::from(most.unwrap_or(1)),
+            PoolBills::Mean => self.mean_tokens,
+            PoolBills::Recorded => f64::from(most.unwrap_or(1)),
         };
         let spec = |name: &str, price: f64| AttributeSpec {
             name: name.into(),
@@ -277,7 +277,12 @@ impl Pools {
     }
 
     /// None if all are used.
-    fn draw(&self, pool: &Pool, random: &mut Random, at: u64) -> Option<(Option<Label>, u32)> {
+    fn draw(
+        &self,
+        pool: &AnswerPool,
+        random: &mut Random,
+        at: u64,
+    ) -> Option<(Option<Label>, u32)> {
         let index = match self.draws {
             Draws::WithReplacement => random.below(pool.solutions.len() as u64),
             Draws::InOrder => at,
@@ -285,7 +290,7 @@ impl Pools {
         pool.solutions.get(usize::try_from(index).ok()?).copied()
     }
 
-    fn vote(&self, pool: &Pool, random: &mut Random, call: u64) -> Option<(f64, u32)> {
+    fn vote(&self, pool: &AnswerPool, random: &mut Random, call: u64) -> Option<(f64, u32)> {
         let mut votes = [(None, 0); VOTES];
         for (vote, at) in votes.iter_mut().zip(call * VOTES as u64..) {
             *vote = self.draw(pool, random, at)?;
@@ -296,7 +301,7 @@ impl Pools {
 }
 
 impl Verifiers for Pools {
-    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply {
         let path = [u64::from(arm.0), u64::from(attribute.0), call];
         let mut random = Random::at(seed, &path);
         let pool = &self.pools[arm.index()];
@@ -311,13 +316,13 @@ impl Verifiers for Pools {
         };
         let Some((score, tokens, mean)) = drawn else {
             let outcome = EXHAUSTED;
-            return Reply { outcome, bill: Cost::ZERO, latency_mean: 1.0, clock: random };
+            return SimulatedReply { outcome, bill: Cost::ZERO, latency_mean: 1.0, clock: random };
         };
         let bill = match self.bills {
-            Bills::Recorded => Cost::from_units(u64::from(tokens)),
-            Bills::Mean => Cost::of_price(mean).expect("a mean of token counts"),
+            PoolBills::Recorded => Cost::from_units(u64::from(tokens)),
+            PoolBills::Mean => Cost::of_price(mean).expect("a mean of token counts"),
         };
-        Reply { outcome: Outcome::Score(score), bill, latency_mean: 1.0, clock: random }
+        SimulatedReply { outcome: Outcome::Score(score), bill, latency_mean: 1.0, clock: random }
     }
 }
 
@@ -331,7 +336,7 @@ mod tests {
         let line = r#"{"id":"q1","question":"?","gold":"7","candidate":{"text":"7","answer":"7","tokens":9},
             "solutions":[{"answer":"7","tokens":10},{"answer":"8","tokens":30},{"answer":"7","tokens":20},{"answer":"","tokens":40}]}"#
             .replace('\n', " ");
-        Pools::parse(&line, 10, Bills::Recorded, draws).unwrap()
+        Pools::parse(&line, 10, PoolBills::Recorded, draws).unwrap()
     }
 
     #[test]
@@ -362,13 +367,13 @@ mod tests {
     #[test]
     fn an_unreadable_candidate_agrees_with_nothing() {
         let line = r#"{"id":"q","gold":"7","candidate":{"answer":"","tokens":9},"solutions":[{"answer":"","tokens":1}]}"#;
-        let pools = Pools::parse(line, 1, Bills::Mean, Draws::InOrder).unwrap();
+        let pools = Pools::parse(line, 1, PoolBills::Mean, Draws::InOrder).unwrap();
         assert!(pools.means()[0].iter().all(|&mean| mean == 0.0), "{:?}", pools.means());
     }
 
     #[test]
     fn a_broken_line_is_named() {
-        let error = Pools::parse("{}\n", 1, Bills::Mean, Draws::InOrder).unwrap_err();
+        let error = Pools::parse("{}\n", 1, PoolBills::Mean, Draws::InOrder).unwrap_err();
         assert_eq!(error.line, 1);
         assert!(error.reason.contains("id"), "{error}");
     }

@@ -6,11 +6,15 @@ use crate::episode::{self, Course};
 use crate::instance::Instance;
 use crate::questions;
 use crate::random::Random;
-use crate::trial::{Certified, Method, Setting, Trial, TrialError, Watcher};
-use crate::world::{Reordered, Reply};
+use crate::trial::{Certified, Method, Trial, TrialError, TrialSettings, Watcher};
+use crate::world::{Reordered, SimulatedReply};
 
 /// Runs one trial.
-pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Trial, TrialError> {
+pub fn run(
+    instance: &Instance,
+    method: &Method,
+    setting: TrialSettings,
+) -> Result<Trial, TrialError> {
     if let Some(world) = &instance.questions {
         return questions::trial::run(world, method, setting);
     }
@@ -19,7 +23,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     if !(first_share > 0.0 && first_share <= 1.0) {
         return Err(TrialError::RaisedAt { method: method.name.clone(), share: first_share });
     }
-    let first = Setting { budget: first_share * setting.budget, ..setting };
+    let first = TrialSettings { budget: first_share * setting.budget, ..setting };
     let mut session = session(instance, method, first, &order)?;
     let course = Course {
         seed: setting.seed,
@@ -30,7 +34,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     let good_count =
         (0..instance.means.len()).filter(|&arm| instance.is_good(ArmId::at(arm))).count();
     let mut watcher = Watcher::default();
-    let watch = |session: &Session, call: &Call, _: &Reply| {
+    let watch = |session: &Session, call: &Call, _: &SimulatedReply| {
         watcher.watch(session, call);
         watcher.call_count < setting.calls_max
             && (!setting.until_all_good || {
@@ -69,7 +73,7 @@ pub fn run(instance: &Instance, method: &Method, setting: Setting) -> Result<Tri
     })
 }
 
-fn order(arm_count: usize, setting: Setting) -> Vec<ArmId> {
+fn order(arm_count: usize, setting: TrialSettings) -> Vec<ArmId> {
     let mut order: Vec<ArmId> = (0..arm_count).map(ArmId::at).collect();
     if setting.shuffled {
         Random::at(setting.seed, &[u64::MAX]).shuffle(&mut order);
@@ -80,7 +84,7 @@ fn order(arm_count: usize, setting: Setting) -> Vec<ArmId> {
 fn session(
     instance: &Instance,
     method: &Method,
-    setting: Setting,
+    setting: TrialSettings,
     order: &[ArmId],
 ) -> Result<Session, TrialError> {
     let spec = ProblemSpec {
@@ -119,7 +123,7 @@ mod tests {
             options: Options::default(),
             raised_at,
         };
-        let setting = Setting {
+        let setting = TrialSettings {
             budget,
             delta: 0.05,
             concurrency: 1,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::experiment::{Cell, Experiment};
-use crate::labels::{Labelled, Way};
+use crate::labels::{LabelResult, Way};
 use crate::num::{real, size};
 use crate::trial::Trial;
 
@@ -74,12 +74,12 @@ pub struct CellSummary {
     pub cost_of_all_median: Option<f64>,
     /// What labels on the certified answers claim, if the experiment has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub labelled: Vec<LabelledSummary>,
+    pub labelled: Vec<LabelSummary>,
 }
 
 /// What all orders of labels, in all trials of a cell, come to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LabelledSummary {
+pub struct LabelSummary {
     /// How the answers were labelled.
     pub way: Way,
     /// The share of right ones that was to be claimed.
@@ -96,7 +96,7 @@ pub struct LabelledSummary {
     pub deviation: f64,
 }
 
-impl LabelledSummary {
+impl LabelSummary {
     /// Of everything that labels claim in the trials of a cell.
     fn all(trials: &[&Trial]) -> Vec<Self> {
         let count = trials.first().map_or(0, |trial| trial.labelled.len());
@@ -105,7 +105,7 @@ impl LabelledSummary {
     }
 
     /// Of the same labels in several trials.
-    fn new(trials: &[&Labelled]) -> Self {
+    fn new(trials: &[&LabelResult]) -> Self {
         let orders = || {
             trials
                 .iter()
@@ -196,7 +196,7 @@ impl CellSummary {
                 })
                 .collect(),
             cost_of_all_median: cost_of_all_median(trials),
-            labelled: LabelledSummary::all(trials),
+            labelled: LabelSummary::all(trials),
         }
     }
 }

@@ -8,7 +8,7 @@ use goodarm_core::{
     ArmId, Call, Guarantee, Options, Policy, Problem, Session, SpecError, StopReason,
 };
 
-use crate::labels::Labelled;
+use crate::labels::LabelResult;
 
 /// How an instance is worked on.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ impl Watcher {
 
 /// The setting of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting {
+pub struct TrialSettings {
     /// What may be spent.
     pub budget: f64,
     /// δ.
@@ -116,7 +116,7 @@ pub struct Trial {
     /// How often each branch of the policy chose.
     pub branches: BTreeMap<&'static str, u64>,
     /// What labels on the certified answers claim, if the experiment has any.
-    pub labelled: Vec<Labelled>,
+    pub labelled: Vec<LabelResult>,
 }
 
 /// One certificate.

@@ -12,7 +12,7 @@ use crate::random::Random;
 pub trait Verifiers {
     /// The `call`-th call of a pair, counted from 0; retries count. The same arguments give the same
     /// reply, so two policies with one seed have the same luck.
-    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply;
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply;
 }
 
 /// The same verifiers with the arms in another order: `order[arm]` is the arm that is meant.
@@ -25,7 +25,7 @@ pub struct Reordered<'a, V: ?Sized> {
 }
 
 impl<V: Verifiers + ?Sized> Verifiers for Reordered<'_, V> {
-    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply {
         self.verifiers.reply(seed, self.order[arm.index()], attribute, call)
     }
 }
@@ -39,7 +39,7 @@ pub struct Without {
 }
 
 impl Verifiers for Without {
-    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply {
         let later = u32::from(attribute.index() >= self.attribute);
         self.verifiers.reply(seed, arm, AttributeId(attribute.0 + later), call)
     }
@@ -142,7 +142,7 @@ impl Failures {
 
 /// What one call brings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct SimulatedReply {
     /// What comes back.
     pub outcome: Outcome,
     /// What it costs.
@@ -153,7 +153,7 @@ pub struct Reply {
     pub clock: Random,
 }
 
-impl Reply {
+impl SimulatedReply {
     /// What is paid for it: nothing for a call that was not made.
     pub const fn paid(&self) -> Cost {
         match self.outcome {
@@ -193,7 +193,7 @@ impl World {
 }
 
 impl Verifiers for World {
-    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> Reply {
+    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply {
         let path = [u64::from(arm.0), u64::from(attribute.0), call];
         let mut random = Random::at(seed, &path);
         let mean = self.means[arm.index()][attribute.index()];
@@ -202,7 +202,7 @@ impl Verifiers for World {
         let slow = score < self.latency.split;
         let latency_mean = if slow { self.latency.slowdown } else { 1.0 };
         let outcome = self.failures.outcome(score, &mut random);
-        Reply { outcome, bill, latency_mean, clock: random }
+        SimulatedReply { outcome, bill, latency_mean, clock: random }
     }
 }
 

@@ -6,7 +6,9 @@ use goodarm_core::{
     ScoreModel, Session, StopReason,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{Between, BillLaw, Failures, Latency, Reply, ScoreLaw, Verifiers, World};
+use goodarm_sim::world::{
+    Between, BillLaw, Failures, Latency, ScoreLaw, SimulatedReply, Verifiers, World,
+};
 
 use crate::doors::OnArm;
 
@@ -131,7 +133,7 @@ impl Scenario {
         let mut random = Random::at(self.seed, &[2]);
         let attribute_count = self.problem.attribute_count();
         let mut called = vec![0; self.problem.pair_count()];
-        let mut out: Vec<(Call, Reply)> = Vec::new();
+        let mut out: Vec<(Call, SimulatedReply)> = Vec::new();
         for _ in 0..STEPS_MAX {
             let may_ask = out.len() < self.concurrency && random.below(4) > 0;
             let asked =
@@ -159,7 +161,7 @@ impl Scenario {
     }
 }
 
-fn event(pull: &Call, reply: &Reply) -> Event {
+fn event(pull: &Call, reply: &SimulatedReply) -> Event {
     Event::Settled { ticket: pull.ticket, outcome: reply.outcome.clone(), cost: reply.paid() }
 }
 

@@ -4,7 +4,7 @@
 use goodarm_plot::{Axis, Bar, BarChart, BarSeries, Figure, Kind, Panel, Point, Role, Series};
 use goodarm_sim::family::Means;
 use goodarm_sim::labels::Way;
-use goodarm_sim::summary::{CellSummary, LabelledSummary};
+use goodarm_sim::summary::{CellSummary, LabelSummary};
 
 use crate::figures::{Drawn, Run, bar, point, real};
 
@@ -45,9 +45,9 @@ fn approved(run: &Run, cell: &CellSummary) -> Option<(usize, usize)> {
     }
 }
 
-fn of_claim(cell: &CellSummary, share: f64) -> impl Iterator<Item = &LabelledSummary> {
+fn of_claim(cell: &CellSummary, share: f64) -> impl Iterator<Item = &LabelSummary> {
     let is_asked =
-        move |one: &&LabelledSummary| one.way == Way::Claim && one.share.total_cmp(&share).is_eq();
+        move |one: &&LabelSummary| one.way == Way::Claim && one.share.total_cmp(&share).is_eq();
     cell.labelled.iter().filter(is_asked)
 }
 
@@ -88,12 +88,12 @@ fn needed(labels: &Run, biased: &Run, title: &str, share: f64) -> Panel {
 }
 
 /// Labels until a claim about so many answers, and how much their number varies.
-fn until(answers: f64, labelled: &LabelledSummary) -> Point {
+fn until(answers: f64, labelled: &LabelSummary) -> Point {
     Point { x: answers, y: labelled.labels.mean, error: Some(labelled.deviation) }
 }
 
 /// How often a claim is false at its δ.
-fn false_at(labelled: &LabelledSummary) -> Point {
+fn false_at(labelled: &LabelSummary) -> Point {
     point(labelled.delta, labelled.false_claims)
 }
 
@@ -202,7 +202,7 @@ fn labels_needed(run: &Run) -> Vec<String> {
 fn false_claims(run: &Run) -> Vec<String> {
     let rates = run.summaries.iter().flat_map(|cell| &cell.labelled);
     let ratio =
-        |one: &LabelledSummary| (one.false_claims.mean - 3.0 * one.false_claims.error) / one.delta;
+        |one: &LabelSummary| (one.false_claims.mean - 3.0 * one.false_claims.error) / one.delta;
     let worst = rates.map(ratio).fold(0.0, f64::max);
     vec![format!(
         "The largest frequency of false claims, less three standard errors, is {worst:.2} of its δ."

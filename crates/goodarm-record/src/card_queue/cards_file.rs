@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use goodarm_data::table::{TableColumn, Table};
+use goodarm_data::table::{Table, TableColumn};
 use serde_json::{Map, Value};
 
 use super::{Card, CardQueue, CardQueueError};
@@ -60,7 +60,8 @@ fn line((place, card): &(u64, Card)) -> String {
 }
 
 fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
-    let texts = |of: fn(&Card) -> &str| TableColumn::texts(rows.iter().map(|(_, card)| cell(of(card))));
+    let texts =
+        |of: fn(&Card) -> &str| TableColumn::texts(rows.iter().map(|(_, card)| cell(of(card))));
     let mut table = Table::default();
     table.push("place", TableColumn::texts(rows.iter().map(|(place, _)| place.to_string())));
     table.push("id", texts(|card| &card.id));

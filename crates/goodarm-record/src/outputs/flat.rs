@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use goodarm_data::candidates::Candidate;
-use goodarm_data::table::{TableColumn, Table};
+use goodarm_data::table::{Table, TableColumn};
 use serde_json::Value;
 
 use super::{Finding, KEY, PairFinding};
@@ -46,8 +46,14 @@ pub fn table(rows: &[Row<'_>]) -> Table {
         table.push(name("mean"), TableColumn::Reals(pairs().map(|pair| pair.pair.mean).collect()));
         let calls = pairs().map(|pair| i64::try_from(pair.pair.calls).unwrap_or(i64::MAX));
         table.push(name("calls"), TableColumn::integers(calls));
-        table.push(name("met"), TableColumn::Flags(pairs().map(|pair| Some(pair.pair.met)).collect()));
-        table.push(name("spent"), TableColumn::texts(pairs().map(|pair| pair.pair.spent.to_string())));
+        table.push(
+            name("met"),
+            TableColumn::Flags(pairs().map(|pair| Some(pair.pair.met)).collect()),
+        );
+        table.push(
+            name("spent"),
+            TableColumn::texts(pairs().map(|pair| pair.pair.spent.to_string())),
+        );
     }
     table
 }

@@ -3,10 +3,10 @@
 use goodarm_core::{GeneratorSpec, ScoredBy};
 use goodarm_files::Scores;
 
-use super::{GeneratorPlan, PlanError, PlanSpec, VerifierSpec};
+use super::{PlanError, PlanGenerator, PlanSpec, PlanVerifier};
 use crate::noise;
 use crate::num::size;
-use crate::questions::described::Description;
+use crate::questions::described::QuestionDescription;
 use crate::questions::world::QuestionWorld;
 use crate::theory::Test;
 use crate::world::ScoreLaw;
@@ -14,7 +14,7 @@ use crate::world_error::PAIRS_MAX;
 
 impl PlanSpec {
     /// Who makes answers.
-    pub(super) fn makers(&self) -> impl Iterator<Item = &GeneratorPlan> {
+    pub(super) fn makers(&self) -> impl Iterator<Item = &PlanGenerator> {
         self.generator.iter().chain(&self.generators)
     }
 
@@ -27,7 +27,7 @@ impl PlanSpec {
     pub(super) fn check_questions(&self) -> Result<(), PlanError> {
         let wrong = |key, reason| Err(PlanError::Questions { key, reason });
         let alone = "only with `questions`";
-        let is_asked = |verifier: &VerifierSpec| {
+        let is_asked = |verifier: &PlanVerifier| {
             verifier.solver || verifier.good_mean.is_some() || verifier.bad_mean.is_some()
         };
         let Some(count) = self.questions else {
@@ -76,8 +76,8 @@ impl PlanSpec {
     ) -> QuestionWorld {
         let good = self.good_share();
         let generator =
-            |it: &GeneratorPlan| GeneratorSpec { name: it.name.clone(), price: it.price };
-        let description = Description {
+            |it: &PlanGenerator| GeneratorSpec { name: it.name.clone(), price: it.price };
+        let description = QuestionDescription {
             questions: count,
             given: match self.given_each.is_empty() {
                 true => vec![self.given; count],
@@ -86,13 +86,13 @@ impl PlanSpec {
             good,
             generators: self.makers().map(|maker| maker.good.unwrap_or(good)).collect(),
             difficulty: self.difficulty.unwrap_or(DIFFICULTY),
-            means: self.verifiers.iter().map(VerifierSpec::question_means).collect(),
+            means: self.verifiers.iter().map(PlanVerifier::question_means).collect(),
             spread: self.spread.unwrap_or(SPREAD),
             laws: laws.to_vec(),
             scored_by: scored_by.to_vec(),
         };
         QuestionWorld::described(
-            self.verifiers.iter().map(VerifierSpec::attribute).collect(),
+            self.verifiers.iter().map(PlanVerifier::attribute).collect(),
             self.makers().map(generator).collect(),
             self.candidates_max.unwrap_or(CANDIDATES_MAX),
             description,
@@ -105,7 +105,7 @@ impl PlanSpec {
     pub(super) fn ample_for_questions(&self) -> f64 {
         let count = size(self.questions.unwrap_or(1));
         let log = -libm::log(self.delta) + libm::log(count);
-        let calls = |verifier: &VerifierSpec| {
+        let calls = |verifier: &PlanVerifier| {
             let law = noise::law(verifier.scores, verifier.deviation).unwrap_or(ScoreLaw::Binary);
             let test = Test { price: verifier.price, threshold: verifier.threshold, law };
             let cost = test.complexity(verifier.question_means()[0]) * log;
@@ -118,7 +118,7 @@ impl PlanSpec {
     }
 }
 
-impl VerifierSpec {
+impl PlanVerifier {
     /// The mean score of a good answer to a question, and of another one.
     pub fn question_means(&self) -> [f64; 2] {
         let is_exact = self.scores == Scores::Exact;

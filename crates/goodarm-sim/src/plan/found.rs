@@ -19,17 +19,17 @@ pub struct Plan {
     /// What the budget buys, if there is one.
     pub purchase: Option<Purchase>,
     /// A dear verifier that another one implies, if the answers are as described.
-    pub implied: Option<Omission>,
+    pub implied: Option<ImpliedVerifier>,
     /// Sessions simulated.
     pub repetitions: u64,
     /// That sessions were cut off, if any were.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Cut>,
+    pub cut: Option<Truncation>,
 }
 
 /// Sessions that would have taken too long to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Cut {
+pub struct Truncation {
     /// After so many calls each.
     pub calls: u64,
     /// How many of those that were to find out what so many certificates cost.
@@ -41,7 +41,7 @@ pub struct Cut {
 /// A verifier that takes much of the budget although, as the answers are described, all that pass another
 /// one pass it, too; and what the budget buys without it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Omission {
+pub struct ImpliedVerifier {
     /// Which.
     pub verifier: String,
     /// The other one.

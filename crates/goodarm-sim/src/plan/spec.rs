@@ -32,7 +32,7 @@ pub struct PlanSpec {
     #[serde(default)]
     pub seed: u64,
     /// The verifiers.
-    pub verifiers: Vec<VerifierSpec>,
+    pub verifiers: Vec<PlanVerifier>,
     /// Groups of answers; none where there are questions.
     #[serde(default)]
     pub answers: Vec<AnswerSpec>,
@@ -45,10 +45,10 @@ pub struct PlanSpec {
     #[serde(skip)]
     pub given_each: Vec<usize>,
     /// Who makes answers.
-    pub generator: Option<GeneratorPlan>,
+    pub generator: Option<PlanGenerator>,
     /// Several of them, in place of `generator`.
     #[serde(default)]
-    pub generators: Vec<GeneratorPlan>,
+    pub generators: Vec<PlanGenerator>,
     /// How many answers may be made for a question.
     pub candidates_max: Option<usize>,
     /// The share of answers to questions that are good.
@@ -80,7 +80,7 @@ const fn repetitions() -> u64 {
 /// One verifier.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct VerifierSpec {
+pub struct PlanVerifier {
     /// What reports call it.
     pub name: String,
     /// What a call costs; of calls that score several, the first one's price is paid.
@@ -118,7 +118,7 @@ pub struct AnswerSpec {
     pub spread: f64,
 }
 
-impl VerifierSpec {
+impl PlanVerifier {
     /// A verifier with calls of its own on each answer.
     pub fn new(name: &str, price: f64, threshold: f64, scores: Scores) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl VerifierSpec {
 /// Who makes answers to questions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GeneratorPlan {
+pub struct PlanGenerator {
     /// What reports call it.
     #[serde(default = "name")]
     pub name: String,

@@ -9,7 +9,7 @@ use crate::world::ScoreLaw;
 
 /// What is known of the answers.
 #[derive(Clone, Debug)]
-pub struct Description {
+pub struct QuestionDescription {
     /// How many questions.
     pub questions: usize,
     /// How many answers each question has from the start; none behind the last.
@@ -36,15 +36,15 @@ pub struct Description {
 /// given, the wrong ones share the rest. Elsewhere no two answers are the same.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
-    spec: Description,
+    spec: QuestionDescription,
     seed: u64,
-    asked: Vec<Asked>,
+    asked: Vec<DrawnQuestion>,
     has_votes: bool,
 }
 
 /// One question.
 #[derive(Clone, Debug)]
-struct Asked {
+struct DrawnQuestion {
     /// How likely a given answer is to be good, and behind it an answer of each generator.
     shares: Vec<f64>,
     /// Whether any final answer is good.
@@ -54,7 +54,7 @@ struct Asked {
 }
 
 impl Described {
-    pub(super) fn new(spec: Description, seed: u64) -> Self {
+    pub(super) fn new(spec: QuestionDescription, seed: u64) -> Self {
         let votes = spec.scored_by.iter().zip(&spec.means);
         let votes: Vec<_> = votes.filter(|(by, _)| matches!(by, ScoredBy::Votes { .. })).collect();
         let proposes = |by: &ScoredBy| matches!(by, ScoredBy::Votes { proposes: true });
@@ -76,7 +76,7 @@ impl Described {
             let rest = 1.0 - if has_good { right } else { wrong };
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
             let wrong_count = (rest / wrong.max(SHARE_MIN)).ceil().clamp(1.0, WRONG_MAX) as u32;
-            Asked { shares, has_good, wrong_count }
+            DrawnQuestion { shares, has_good, wrong_count }
         };
         let has_votes = !votes.is_empty();
         let asked = (0..spec.questions as u64).map(ask).collect();
@@ -230,7 +230,7 @@ mod tests {
 
     fn described(votes: Option<bool>) -> Described {
         let by = votes.map_or(ScoredBy::OwnCalls, |proposes| ScoredBy::Votes { proposes });
-        let spec = Description {
+        let spec = QuestionDescription {
             questions: 4000,
             given: vec![2; 4000],
             good: 0.45,

@@ -10,7 +10,7 @@ use goodarm_core::{
 use crate::num::real;
 use crate::questions::oracle::QuestionOracle;
 use crate::questions::world::QuestionWorld;
-use crate::trial::{Certified, Method, Setting, Trial, TrialError, Watcher};
+use crate::trial::{Certified, Method, Trial, TrialError, TrialSettings, Watcher};
 
 /// Not a policy: so many answers to each question as there is money for, and the most frequent one is
 /// taken. Nothing is promised of it.
@@ -21,7 +21,7 @@ const SELF_CONSISTENCY: &str = "self-consistency";
 pub(crate) fn run(
     world: &QuestionWorld,
     method: &Method,
-    setting: Setting,
+    setting: TrialSettings,
 ) -> Result<Trial, TrialError> {
     let refused = |setting| TrialError::OfQuestions { method: method.name.clone(), setting };
     if method.raised_at.is_some() {
@@ -67,7 +67,7 @@ pub(crate) fn run(
 fn session(
     world: &QuestionWorld,
     method: &Method,
-    setting: Setting,
+    setting: TrialSettings,
 ) -> Result<Session, TrialError> {
     let spec = ProblemSpec {
         arms: world.questions.answers.len(),
@@ -92,7 +92,7 @@ fn drive(
     watcher: &mut Watcher,
     session: &mut Session,
     world: &QuestionWorld,
-    setting: Setting,
+    setting: TrialSettings,
 ) -> Option<StopReason> {
     let seed = setting.seed;
     let mut counts: BTreeMap<Target, u64> = BTreeMap::new();
@@ -129,7 +129,7 @@ fn answer_of(session: &Session, arm: ArmId) -> (QuestionId, Label) {
     (questions.of(arm), questions.label(arm))
 }
 
-fn self_consistency(world: &QuestionWorld, setting: Setting) -> Trial {
+fn self_consistency(world: &QuestionWorld, setting: TrialSettings) -> Trial {
     let price = world.price_of_draw();
     let round = price * f64::from(u32::try_from(world.questions.count).unwrap_or(u32::MAX));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
@@ -176,8 +176,8 @@ mod tests {
         }
     }
 
-    fn setting(budget: f64, seed: u64) -> Setting {
-        Setting {
+    fn setting(budget: f64, seed: u64) -> TrialSettings {
+        TrialSettings {
             budget,
             delta: 0.05,
             concurrency: 1,

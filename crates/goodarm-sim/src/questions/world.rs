@@ -9,8 +9,8 @@ use goodarm_core::{
 use serde::Deserialize;
 
 use crate::num::size;
-use crate::pools::{self, Pool, PoolError};
-use crate::questions::described::{Described, Description};
+use crate::pools::{self, AnswerPool, PoolError};
+use crate::questions::described::{Described, QuestionDescription};
 use crate::random::Random;
 use crate::world_error::WorldError;
 
@@ -89,7 +89,7 @@ pub struct RecordedSpec {
 
 #[derive(Clone, Debug)]
 struct Recorded {
-    pools: Vec<Pool>,
+    pools: Vec<AnswerPool>,
     /// Of each question and each answer, how often it is the most frequent of five.
     majorities: Vec<Vec<f64>>,
 }
@@ -124,7 +124,7 @@ impl QuestionWorld {
     /// Reads recorded questions.
     pub fn recorded(text: &str, spec: &RecordedSpec) -> Result<Self, PoolError> {
         let pools = pools::read(text, spec.first, spec.questions)?;
-        let tokens = pools.iter().map(Pool::mean_tokens).sum::<f64>() / size(pools.len());
+        let tokens = pools.iter().map(AnswerPool::mean_tokens).sum::<f64>() / size(pools.len());
         let attribute = |name: &str, price: f64, scores| AttributeSpec {
             name: name.into(),
             price,
@@ -147,7 +147,7 @@ impl QuestionWorld {
                 false => ScoredBy::OwnCalls,
             });
         }
-        let given = |(index, pool): (usize, &Pool)| {
+        let given = |(index, pool): (usize, &AnswerPool)| {
             pool.candidate.map(|label| (QuestionId::at(index), label))
         };
         let given = pools.iter().enumerate().filter_map(given);
@@ -158,7 +158,7 @@ impl QuestionWorld {
             generators: if spec.votes && !spec.given { Vec::new() } else { fresh() },
             candidates_max: spec.candidates_max,
         };
-        let majorities = pools.iter().map(Pool::majorities).collect();
+        let majorities = pools.iter().map(AnswerPool::majorities).collect();
         let kind = Kind::Recorded(Recorded { pools, majorities });
         Ok(Self { attributes, scored_by, questions, kind })
     }
@@ -168,7 +168,7 @@ impl QuestionWorld {
         attributes: Vec<AttributeSpec>,
         generators: Vec<GeneratorSpec>,
         candidates_max: usize,
-        description: Description,
+        description: QuestionDescription,
         seed: u64,
     ) -> Self {
         let (count, scored_by) = (description.questions, description.scored_by.clone());

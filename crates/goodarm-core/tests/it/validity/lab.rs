@@ -12,7 +12,9 @@ use goodarm_core::{
     VoidFailure,
 };
 use goodarm_sim::random::Random;
-use goodarm_sim::world::{BROKEN, Failures, Latency, Reply, ScoreLaw, VOID, Verifiers, World};
+use goodarm_sim::world::{
+    BROKEN, Failures, Latency, ScoreLaw, SimulatedReply, VOID, Verifiers, World,
+};
 
 use super::hostile::{Chaser, Gambler, Pupil, Shark};
 use super::twins::Screener;
@@ -308,7 +310,7 @@ pub(super) struct Driver<'a> {
     time: f64,
     /// When each call comes back, as the bits of a positive number, which are ordered as it is.
     queue: BinaryHeap<Reverse<(u64, Ticket)>>,
-    out: BTreeMap<Ticket, (Call, Reply)>,
+    out: BTreeMap<Ticket, (Call, SimulatedReply)>,
     /// The pairs of the tickets that are not answered.
     unanswered: BTreeMap<Ticket, usize>,
 }
@@ -381,7 +383,7 @@ impl<'a> Driver<'a> {
     }
 
     /// What the call will count as, if it will count.
-    fn outcome(&self, attribute: AttributeId, reply: &Reply) -> Option<f64> {
+    fn outcome(&self, attribute: AttributeId, reply: &SimulatedReply) -> Option<f64> {
         match reply.outcome {
             Outcome::Score(score) => Some(score),
             BROKEN if self.lab.habit == Habit::FailuresDropped => None,
@@ -417,7 +419,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn answer(&mut self, ticket: Ticket, reply: &Reply) {
+    fn answer(&mut self, ticket: Ticket, reply: &SimulatedReply) {
         let void = Failure::Void(VoidFailure::RateLimited);
         let crashed = Failure::Counted(CountedFailure::Crashed);
         let unreadable = Failure::Counted(CountedFailure::Unreadable);
